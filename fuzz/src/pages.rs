@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use image::{ImageStore, LossyDisk};
 use nand::page_store::{Health, PageRecord, PageStore, SpareRecord};
+use nand::spare::Header;
 use nand::{FlashArray, MemoryStore, Mode, Nand, PageState, Ppn};
 
 use crate::bases;
@@ -29,7 +30,8 @@ pub fn decode(bytes: &[u8]) {
 }
 
 fn state(header: [u8; 20], extra: &[u8], ppn: Ppn) -> PageState {
-    SpareRecord { health: Health::Good, header, extra: Cow::Borrowed(extra) }.state(ppn)
+    let header = Header::of_bytes(header, ppn, extra);
+    SpareRecord { health: Health::Good, header, extra: Cow::Borrowed(extra) }.state()
 }
 
 /// Sets the checksum of a spare area.
@@ -65,13 +67,15 @@ fn change(store: &mut MemoryStore, script: &mut Script) {
     if page.health == Health::Erased {
         return;
     }
+    let mut header = page.header.bytes(ppn, &page.extra);
     match field % 4 {
-        0 => overwrite(&mut page.header, offset % 16, piece),
+        0 => overwrite(&mut header, offset % 16, piece),
         1 => change_bytes(&mut page.extra, offset, piece, store.geometry().scheme_bytes()),
         2 => change_bytes(&mut page.meta, offset, piece, store.geometry().page_bytes()),
         _ => page.extra.truncate(offset % 64),
     }
-    seal(&mut page.header, &page.extra, ppn);
+    seal(&mut header, &page.extra, ppn);
+    page.header = Header::of_bytes(header, ppn, &page.extra);
     store.save(ppn, &page).expect("memory does not fail");
 }
 

@@ -31,7 +31,7 @@ impl Remains {
     pub fn of(store: ImageStore, logical_pages: u32) -> Remains {
         let mut newest = vec![None; logical_pages as usize];
         for ppn in (0..store.layout().geometry.pages()).map(Ppn) {
-            let state = store.load_spare(ppn).map(|spare| spare.state(ppn));
+            let state = store.load_spare(ppn).map(|spare| spare.state());
             if let Ok(PageState::Programmed(spare)) = state
                 && let Some(place) = newest.get_mut(spare.owner.0 as usize)
             {

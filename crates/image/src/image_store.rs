@@ -14,7 +14,7 @@ use std::path::Path;
 
 use nand::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord, SyncJob};
 use nand::payload::Mode;
-use nand::spare::HEADER_BYTES;
+use nand::spare::{HEADER_BYTES, Header};
 use nand::{BlockId, Cells, Geometry, MemoryStore, Ppn};
 
 use crate::error::Result;
@@ -332,6 +332,7 @@ impl ImageStore {
             }
             _ => {
                 let blank = PageRecord::new(Mode::Bytes);
+                let header = Header::of_bytes(header, ppn, &blank.extra);
                 self.program(ppn, &PageRecord { health: Health::Good, header, ..blank })
             }
         }
@@ -565,8 +566,8 @@ impl PageStore for ImageStore {
         Ok(match record {
             None => SpareRecord { health: damaged(health), ..SpareRecord::ERASED },
             Some(record) => {
-                let extra = record.extra().to_vec().into();
-                SpareRecord { health, header: record.header(), extra }
+                let header = Header::of_bytes(record.header(), ppn, record.extra());
+                SpareRecord { health, header, extra: record.extra().to_vec().into() }
             }
         })
     }
@@ -588,7 +589,7 @@ impl PageStore for ImageStore {
             let read = self.medium.read_at(&mut data, self.layout.data(slot, ppn));
             read.map_err(unread(ppn))?;
             page.health = if record.fits(&data) { health } else { without_data(health) };
-            page.header = record.header();
+            page.header = Header::of_bytes(record.header(), ppn, record.extra());
             page.extra.extend_from_slice(record.extra());
             record.take_meta(&mut data, &mut page.meta);
         }

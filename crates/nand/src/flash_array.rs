@@ -84,7 +84,7 @@ impl FlashArray {
             array.half_erased.extend(half_erased.then_some(block));
             for ppn in geometry.span(block) {
                 let spare = pages.spare(Ppn(ppn as u32))?;
-                array.owners[ppn] = match (spare.health, spare.state(Ppn(ppn as u32))) {
+                array.owners[ppn] = match (spare.health, spare.state()) {
                     (Health::Erased, _) => Lpn::NONE.0,
                     (_, PageState::Programmed(spare)) => spare.owner.0,
                     // Programmed, but the owner is lost.
@@ -321,7 +321,7 @@ impl FlashArray {
         tentative: bool,
     ) -> Result<()> {
         assert!(page.owner != Lpn::NONE, "programmed {ppn:?} without an owner");
-        self.stored_mut().compose(ppn, page, sequence, tentative)?;
+        self.stored_mut().compose(page, sequence, tentative)?;
         self.save(ppn, page.owner, None)
     }
 
@@ -333,7 +333,7 @@ impl FlashArray {
         if owner == Lpn::NONE {
             return Err(Error::WrongOwner(from));
         }
-        let source = self.stored_mut().compose_copy(from, to, owner, new)?;
+        let source = self.stored_mut().compose_copy(from, owner, new)?;
         self.save(to, owner, source)
     }
 
@@ -484,9 +484,15 @@ impl FlashArray {
         self.stored_mut().set_half_erased(block)
     }
 
+    /// The bytes of the header of a page.
+    fn header(&self, ppn: Ppn) -> Result<[u8; HEADER_BYTES]> {
+        let record = self.stored().spare(ppn)?;
+        Ok(record.header.bytes(ppn, &record.extra))
+    }
+
     /// Flips a bit in the header of a programmed page.
     pub(crate) fn flip_bit(&mut self, ppn: Ppn) -> Result<()> {
-        let mut header = self.stored().spare(ppn)?.header;
+        let mut header = self.header(ppn)?;
         let bit = scatter(ppn, u64::from(header[9])) as usize % (8 * header.len());
         header[bit / 8] ^= 1 << (bit % 8);
         self.owners[ppn.0 as usize] = Lpn::SYSTEM.0;
@@ -498,9 +504,8 @@ impl FlashArray {
     pub(crate) fn repeat_header(&mut self, ppn: Ppn) -> Result<()> {
         let mut before = (0, [0; HEADER_BYTES]);
         for other in (0..self.geometry.pages()).map(Ppn).filter(|&other| other != ppn) {
-            let record = self.stored().spare(other)?;
-            if let PageState::Programmed(spare) = record.state(other) {
-                before = before.max((spare.sequence, record.header));
+            if let PageState::Programmed(spare) = self.stored().spare(other)?.state() {
+                before = before.max((spare.sequence, self.header(other)?));
             }
         }
         self.owners[ppn.0 as usize] = Lpn::SYSTEM.0;
@@ -516,7 +521,7 @@ impl FlashArray {
         let Some(to) = erased.find(|&at| self.owner(at) == Lpn::NONE) else {
             return self.tear(ppn, Health::Torn);
         };
-        let header = self.stored().spare(ppn)?.header;
+        let header = self.header(ppn)?;
         self.stored_mut().set_header(to, header)?;
         self.stored_mut().set_health(ppn, Health::Erased)?;
         self.owners[to.0 as usize] = Lpn::SYSTEM.0;

@@ -19,7 +19,7 @@ use crate::cells::Cells;
 use crate::error::Result;
 use crate::geometry::Geometry;
 use crate::payload::Mode;
-use crate::spare::{HEADER_BYTES, PageState, Spare};
+use crate::spare::{HEADER_BYTES, Header, PageState, Spare};
 
 /// The physical state of a page. Readers see only part of it: [`PageState`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,23 +45,32 @@ pub struct SpareRecord<'a> {
     /// The state of the page. A store need not look at the data area: a page that it returns here
     /// as good may turn out as [`Health::DataLost`] when it is loaded.
     pub health: Health,
-    /// The encoded header; meaningless in an erased page.
-    pub header: [u8; HEADER_BYTES],
+    /// The header; meaningless in an erased page.
+    pub header: Header,
     /// Scheme bytes of the spare area.
     pub extra: Cow<'a, [u8]>,
 }
 
+impl Health {
+    /// All states in the order of their numbers.
+    pub(crate) const ALL: [Health; 6] = [
+        Health::Erased,
+        Health::Good,
+        Health::Torn,
+        Health::LooksErased,
+        Health::Unstable,
+        Health::DataLost,
+    ];
+}
+
 impl SpareRecord<'_> {
     /// A page that is not programmed.
-    pub const ERASED: SpareRecord<'static> = SpareRecord {
-        health: Health::Erased,
-        header: [0xFF; HEADER_BYTES],
-        extra: Cow::Borrowed(&[]),
-    };
+    pub const ERASED: SpareRecord<'static> =
+        SpareRecord { health: Health::Erased, header: Header::ERASED, extra: Cow::Borrowed(&[]) };
 
-    /// The state that a reader of page `ppn` finds.
-    pub fn state(&self, ppn: Ppn) -> PageState {
-        state(self.health, &self.header, &self.extra, ppn)
+    /// The state that a reader finds.
+    pub fn state(&self) -> PageState {
+        state(self.health, &self.header)
     }
 }
 
@@ -70,8 +79,8 @@ impl SpareRecord<'_> {
 pub struct PageRecord {
     /// The state of the page.
     pub health: Health,
-    /// The encoded header; meaningless in an erased page.
-    pub header: [u8; HEADER_BYTES],
+    /// The header; meaningless in an erased page.
+    pub header: Header,
     /// Scheme bytes of the spare area.
     pub extra: Vec<u8>,
     /// Sectors of the host in the data area: one page of cells.
@@ -85,7 +94,7 @@ impl PageRecord {
     pub fn new(mode: Mode) -> PageRecord {
         PageRecord {
             health: Health::Erased,
-            header: [0xFF; HEADER_BYTES],
+            header: Header::ERASED,
             extra: Vec::new(),
             cells: Cells::new(mode, 0, 0),
             meta: Vec::new(),
@@ -98,17 +107,17 @@ impl PageRecord {
         self.cells.clear_to_page(sectors_per_page);
     }
 
-    /// Sets the spare area of page `ppn` and marks the page as completely programmed.
-    pub(crate) fn set_spare(&mut self, ppn: Ppn, spare: Spare, extra: &[u8]) {
+    /// Sets the spare area and marks the page as completely programmed.
+    pub(crate) fn set_spare(&mut self, spare: Spare, extra: &[u8]) {
         self.extra.clear();
         self.extra.extend_from_slice(extra);
-        self.renew_header(ppn, spare);
+        self.renew_header(spare);
     }
 
     /// Changes the header and keeps the scheme bytes.
-    pub(crate) fn renew_header(&mut self, ppn: Ppn, spare: Spare) {
+    pub(crate) fn renew_header(&mut self, spare: Spare) {
         self.health = Health::Good;
-        self.header = spare.encode(ppn, &self.extra);
+        self.header = Header::Intact(spare);
     }
 
     /// Marks a page that was programmed completely as one whose data are lost.
@@ -117,22 +126,20 @@ impl PageRecord {
         self.health = Health::DataLost;
     }
 
-    /// The state that a reader of the spare area of page `ppn` finds.
-    pub fn state(&self, ppn: Ppn) -> PageState {
-        state(self.health, &self.header, &self.extra, ppn)
+    /// The state that a reader of the spare area finds.
+    pub fn state(&self) -> PageState {
+        state(self.health, &self.header)
     }
 }
 
-fn state(health: Health, header: &[u8; HEADER_BYTES], extra: &[u8], ppn: Ppn) -> PageState {
+fn state(health: Health, header: &Header) -> PageState {
     match health {
         Health::Erased | Health::LooksErased => PageState::Erased,
         Health::Torn => PageState::Unreadable,
-        Health::Good | Health::Unstable | Health::DataLost => {
-            match Spare::decode(header, extra, ppn) {
-                Some(spare) => PageState::Programmed(spare),
-                None => PageState::Unreadable,
-            }
-        }
+        Health::Good | Health::Unstable | Health::DataLost => match header {
+            Header::Intact(spare) => PageState::Programmed(*spare),
+            Header::Damaged(_) => PageState::Unreadable,
+        },
     }
 }
 

@@ -103,6 +103,37 @@ fn checksum(header: &[u8], extra: &[u8], ppn: Ppn) -> u32 {
     hasher.finalize()
 }
 
+/// The header of a page as a store keeps it. A header whose checksum is right is known by its
+/// fields, so that a chip in memory need not compute checksums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Header {
+    /// The checksum is right.
+    Intact(Spare),
+    /// It is not, or there is no header.
+    Damaged([u8; HEADER_BYTES]),
+}
+
+impl Header {
+    /// That of an erased page.
+    pub const ERASED: Header = Header::Damaged([0xFF; HEADER_BYTES]);
+
+    /// The header with these bytes, found in page `ppn` with these scheme bytes.
+    pub fn of_bytes(bytes: [u8; HEADER_BYTES], ppn: Ppn, extra: &[u8]) -> Header {
+        match Spare::decode(&bytes, extra, ppn) {
+            Some(spare) => Header::Intact(spare),
+            None => Header::Damaged(bytes),
+        }
+    }
+
+    /// The bytes of the header in page `ppn` with these scheme bytes.
+    pub fn bytes(&self, ppn: Ppn, extra: &[u8]) -> [u8; HEADER_BYTES] {
+        match self {
+            Header::Intact(spare) => spare.encode(ppn, extra),
+            Header::Damaged(bytes) => *bytes,
+        }
+    }
+}
+
 /// The result of reading a spare area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageState {

@@ -80,30 +80,23 @@ impl StoredPages {
 
     // ---- Operations ------------------------------------------------------------------------
 
-    /// Composes a page to be programmed at `to`.
-    pub(crate) fn compose(
-        &mut self,
-        to: Ppn,
-        page: &Page,
-        sequence: u64,
-        tentative: bool,
-    ) -> Result<()> {
+    /// Composes a page to be programmed.
+    pub(crate) fn compose(&mut self, page: &Page, sequence: u64, tentative: bool) -> Result<()> {
         let Page { owner, kind, extra, content } = *page;
         self.compose_data(owner, content)?;
-        self.set_spare(to, Spare { owner, version: sequence, sequence, kind, tentative }, extra);
+        self.set_spare(Spare { owner, version: sequence, sequence, kind, tentative }, extra);
         if matches!(content, Content::Host { data: Data::Lost, .. }) {
             self.lose_data();
         }
         Ok(())
     }
 
-    /// Composes a copy of a page of `owner`, to be programmed at `to`: its contents, owner and
+    /// Composes a copy of a page of `owner`, to be programmed: its contents, owner and
     /// version, and its kind and scheme bytes unless new ones are given. If the data of the page
     /// are lost, so are those of the copy. Else the result is the page that holds them.
     pub(crate) fn compose_copy(
         &mut self,
         from: Ppn,
-        to: Ppn,
         owner: Lpn,
         new: CopySpare,
     ) -> Result<Option<Ppn>> {
@@ -112,8 +105,8 @@ impl StoredPages {
         let CopySpare { sequence, tentative, kind, extra } = new;
         let spare = Spare { sequence, tentative, kind: kind.unwrap_or(old.kind), ..old };
         match extra {
-            Some(extra) => self.set_spare(to, spare, extra),
-            None => self.page.renew_header(to, spare),
+            Some(extra) => self.set_spare(spare, extra),
+            None => self.page.renew_header(spare),
         }
         if is_lost {
             self.lose_data();
@@ -217,7 +210,7 @@ impl StoredPages {
         if let Some(stand_in) = self.stand_ins.iter().find(|it| it.page == ppn) {
             return Ok(PageState::Programmed(stand_in.spare));
         }
-        Ok(self.store.load_spare(ppn)?.state(ppn))
+        Ok(self.store.load_spare(ppn)?.state())
     }
 
     /// The header and the scheme bytes of a page, if it can be read.
@@ -226,7 +219,7 @@ impl StoredPages {
             return Ok(Some((stand_in.spare, Cow::Borrowed(&*stand_in.extra))));
         }
         let record = self.store.load_spare(ppn)?;
-        Ok(match record.state(ppn) {
+        Ok(match record.state() {
             PageState::Programmed(spare) => Some((spare, record.extra)),
             _ => None,
         })
@@ -236,7 +229,7 @@ impl StoredPages {
     pub(crate) fn peek_meta(&self, ppn: Ppn) -> Option<Vec<u8>> {
         let mut page = PageRecord::new(self.mode());
         self.store.load(ppn, &mut page).ok()?;
-        let is_programmed = matches!(page.state(ppn), PageState::Programmed(_));
+        let is_programmed = matches!(page.state(), PageState::Programmed(_));
         (is_programmed && page.health != Health::DataLost).then_some(page.meta)
     }
 
@@ -294,10 +287,10 @@ impl StoredPages {
         Ok(())
     }
 
-    fn set_spare(&mut self, to: Ppn, spare: Spare, extra: &[u8]) {
+    fn set_spare(&mut self, spare: Spare, extra: &[u8]) {
         let room = self.geometry().scheme_bytes() as usize;
         assert!(extra.len() <= room, "{} scheme bytes do not fit into {room}", extra.len());
-        self.page.set_spare(to, spare, extra);
+        self.page.set_spare(spare, extra);
     }
 
     fn lose_data(&mut self) {
@@ -337,7 +330,7 @@ impl StoredPages {
     }
 
     fn loaded_spare(&self, ppn: Ppn, owner: Lpn) -> Result<Spare> {
-        match self.page.state(ppn) {
+        match self.page.state() {
             PageState::Programmed(spare) if spare.owner == owner => Ok(spare),
             _ => Err(Error::Unreadable(ppn)),
         }
@@ -346,7 +339,7 @@ impl StoredPages {
     fn load_stand_in(&mut self, at: usize, owner: Lpn) -> Result<Spare> {
         let StandIn { page, by, spare, ref extra } = self.stand_ins[at];
         self.store.load(by, &mut self.page)?;
-        let readable = matches!(self.page.state(by), PageState::Programmed(_));
+        let readable = matches!(self.page.state(), PageState::Programmed(_));
         self.page.extra.clear();
         self.page.extra.extend_from_slice(extra);
         match readable && spare.owner == owner {

@@ -134,7 +134,7 @@ impl Contents {
         let blocks = (0..geometry.blocks()).map(|block| store.block(BlockId(block)));
         let pages = (0..geometry.pages()).map(|page| {
             let spare = store.load_spare(Ppn(page))?;
-            Ok(PageContents { health: spare.health, state: spare.state(Ppn(page)) })
+            Ok(PageContents { health: spare.health, state: spare.state() })
         });
         Ok(Contents {
             blocks: blocks.collect::<nand::Result<_>>().map_err(Finding::of_storage)?,

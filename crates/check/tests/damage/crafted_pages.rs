@@ -7,6 +7,7 @@ use check::rng::Rng;
 use check::subject::Subject;
 use ftl::{Durability, LAYERS, Layers, SCHEMES};
 use nand::page_store::{Health, PageRecord, PageStore};
+use nand::spare::Header;
 use nand::{FlashArray, Mode, Nand, Ppn};
 
 use crate::host::{Host, Request};
@@ -36,18 +37,20 @@ fn change_a_page(store: &mut dyn PageStore, rng: &mut Rng) {
     if page.health == Health::Erased {
         return;
     }
+    let mut header = page.header.bytes(ppn, &page.extra);
     let kinds = if rng.one_in(4) { 256 } else { 50 };
     match rng.below(7) {
-        0 => page.header[0..4].copy_from_slice(&number(rng, 32).to_le_bytes()[..4]),
-        1 => page.header[4..9].copy_from_slice(&number(rng, 40).to_le_bytes()[..5]),
-        2 => page.header[9..14].copy_from_slice(&number(rng, 40).to_le_bytes()[..5]),
-        3 => page.header[14] = rng.below(kinds) as u8,
-        4 => page.header[15] ^= 1 << 7,
+        0 => header[0..4].copy_from_slice(&number(rng, 32).to_le_bytes()[..4]),
+        1 => header[4..9].copy_from_slice(&number(rng, 40).to_le_bytes()[..5]),
+        2 => header[9..14].copy_from_slice(&number(rng, 40).to_le_bytes()[..5]),
+        3 => header[14] = rng.below(kinds) as u8,
+        4 => header[15] ^= 1 << 7,
         5 => change_bytes(&mut page.extra, rng, store.geometry().scheme_bytes() as usize),
         _ => change_bytes(&mut page.meta, rng, store.geometry().page_bytes() as usize),
     }
-    let crc = crc32fast::hash(&[&page.header[..16], &page.extra, &ppn.0.to_le_bytes()].concat());
-    page.header[16..].copy_from_slice(&crc.to_le_bytes());
+    let crc = crc32fast::hash(&[&header[..16], &page.extra, &ppn.0.to_le_bytes()].concat());
+    header[16..].copy_from_slice(&crc.to_le_bytes());
+    page.header = Header::of_bytes(header, ppn, &page.extra);
     store.save(ppn, &page).unwrap();
 }
 

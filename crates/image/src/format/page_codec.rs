@@ -56,7 +56,7 @@ pub(crate) fn encode(
     put(record, 20, &(page.extra.len() as u16).to_le_bytes());
     put(record, 22, &(page.meta.len() as u16).to_le_bytes());
     put(record, 24, &meta_sectors.to_le_bytes());
-    put(record, HEADER_AT, &page.header);
+    put(record, HEADER_AT, &page.header.bytes(ppn, &page.extra));
     put(record, RECORD_HEAD_BYTES, &page.extra);
     seal(record);
     Ok(())

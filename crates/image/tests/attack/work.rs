@@ -6,7 +6,7 @@ use image::medium::lossy_disk::Event;
 use image::{ImageStore, LossyDisk};
 use nand::page_store::{Health, PageRecord, PageStore, SyncJob};
 use nand::payload::Mode;
-use nand::spare::HEADER_BYTES;
+use nand::spare::{HEADER_BYTES, Header};
 use nand::{BlockId, Cells, Geometry, MemoryStore, Ppn};
 
 use crate::random::Random;
@@ -108,7 +108,13 @@ pub fn random_page(random: &mut Random, geometry: &Geometry) -> PageRecord {
     header.fill_with(|| random.next() as u8);
     let extra = bytes(random, geometry.scheme_bytes() as usize);
     let meta = bytes(random, zero * 512);
-    PageRecord { health: Health::Good, header, extra, cells: Cells::Bytes(data), meta }
+    PageRecord {
+        health: Health::Good,
+        header: Header::Damaged(header),
+        extra,
+        cells: Cells::Bytes(data),
+        meta,
+    }
 }
 
 /// How a life of an image goes.

@@ -1,17 +1,19 @@
 //! A store in memory. It never fails, and copies of it share the blocks that neither has changed.
 
 mod data_areas;
+mod headers;
 
 use alloc::borrow::Cow;
 use alloc::sync::Arc;
 
 use self::data_areas::{DataAreas, set_sparse, sparse};
-use crate::address::{BlockId, Lpn, Ppn};
+use self::headers::Headers;
+use crate::address::{BlockId, Ppn};
 use crate::error::Result;
 use crate::geometry::{Geometry, SECTOR_BYTES};
 use crate::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord};
 use crate::payload::Mode;
-use crate::spare::HEADER_BYTES;
+use crate::spare::{HEADER_BYTES, Header};
 
 /// Pages in memory.
 #[derive(Clone, Debug)]
@@ -31,8 +33,7 @@ struct Block {
 
 #[derive(Clone, Debug)]
 struct Pages {
-    health: Vec<Health>,
-    headers: Vec<[u8; HEADER_BYTES]>,
+    headers: Headers,
     /// Scheme bytes of the spare areas, up to the last page that has any.
     extras: Vec<Box<[u8]>>,
     /// Metadata in the data areas, up to the last page that has any.
@@ -76,7 +77,7 @@ impl MemoryStore {
             Mode::Bytes => u64::from(geometry.sectors_per_page()) * u64::from(SECTOR_BYTES),
             _ => size_of::<u32>() as u64,
         };
-        let page_bytes = (size_of::<Health>() + HEADER_BYTES) as u64 + data_bytes;
+        let page_bytes = Headers::PAGE_BYTES as u64 + data_bytes;
         let block_bytes = (size_of::<Block>() + size_of::<Pages>()) as u64;
         u64::from(geometry.pages()) * page_bytes + u64::from(geometry.blocks()) * block_bytes
     }
@@ -124,9 +125,12 @@ impl PageStore for MemoryStore {
 
     fn load_spare(&self, ppn: Ppn) -> Result<SpareRecord<'_>> {
         let Some((pages, offset)) = self.at(ppn) else { return Ok(SpareRecord::ERASED) };
-        let (health, header) = (pages.health[offset], pages.headers[offset]);
-        let extra = Cow::Borrowed(sparse(&pages.extras, offset));
-        Ok(SpareRecord { health, header, extra })
+        let extra = sparse(&pages.extras, offset);
+        Ok(SpareRecord {
+            health: pages.headers.health(offset),
+            header: pages.headers.header(offset),
+            extra: Cow::Borrowed(extra),
+        })
     }
 
     fn load(&self, ppn: Ppn, page: &mut PageRecord) -> Result<()> {
@@ -136,8 +140,9 @@ impl PageStore for MemoryStore {
         };
         pages.load_spare(offset, page);
         replace(&mut page.meta, sparse(&pages.metas, offset));
-        let sectors_per_page = self.geometry.sectors_per_page();
-        pages.areas.load(offset as u32, owner(page), sectors_per_page, &mut page.cells);
+        let (owner, sectors_per_page) =
+            (pages.headers.owner(offset), self.geometry.sectors_per_page());
+        pages.areas.load(offset as u32, owner, sectors_per_page, &mut page.cells);
         Ok(())
     }
 
@@ -146,7 +151,8 @@ impl PageStore for MemoryStore {
         let (pages, offset) = self.at_mut(ppn);
         pages.save_spare(offset, page);
         set_sparse(&mut pages.metas, offset, &page.meta);
-        pages.areas.save(offset as u32, owner(page), sectors_per_page, &page.cells);
+        let owner = pages.headers.owner(offset);
+        pages.areas.save(offset as u32, owner, sectors_per_page, &page.cells);
         Ok(())
     }
 
@@ -199,16 +205,18 @@ impl PageStore for MemoryStore {
 
     fn set_health(&mut self, ppn: Ppn, health: Health) -> Result<()> {
         let (pages, offset) = self.at_mut(ppn);
-        pages.health[offset] = health;
+        pages.headers.set_health(offset, health);
         Ok(())
     }
 
     fn set_header(&mut self, ppn: Ppn, header: [u8; HEADER_BYTES]) -> Result<()> {
         let (pages, offset) = self.at_mut(ppn);
-        pages.headers[offset] = header;
-        if pages.health[offset] == Health::Erased {
-            pages.health[offset] = Health::Good;
-        }
+        let health = match pages.headers.health(offset) {
+            Health::Erased => Health::Good,
+            health => health,
+        };
+        let header = Header::of_bytes(header, ppn, sparse(&pages.extras, offset));
+        pages.headers.set(offset, health, header);
         Ok(())
     }
 
@@ -219,9 +227,8 @@ impl PageStore for MemoryStore {
 
     fn decay(&mut self) -> Result<()> {
         let pages = self.blocks.iter_mut().filter_map(|block| block.pages.as_mut());
-        for pages in pages.filter(|pages| pages.health.contains(&Health::Unstable)) {
-            let health = Arc::make_mut(pages).health.iter_mut();
-            health.filter(|health| **health == Health::Unstable).for_each(|it| *it = Health::Torn);
+        for pages in pages.filter(|pages| pages.headers.contains(Health::Unstable)) {
+            Arc::make_mut(pages).headers.replace_health(Health::Unstable, Health::Torn);
         }
         Ok(())
     }
@@ -239,8 +246,7 @@ impl Pages {
     fn new(mode: Mode, geometry: &Geometry) -> Pages {
         let pages = geometry.pages_per_block();
         Pages {
-            health: vec![Health::Erased; pages as usize],
-            headers: vec![[0xFF; HEADER_BYTES]; pages as usize],
+            headers: Headers::new(pages),
             extras: Vec::new(),
             metas: Vec::new(),
             areas: DataAreas::new(mode, pages, geometry.sectors_per_page()),
@@ -248,14 +254,14 @@ impl Pages {
     }
 
     fn load_spare(&self, offset: usize, page: &mut PageRecord) {
-        page.health = self.health[offset];
-        page.header = self.headers[offset];
-        replace(&mut page.extra, sparse(&self.extras, offset));
+        let extra = sparse(&self.extras, offset);
+        page.health = self.headers.health(offset);
+        page.header = self.headers.header(offset);
+        replace(&mut page.extra, extra);
     }
 
     fn save_spare(&mut self, offset: usize, page: &PageRecord) {
-        self.health[offset] = page.health;
-        self.headers[offset] = page.header;
+        self.headers.set(offset, page.health, page.header);
         set_sparse(&mut self.extras, offset, &page.extra);
     }
 
@@ -269,8 +275,7 @@ impl Pages {
     }
 
     fn erase(&mut self) {
-        self.health.fill(Health::Erased);
-        self.headers.fill([0xFF; HEADER_BYTES]);
+        self.headers.erase();
         self.extras.clear();
         self.metas.clear();
         self.areas.erase();
@@ -280,10 +285,4 @@ impl Pages {
 fn replace(bytes: &mut Vec<u8>, by: &[u8]) {
     bytes.clear();
     bytes.extend_from_slice(by);
-}
-
-/// The owner that the header of a page names.
-fn owner(page: &PageRecord) -> Lpn {
-    let [a, b, c, d, ..] = page.header;
-    Lpn(u32::from_le_bytes([a, b, c, d]))
 }

@@ -71,7 +71,7 @@ fn no_cut_makes_lost_data_readable() {
             let mut page = PageRecord::new(Mode::Stamps);
             store.load(ppn, &mut page).unwrap();
             let is_good = matches!(page.health, Health::Good | Health::Unstable);
-            let is_readable = is_good && matches!(page.state(ppn), PageState::Programmed(_));
+            let is_readable = is_good && matches!(page.state(), PageState::Programmed(_));
             assert!(!is_readable, "{outcome:?} leaves {ppn:?} {:?}", page.health);
         }
     }

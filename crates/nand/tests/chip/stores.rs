@@ -1,7 +1,7 @@
 //! Stores: a chip rebuilt from one, and one that fails.
 
 use nand::page_store::{BlockRecord, Health, PageRecord, SpareRecord};
-use nand::spare::HEADER_BYTES;
+use nand::spare::{HEADER_BYTES, Header};
 use nand::{
     BlockId, Cause, Content, Cut, Data, Error, FlashArray, Geometry, Lpn, MemoryStore, Mode, Nand,
     Op, Outcome, Page, PageState, PageStore, Ppn, ProgramOrder, Result,
@@ -300,7 +300,9 @@ fn a_damaged_page_is_an_error_and_never_a_panic() {
     let torn = |store: &mut dyn PageStore| store.set_health(Ppn(0), Health::Torn).unwrap();
     let flipped = |store: &mut dyn PageStore| {
         store.load(Ppn(0), &mut record).unwrap();
-        record.header[4] ^= 1;
+        let mut header = record.header.bytes(Ppn(0), &record.extra);
+        header[4] ^= 1;
+        record.header = Header::of_bytes(header, Ppn(0), &record.extra);
         store.save(Ppn(0), &record).unwrap();
     };
     for mut nand in [tampered(torn), tampered(flipped)] {

@@ -98,8 +98,8 @@ fn physical_page(store: &ImageStore, number: u32) -> Result<String> {
         geometry.block_of(ppn).0,
         page.health
     );
-    let mut text = place + &state_text(&spare.state(ppn));
-    if matches!(spare.state(ppn), PageState::Programmed(_)) {
+    let mut text = place + &state_text(&spare.state());
+    if matches!(spare.state(), PageState::Programmed(_)) {
         for (name, bytes) in [("scheme bytes", &spare.extra[..]), ("metadata", &page.meta)] {
             if !bytes.is_empty() {
                 text += &format!("{name}:\n{}", hex::dump(bytes));
@@ -141,7 +141,7 @@ fn copies(store: &ImageStore, lpn: u32, pages: u32) -> Result<String> {
     }
     let mut found = Vec::new();
     for ppn in (0..store.layout().geometry.pages()).map(Ppn) {
-        let state = store.load_spare(ppn).map_err(unread)?.state(ppn);
+        let state = store.load_spare(ppn).map_err(unread)?.state();
         if let PageState::Programmed(spare) = state
             && spare.owner == Lpn(lpn)
         {
