@@ -15,6 +15,7 @@ use crate::recipe;
 /// # Errors
 /// The file exists or cannot be written, or such an image is impossible. Then there is no file.
 pub fn create(path: &Path, device: &Device) -> Result<()> {
+    recipe::check(device)?;
     let recipe = recipe::of_device(device);
     let room = Room::of(&recipe.geometry);
     Ok(image::create_at(path, &recipe, room, *uuid::Uuid::new_v4().as_bytes())?)

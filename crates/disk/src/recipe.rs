@@ -28,6 +28,23 @@ pub fn of_device(device: &Device) -> Recipe {
     }
 }
 
+/// Refuses a device whose scheme lives on knowledge of the future.
+///
+/// # Errors
+/// It does.
+pub fn check(device: &Device) -> Result<()> {
+    let scheme = device.choice.scheme;
+    match scheme.foresees {
+        false => Ok(()),
+        true => Err(Error::from(ftl::Error::Refused {
+            scheme: scheme.name,
+            why: "it bounds other schemes and knows the future from a trace, which a disk does \
+                  not have; take another scheme"
+                .into(),
+        })),
+    }
+}
+
 /// The device of a recipe.
 ///
 /// # Errors

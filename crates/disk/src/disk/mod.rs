@@ -24,7 +24,7 @@ use nand::page_store::SyncJob;
 use nand::{Data, FlashArray, Lpn, Mode, Nand, Sink};
 
 use crate::error::{Error, Result};
-use crate::opening;
+use crate::{opening, recipe};
 
 /// Bytes of a sector.
 const SECTOR: u64 = SECTOR_BYTES as u64;
@@ -67,6 +67,7 @@ impl Disk {
     /// # Errors
     /// The scheme refuses the device.
     pub fn in_memory(device: Device) -> Result<Disk> {
+        recipe::check(&device)?;
         let mounted = Mounted::on(device.new_chip(Mode::Bytes), &device)?;
         Ok(Disk { device, state: State::Writable(mounted), bounce: Vec::new() })
     }
