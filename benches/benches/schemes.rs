@@ -11,9 +11,11 @@
 //!   difference of two runs that differ in their number of requests. Other work on the machine does
 //!   not change these numbers. Apart from cache misses nothing grows with the device, so they must
 //!   not either.
-//! * **Flash operations per second**, relative to the bare loop's, in rounds: the bare loop runs
-//!   before and after each command, and the command is compared with the mean of both.
+//! * **Flash operations per second**, relative to those of the bare loop with the same extra blocks,
+//!   in rounds: the bare loop runs before and after each command, and the command is compared with
+//!   the mean of both.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -61,8 +63,15 @@ const COUNTED_WRITES: u32 = 50_000;
 /// Requests whose time is taken.
 const TIMED_WRITES: u32 = 500_000;
 
-/// The extra share of every row that names no other, as the bare loop has it.
+/// The extra share of every row that names no other.
 const EXTRA_PERCENT: u32 = 7;
+
+/// The extra share of a row in percent. The bare loop has the same.
+fn extra_percent(options: &[&str]) -> u32 {
+    let given =
+        options.iter().find_map(|option| option.strip_prefix("--extra=")?.strip_suffix('%'));
+    given.map_or(EXTRA_PERCENT, |percent| percent.parse().expect("whole percent"))
+}
 
 /// The command to measure.
 struct Ftlab {
@@ -80,10 +89,10 @@ impl Ftlab {
             String::from("--quiet"),
             String::from("--json=-"),
         ];
-        if !options.iter().any(|option| option.starts_with("--extra")) {
+        words.extend(options.iter().map(|&option| option.to_owned()));
+        if extra_percent(options) == EXTRA_PERCENT {
             words.push(format!("--extra={EXTRA_PERCENT}%"));
         }
-        words.extend(options.iter().map(|&option| option.to_owned()));
         words
     }
 
@@ -139,10 +148,10 @@ struct Bare {
 }
 
 impl Bare {
-    fn new(mib: u32) -> Bare {
+    fn new(mib: u32, extra_percent: u32) -> Bare {
         let pages = mib * PAGES_PER_MIB;
         let blocks = pages / PAGES_PER_BLOCK;
-        let extra = (blocks * EXTRA_PERCENT).div_ceil(100);
+        let extra = (blocks * extra_percent).div_ceil(100);
         let device = BareLoop::filled(pages, blocks + extra);
         let mut bare = Bare { device, pages, random: XorShift::new(1), rates: Vec::new() };
         bare.write(pages);
@@ -200,7 +209,10 @@ fn print_instructions(ftlab: &Ftlab, rows: &[&(&str, &[&str])]) {
 
 fn print_times(ftlab: &Ftlab, rows: &[&(&str, &[&str])]) {
     println!("\nflash operations per second, relative to the bare loop");
-    let mut bares = TIMED.map(|size| Bare::new(size.mib));
+    let mut bares = TIMED.map(|size| {
+        let bare = Bare::new(size.mib, EXTRA_PERCENT);
+        BTreeMap::from([(EXTRA_PERCENT, bare)])
+    });
     let sizes = TIMED.map(|size| format!("{} MiB", size.mib));
     println!("| scheme | write amplification | {} |", sizes.join(" | "));
     println!("|---|---|{}", "---|".repeat(TIMED.len()));
@@ -208,12 +220,17 @@ fn print_times(ftlab: &Ftlab, rows: &[&(&str, &[&str])]) {
         let cells: Vec<(f64, f64)> = TIMED
             .iter()
             .zip(&mut bares)
-            .map(|(size, bare)| timed(ftlab, options, size, bare))
+            .map(|(size, bares)| {
+                let extra = extra_percent(options);
+                let bare = bares.entry(extra).or_insert_with(|| Bare::new(size.mib, extra));
+                timed(ftlab, options, size, bare)
+            })
             .collect();
         let ratios: Vec<String> = cells.iter().map(|(ratio, _)| format!("{ratio:.2}")).collect();
         println!("| {name} | {:.1} | {} |", cells[1].1, ratios.join(" | "));
     }
-    let noise = bares.each_ref().map(|bare| format!("{:.2}", bare.spread())).join(" | ");
+    let noise = bares.each_ref().map(|bares| format!("{:.2}", bares[&EXTRA_PERCENT].spread()));
+    let noise = noise.join(" | ");
     println!("| bare loop, fastest to slowest round | | {noise} |");
 }
 
