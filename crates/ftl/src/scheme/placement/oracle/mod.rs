@@ -154,9 +154,12 @@ impl Oracle {
             if let Some(window) = self.open_or_full(nand, own, RESERVE)? {
                 return Ok(window);
             }
-            let victim = self.victim(nand);
-            let valid = self.map.valid_pages_of_full(victim).unwrap_or_default();
             let nearest = self.nearest(own);
+            let Some(victim) = self.victim(nand) else {
+                let window = nearest.expect("a device without full blocks has open ones");
+                return Ok(self.misplaced(window));
+            };
+            let valid = self.map.valid_pages_of_full(victim).unwrap_or_default();
             let is_near = |window: &Window| window.end.saturating_sub(own.end) <= own.width();
             let later = nearest.filter(|window| *window >= own && is_near(window));
             let instead = if valid == self.pages_per_block(nand) { nearest } else { later };
@@ -227,12 +230,12 @@ impl Oracle {
         nand.geometry().pages_per_block() as u16
     }
 
-    /// A dead block if there is one, else the block with the highest benefit for its cost.
-    fn victim(&mut self, nand: &Nand) -> BlockId {
-        let fewest = self.map.fewest_valid();
-        let fewest = fewest.expect("a device whose blocks are not free has full ones");
+    /// A dead block if there is one, else the block with the highest benefit for its cost; none if
+    /// no block is full.
+    fn victim(&mut self, nand: &Nand) -> Option<BlockId> {
+        let fewest = self.map.fewest_valid()?;
         if self.map.valid_pages_of_full(fewest) == Some(0) {
-            return fewest;
+            return Some(fewest);
         }
         let (now, np) = (self.map.written(), self.pages_per_block(nand));
         let score = |block: BlockId| {
@@ -246,7 +249,7 @@ impl Oracle {
         let better = |best: (BlockId, f64), other: (BlockId, f64)| {
             if other.1 > best.1 { other } else { best }
         };
-        scored.reduce(better).map_or(fewest, |best| best.0)
+        scored.reduce(better).map(|best| best.0)
     }
 
     /// Empties a victim and erases it.

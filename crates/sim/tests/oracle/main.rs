@@ -1,7 +1,14 @@
 //! The oracle as a bound: the spare from which no page is copied, the optimum on tiny devices, and
 //! no scheme below it.
 
+mod exhaustive;
+
+use std::io::Write;
+
 use ftl::registry;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use sim::config::choices::Precondition;
 use sim::sizing::mean_field;
 use sim::{Experiment, RunOptions, RunResult, Setup, run};
 
@@ -64,6 +71,40 @@ fn on_uniform_writes_no_scheme_beats_t1_and_none_the_oracle() {
     for scheme in registry::SCHEMES.iter().filter(|scheme| !scheme.foresees) {
         let found = amplification(scheme.name);
         assert!(found > 0.99 * t1, "{}: {found}, but T1 is {t1}", scheme.name);
+    }
+}
+
+/// Copies of the oracle for writes of single pages to a new device.
+fn copies(pages_per_block: u64, logical_blocks: u64, extra: u64, writes: &[u8]) -> u64 {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    for (at, page) in writes.iter().enumerate() {
+        writeln!(file, "{at},host,0,Write,{},2048,0", u64::from(*page) * 2048).unwrap();
+    }
+    let result = ran(file.path().to_str().unwrap(), "oracle:open=8", |it| {
+        it.chip = format!("slc-fast2010:pages_per_block={pages_per_block}");
+        it.capacity_bytes = Some(logical_blocks * pages_per_block * 2048);
+        it.extra = Some(format!("{extra}blocks").parse().unwrap());
+        it.format = Some("msr".into());
+        it.precondition = Precondition::None;
+    });
+    result.copies.total
+}
+
+/// With three blocks, one of which is the reserve, the oracle is not: it makes up to eight copies
+/// more.
+#[test]
+fn on_tiny_devices_the_oracle_is_within_a_block_of_the_optimum() {
+    const NP: u64 = 4;
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(8);
+    for (logical_blocks, extra) in [(2, 2), (1, 3)] {
+        for _ in 0..8 {
+            let page = || (rng.next_u32() % (NP * logical_blocks) as u32) as u8;
+            let writes: Vec<u8> = std::iter::repeat_with(page).take(14).collect();
+            let blocks = (logical_blocks + extra) as usize;
+            let fewest = u64::from(exhaustive::fewest_copies(NP as usize, blocks, &writes));
+            let found = copies(NP, logical_blocks, extra, &writes);
+            assert!(found <= fewest + NP, "{writes:?}: {found} copies, {fewest} are enough");
+        }
     }
 }
 
