@@ -76,6 +76,7 @@ const GAUGES: &[(&str, &str)] = &[
     ("hot_cap", "hot blocks allowed"),
     ("log_blocks", "log blocks allowed"),
     ("sequential_cap", "sequential blocks allowed"),
+    ("threshold_bytes", "threshold (bytes)"),
     ("cmt_entries", "entries of the cached mapping table"),
     ("map_share", "map's part of the DRAM (share)"),
 ];

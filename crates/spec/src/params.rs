@@ -33,6 +33,8 @@ use crate::suggestion::nearest;
 pub enum Kind {
     /// Bytes: `8GiB`.
     Size,
+    /// Bytes, or one of these names: `auto`.
+    SizeOr(&'static [&'static str]),
     /// A whole number: `4M`.
     Count,
     /// A share of a whole: `7%`.
@@ -154,6 +156,10 @@ impl Kind {
     pub fn parse(self, text: &str) -> Result<Value> {
         Ok(match self {
             Kind::Size => Value::Size(parse_size(text)?),
+            Kind::SizeOr(words) => match choose(text, words) {
+                Ok(word) => Value::Choice(word),
+                Err(_) => Value::Size(parse_size(text).map_err(|_| size_or(text, words))?),
+            },
             Kind::Count => Value::Count(parse_count(text)?),
             Kind::Share => Value::Share(Share::parse(text)?),
             Kind::Time => Value::TimeNs(parse_time_ns(text)?),
@@ -167,6 +173,10 @@ impl Kind {
             Kind::Text => Value::Text(text.to_owned()),
         })
     }
+}
+
+fn size_or(text: &str, words: &[&str]) -> Error {
+    malformed(text, &format!("a size such as 64KiB, or `{}`", words.join("`, `")))
 }
 
 fn choose(text: &str, words: &'static [&'static str]) -> Result<&'static str> {
@@ -385,6 +395,10 @@ mod tests {
             message("page:isolation=yes"),
             "scheme page, key `isolation`: `yes` is not `true` or `false`"
         );
+        assert_eq!(
+            Kind::SizeOr(&["auto"]).parse("autos").unwrap_err().to_string(),
+            "`autos` is not a size such as 64KiB, or `auto`"
+        );
         let none = resolve("scheme block", &[("d".to_owned(), "1".to_owned())], &[]).unwrap_err();
         assert_eq!(none.to_string(), "scheme block has no key `d`; it has no keys");
     }
@@ -399,6 +413,13 @@ mod tests {
     #[should_panic(expected = "neither a value nor a default")]
     fn reading_a_parameter_without_a_value_panics() {
         resolved("page").unwrap().count("pages");
+    }
+
+    #[test]
+    fn a_size_may_have_names_beside_it() {
+        let kind = Kind::SizeOr(&["auto"]);
+        assert_eq!(kind.parse("auto").unwrap(), Value::Choice("auto"));
+        assert_eq!(kind.parse("8KiB").unwrap(), Value::Size(8192));
     }
 
     #[test]

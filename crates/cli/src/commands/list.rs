@@ -167,6 +167,7 @@ impl ListedKey {
 fn form(kind: Kind) -> (&'static str, &'static [&'static str]) {
     match kind {
         Kind::Size => ("size", &[]),
+        Kind::SizeOr(words) => ("size", words),
         Kind::Count => ("count", &[]),
         Kind::Share => ("share", &[]),
         Kind::Time => ("time", &[]),

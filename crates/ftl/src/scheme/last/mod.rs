@@ -35,13 +35,14 @@
 //! Random log blocks are merged fully, or erased if they are dead, even if they happen to be in
 //! order.
 //!
-//! **Beyond the paper** there are two options. Its conclusion leaves both as future work; both are
-//! off by default. `sequential=adaptive` sizes the sequential log by what one more block would save
+//! **Beyond the paper** there are three options, all off by default. Its conclusion leaves the first
+//! two as future work. `sequential=adaptive` sizes the sequential log by what one more block would save
 //! on either part of the log ([`earnings`]): after every log·Np pages written to the log, one block
 //! (or a 256th of a large log) goes to the part that would save more. `detector=streams` also
 //! recognises sequential streams of small writes: a run that continues a stream is sequential if
 //! the stream including this run is larger than the threshold ([`stream_table`]). This holds for
-//! runs of one page too.
+//! runs of one page too. `threshold=auto` chooses the threshold by what requests of each size cost
+//! in either log ([`threshold`]).
 //!
 //! Invariants: there are at most `log` log blocks, so at least one block is clean while no merge is
 //! in progress. A partition has at most one open block, and only full blocks are victims. 1 ≤ k ≤
@@ -57,7 +58,7 @@
 //! one a data block. So no more blocks are left than the random log had.
 //!
 //! A random block is hot or cold according to the kind of its last page, unless that partition has
-//! R − 1 blocks already. `k`, the sizes, the order of writes within a partition, and the memory of
+//! R − 1 blocks already. `k`, the threshold, the sizes, the order of writes within a partition, and the memory of
 //! the detector start from their initial values. A page that a mount found has no distance until it
 //! is written again. With `sequential=adaptive` a part of the log may be found larger than its
 //! initial size; it gives up a block when another part needs one.
@@ -72,9 +73,10 @@ pub mod random_partition;
 pub mod ranking;
 pub mod sequential_log;
 pub mod stream_table;
+pub mod threshold;
 
-use nand::{BlockId, ChipModel, Geometry, Lpn, Nand};
-use spec::{Kind, Param, Params};
+use nand::{BlockId, ChipModel, Geometry, Lpn, Nand, Ppn};
+use spec::{Kind, Param, Params, Value};
 
 use self::earnings::{Advice, Earnings};
 use self::merge_costs::{MergeCosts, Partition};
@@ -82,6 +84,7 @@ use self::partition_regulator::{PartitionRegulator, PartitionState};
 use self::random_partition::RandomPartitions;
 use self::sequential_log::SequentialLog;
 use self::stream_table::StreamTable;
+use self::threshold::AutoThreshold;
 use crate::contract::{
     Base, Error, Ftl, Merges, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation,
     ensure,
@@ -109,10 +112,11 @@ static PARAMS: &[Param] = &[
     },
     Param {
         name: "threshold",
-        kind: Kind::Size,
+        kind: Kind::SizeOr(&["auto"]),
         default: "4KiB",
         unit: "",
-        doc: "requests larger than this go to the sequential log (LAST §3.2)",
+        doc: "requests larger than this go to the sequential log (LAST §3.2); auto: from 4 to \
+              64 KiB, by what either log costs for requests of this size",
     },
     Param {
         name: "adapt",
@@ -147,7 +151,7 @@ pub static SCHEME: Scheme = Scheme {
     source: "Lee, Shin, Kim, Kim: LAST: locality-aware sector translation for NAND flash \
              memory-based storage systems, SIGOPS OSR 42(6), 2008",
     params: PARAMS,
-    corners: &["threshold=512", "threshold=512,detector=streams"],
+    corners: &["threshold=512", "threshold=512,detector=streams", "threshold=auto"],
     refuses,
     map_budget: None,
     least_extra,
@@ -210,6 +214,8 @@ struct Last {
     regulator: PartitionRegulator,
     /// What one more block would save, if sizes are adaptive.
     earnings: Option<Earnings>,
+    /// The threshold, if it is automatic.
+    auto: Option<AutoThreshold>,
     /// Pages to be written to the log until sizes are re-evaluated.
     until_resize: u32,
     /// The valid pages of a random victim, and their logical blocks; reused to save allocations.
@@ -249,14 +255,17 @@ impl Last {
         let pages = geometry.pages_per_block();
         let (is_on, is_adaptive) =
             (params.switch("adapt"), params.choice("sequential") == "adaptive");
+        let detector = Detector::new(params);
+        let is_auto = detector.threshold_bytes.is_none();
         Last {
-            detector: Detector::new(params),
+            detector,
             sequential: SequentialLog::new(geometry.blocks(), map.logical_blocks(), log_blocks),
             random: RandomPartitions::new(geometry, log_blocks),
             log_blocks,
             sequential_blocks,
             regulator: PartitionRegulator::new(is_on, log_blocks - sequential_blocks, pages),
             earnings: is_adaptive.then(|| Earnings::new(pages)),
+            auto: is_auto.then(|| AutoThreshold::new(map.logical_blocks(), log_blocks, pages)),
             until_resize: log_blocks * pages,
             moving: Vec::with_capacity(pages as usize),
             associated: Vec::with_capacity(pages as usize),
@@ -293,6 +302,14 @@ impl Last {
     }
 
     // ---- Writing --------------------------------------------------------------------------------
+
+    /// The threshold for a run, in bytes.
+    fn threshold_for(&self, run: &Run) -> u64 {
+        match &self.auto {
+            Some(auto) => auto.bytes_for(self.map.lbn_of(run.first)),
+            None => self.detector.threshold_bytes.expect("a threshold is fixed or automatic"),
+        }
+    }
 
     /// Writes the pages of the run from page `index` on, up to the first page that goes to another
     /// block. Returns the number of pages written.
@@ -337,7 +354,13 @@ impl Last {
         pages: u32,
     ) -> Result<u32> {
         let pages = pages.min(self.until_resize);
+        let before = self.sequential.filled_in_pages;
         let done = self.sequential.write(nand, &mut self.map, run, index, pages)?;
+        if let Some(auto) = &mut self.auto {
+            let lbn = self.map.lbn_of(run.first.plus(index));
+            auto.wrote_sequential(lbn, run.request_bytes, self.sequential.filled_in_pages - before);
+            auto.count(done);
+        }
         self.resize(done);
         Ok(done)
     }
@@ -347,7 +370,7 @@ impl Last {
     fn make_sequential_room(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<()> {
         let lbn = self.map.lbn_of(lpn);
         if self.sequential.serves(lbn) {
-            return self.sequential.merge(nand, &mut self.map, lbn).map(drop);
+            return self.merge_sequential(nand, lbn).map(drop);
         }
         if self.sequential.count() >= self.sequential_blocks {
             return self.merge_sequential_victim(nand);
@@ -366,11 +389,19 @@ impl Last {
 
     fn merge_sequential_victim(&mut self, nand: &mut Nand) -> Result<()> {
         let victim = self.sequential.victim(&self.map).expect("the sequential log has a block");
-        let plan = self.sequential.merge(nand, &mut self.map, victim)?;
+        let plan = self.merge_sequential(nand, victim)?;
         if let (Some(earnings), MergePlan::Partial { from }) = (&mut self.earnings, plan) {
             earnings.note_merged(victim, from);
         }
         Ok(())
+    }
+
+    fn merge_sequential(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<MergePlan> {
+        let plan = self.sequential.merge(nand, &mut self.map, lbn)?;
+        if let Some(auto) = &mut self.auto {
+            auto.settle_sequential(lbn, plan);
+        }
+        Ok(plan)
     }
 
     // ---- Hot and cold: LAST §3.4.2 --------------------------------------------------------------
@@ -408,11 +439,22 @@ impl Last {
         debug_assert!(entered == Some(partition), "a {partition:?} page entered {entered:?}");
         self.random.wrote(nand.geometry(), &mut self.map, partition);
         self.counts.pages[partition as usize] += 1;
+        self.account_random(nand.geometry(), run, index, to);
         if self.regulator.is_due(self.random.clock()) {
             self.regulator.regulate(self.partition_state(), self.random_blocks());
         }
         self.resize(1);
         Ok(1)
+    }
+
+    /// Records where a page of the random log comes from, if the threshold is automatic.
+    fn account_random(&mut self, geometry: &Geometry, run: &Run, index: u32, to: Ppn) {
+        let Some(auto) = &mut self.auto else { return };
+        let lpn = run.first.plus(index);
+        let starts_block = lpn.0 % geometry.pages_per_block() == 0 || geometry.offset_of(to) == 0;
+        let place = self.random.place_of(geometry, to);
+        auto.wrote_random(place, run.request_bytes, index == 0 || starts_block);
+        auto.count(1);
     }
 
     fn partition_state(&self) -> PartitionState {
@@ -466,11 +508,23 @@ impl Last {
         if let Some(earnings) = &mut self.earnings {
             earnings.note_victim(&self.map, &self.moving);
         }
+        self.settle_random(nand.geometry(), victim);
         self.random.remove(&mut self.map, victim);
         let merges = &mut self.random_merges;
         match self.associated.is_empty() {
             true => merge::dead(nand, &mut self.map, merges, victim),
             false => merge::full(nand, &mut self.map, merges, &self.associated, victim),
+        }
+    }
+
+    /// Settles a victim whose valid pages are listed, if the threshold is automatic.
+    fn settle_random(&mut self, geometry: &Geometry, victim: BlockId) {
+        let Some(auto) = &mut self.auto else { return };
+        auto.settle_random(self.random.places_of(geometry, victim));
+        let map = &self.map;
+        for pages in self.moving.chunk_by(|one, other| map.lbn_of(*one) == map.lbn_of(*other)) {
+            let first = map.flat.entry(pages[0].0);
+            auto.charge_random(self.random.place_of(geometry, first));
         }
     }
 
@@ -576,7 +630,8 @@ impl Last {
 
 /// The detector: it tells sequential writes from random ones (LAST §3.2).
 struct Detector {
-    threshold_bytes: u64,
+    /// The threshold; `None` if it is automatic.
+    threshold_bytes: Option<u64>,
     streams: Option<StreamTable>,
 }
 
@@ -584,14 +639,18 @@ impl Detector {
     fn new(params: &Params) -> Detector {
         let notices_streams = params.choice("detector") == "streams";
         let streams = notices_streams.then(StreamTable::default);
-        Detector { threshold_bytes: params.size("threshold"), streams }
+        let threshold_bytes = match params.get("threshold") {
+            Some(Value::Size(bytes)) => Some(*bytes),
+            _ => None,
+        };
+        Detector { threshold_bytes, streams }
     }
 
-    fn is_sequential(&mut self, run: &Run, page_bytes: u32) -> bool {
-        let is_large = run.request_bytes > self.threshold_bytes && run.pages > 1;
+    fn is_sequential(&mut self, run: &Run, threshold_bytes: u64, page_bytes: u32) -> bool {
+        let is_large = run.request_bytes > threshold_bytes && run.pages > 1;
         let Some(streams) = &mut self.streams else { return is_large };
         let stream = streams.extend(run.first, run.pages);
-        is_large || stream.is_some_and(|pages| pages * u64::from(page_bytes) > self.threshold_bytes)
+        is_large || stream.is_some_and(|pages| pages * u64::from(page_bytes) > threshold_bytes)
     }
 }
 
@@ -606,7 +665,8 @@ impl Ftl for Last {
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
         self.map.flat.check_bases(nand, run)?;
-        let is_sequential = self.detector.is_sequential(run, nand.geometry().page_bytes());
+        let (threshold, page_bytes) = (self.threshold_for(run), nand.geometry().page_bytes());
+        let is_sequential = self.detector.is_sequential(run, threshold, page_bytes);
         let mut index = 0;
         while index < run.pages {
             index += self.write_some(nand, run, index, is_sequential)?;
@@ -618,6 +678,9 @@ impl Ftl for Last {
         self.map.audit(nand, self.log())?;
         self.sequential.audit(nand, &self.map)?;
         self.random.audit(nand, &self.map)?;
+        if let Some(auto) = &self.auto {
+            auto.audit(|lbn| self.sequential.serves(lbn))?;
+        }
         self.audit_sizes()
     }
 
@@ -631,9 +694,10 @@ impl Ftl for Last {
         let map = self.map.block_map_bytes() + 4 * random_pages + 4 * u64::from(sequential);
         let costs = self.cost_table_bytes();
         let streams = self.detector.streams.as_ref().map_or(0, |_| 8 * stream_table::ENDS as u64);
+        let auto = self.auto.as_ref().map_or(0, AutoThreshold::ram_bytes);
         Ram {
             map,
-            other: costs + 4 * random_pages + streams + self.map.other_bytes(),
+            other: costs + 4 * random_pages + streams + auto + self.map.other_bytes(),
             ..Ram::default()
         }
     }
@@ -674,7 +738,7 @@ impl Ftl for Last {
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         let now = self.partition_state();
-        vec![
+        let mut gauges = vec![
             ("U_hot", now.hot.ratio()),
             ("U_cold", now.cold.ratio()),
             ("N_d", f64::from(now.dead)),
@@ -684,6 +748,9 @@ impl Ftl for Last {
             ("hot_cap", f64::from(self.regulator.hot_blocks())),
             ("sequential_blocks", f64::from(self.sequential.count())),
             ("sequential_cap", f64::from(self.sequential_blocks)),
-        ]
+        ];
+        let threshold = self.auto.as_ref().map(|auto| ("threshold_bytes", auto.bytes() as f64));
+        gauges.extend(threshold);
+        gauges
     }
 }

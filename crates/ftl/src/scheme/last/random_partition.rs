@@ -160,7 +160,7 @@ impl RandomPartitions {
             map.observer.close(block);
         }
         self.clock += 1;
-        let first = self.dates_of(geometry, block).start;
+        let first = self.places_of(geometry, block).start;
         self.dates[first + offset as usize] = self.clock;
     }
 
@@ -168,7 +168,7 @@ impl RandomPartitions {
     /// will be written to it. It is 1 if the page was written last.
     #[inline]
     pub fn distance(&self, geometry: &Geometry, ppn: Ppn) -> Option<u64> {
-        let first = self.dates_of(geometry, geometry.block_of(ppn)).start;
+        let first = self.places_of(geometry, geometry.block_of(ppn)).start;
         match self.dates[first + geometry.offset_of(ppn) as usize] {
             UNDATED => None,
             date => Some(self.clock + 1 - date),
@@ -178,10 +178,19 @@ impl RandomPartitions {
     /// The age of a full block of the random log: host pages written to the log since its last
     /// program, or since the mount if the mount found it.
     pub fn age(&self, geometry: &Geometry, block: BlockId) -> u64 {
-        self.clock - self.dates[self.dates_of(geometry, block).end - 1]
+        self.clock - self.dates[self.places_of(geometry, block).end - 1]
     }
 
-    fn dates_of(&self, geometry: &Geometry, block: BlockId) -> core::ops::Range<usize> {
+    /// The place of a page of the random log: a number below the maximum of log pages, which it
+    /// keeps until its block is removed.
+    #[inline]
+    pub fn place_of(&self, geometry: &Geometry, ppn: Ppn) -> usize {
+        let first = self.places_of(geometry, geometry.block_of(ppn)).start;
+        first + geometry.offset_of(ppn) as usize
+    }
+
+    /// The places of the pages of a block.
+    pub fn places_of(&self, geometry: &Geometry, block: BlockId) -> core::ops::Range<usize> {
         let pages = geometry.pages_per_block() as usize;
         let first = self.seats[block.0 as usize] as usize * pages;
         first..first + pages
@@ -251,7 +260,7 @@ impl RandomPartitions {
     ) -> core::result::Result<(), Violation> {
         let head = self.heads.iter().flatten().find(|head| head.block == block);
         let filled = head.map_or(geometry.pages_per_block(), |head| head.filled) as usize;
-        let dates = &self.dates[self.dates_of(geometry, block)][..filled];
+        let dates = &self.dates[self.places_of(geometry, block)][..filled];
         let ascend = dates.windows(2).all(|pair| pair[0] < pair[1] || pair[1] == UNDATED);
         ensure!(ascend, "the dates of {block:?} do not ascend: {dates:?}");
         let last = dates.last().copied().unwrap_or(UNDATED);
