@@ -22,6 +22,8 @@ pub trait Selection {
     const REPEATED: &'static [&'static str] = &[];
     /// An option that must be given.
     const REQUIRED: &'static str = "";
+    /// The FTLs that the subcommand runs if none is given; empty for the default of the option.
+    const FTLS: &'static [&'static str] = &[];
 
     /// Whether the subcommand takes an option.
     fn takes(option: &ExperimentOption) -> bool;
@@ -129,6 +131,7 @@ impl<S: Selection> ExperimentArgs<S> {
         let arg = if is_repeated || option.is_list { arg.action(ArgAction::Append) } else { arg };
         match option.text(&Experiment::default()) {
             _ if option.name == S::REQUIRED => arg.required(true),
+            _ if option.name == "ftl" && !S::FTLS.is_empty() => arg.default_values(S::FTLS),
             Some(default) => arg.default_value(default),
             None => arg,
         }

@@ -28,8 +28,8 @@ use std::io;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
-    check, compare, completions, ctl, drive, image, list, manual, papers, run, serve, size, sweep,
-    trace,
+    bound, check, compare, completions, ctl, drive, image, list, manual, papers, run, serve, size,
+    sweep, trace,
 };
 use failure::{DONE, Result};
 use sim::memory::limit::MemoryLimit;
@@ -51,6 +51,7 @@ struct Cli {
 const RESULTS: &str = "docs/results.md in the repository describes each field of a result.";
 
 /// Points to the documentation of sizing.
+const BOUND: &str = "docs/bound.md in the repository says how to read the answer.";
 const SIZING: &str = "docs/sizing.md in the repository says what is searched, and how.";
 
 #[derive(Subcommand)]
@@ -67,6 +68,9 @@ enum Command {
     /// Find the least over-provisioning for a write amplification; TBW, DWPD, data sheets
     #[command(after_help = SIZING)]
     Size(size::Args),
+    /// Find what placement could achieve on a trace, and how far schemes are from it
+    #[command(after_help = BOUND)]
+    Bound(bound::Args),
     /// Repeat the experiments of the papers and compare published with measured results
     Papers(papers::Args),
     /// Describe, convert and generate traces
@@ -96,6 +100,7 @@ impl Command {
             Command::Run(args) => run::run(args, limit_bytes),
             Command::Compare(args) => compare::run(args, limit_bytes),
             Command::Sweep(args) => sweep::run(args, limit_bytes, given),
+            Command::Bound(args) => bound::run(args, limit_bytes),
             Command::Size(args) => size::run(args, limit_bytes),
             Command::Papers(args) => papers::run(args, limit_bytes),
             Command::Trace(args) => trace::run(args),

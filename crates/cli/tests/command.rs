@@ -745,7 +745,7 @@ fn completions_offer_what_the_lists_have() {
         }
     }
     let zsh = printed(&["completions", "zsh"]);
-    assert_eq!(zsh.matches(":_ftlab_traces'").count(), 4, "run, compare, size, trace info");
+    assert_eq!(zsh.matches(":_ftlab_traces'").count(), 5, "run, compare, size, bound, trace info");
     let (_directory, script) = file("ftlab.bash", printed(&["completions", "bash"]).as_bytes());
     // The last of these words is to be completed.
     let offered = |words: [&str; 3]| {

@@ -12,6 +12,7 @@
 //! * [`sweep_page`]    the page of a sweep with its claims
 //! * [`paper_pages`]   the pages of papers with all claims and experiments
 //! * [`sizing`]        the page of a sizing: write amplification against over-provisioning
+//! * [`bound`]         the page of a bound: what placement could achieve
 //! * [`captions`]      sentences that captions have in common
 //! * [`axis_labels`]   the columns of results in words, with units
 //! * [`number_format`] numbers as text
@@ -24,6 +25,7 @@
 #![warn(missing_docs)]
 
 pub mod axis_labels;
+pub mod bound;
 pub mod captions;
 pub mod charts;
 mod curves;

@@ -19,6 +19,7 @@
 //! * [`plan`]       many experiments in one file, with claims and drawings
 //! * [`sweep`]      the runs of a plan on all cores, resumable
 //! * [`sizing`]     the least over-provisioning, TBW and DWPD
+//! * [`bound`]      what placement could achieve on a trace
 //! * [`memory`]     the memory that runs take, estimated and shared
 //! * [`parallel_runs`] several runs at a time
 //! * [`progress`]   reports of progress, and the way to stop a run
@@ -29,6 +30,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod bound;
 pub mod clock;
 pub mod config;
 pub mod device;

@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+pub mod bound;
 pub mod check;
 pub mod compare;
 pub mod completions;

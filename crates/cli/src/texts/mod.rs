@@ -1,5 +1,6 @@
 //! Results and traces as texts: tables, the pages of comparisons, JSON of traces.
 //!
+//! * [`bound`]       what placement could achieve
 //! * [`result`]      one result
 //! * [`comparison`]  several results side by side
 //! * [`description`] a trace
@@ -8,6 +9,7 @@
 //! * [`sweep`]       the rows and claims of a sweep
 //! * [`table`]       rows of cells
 
+pub mod bound;
 pub mod comparison;
 pub mod description;
 pub mod groups;

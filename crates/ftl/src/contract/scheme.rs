@@ -32,6 +32,9 @@ pub struct Scheme {
     /// Whether it is told when pages die, if a trace is replayed: it bounds other schemes, and is
     /// for simulations only.
     pub foresees: bool,
+    /// The most blocks that it fills at the same time with pages of its own choice, by its
+    /// parameters; none if that is not a fixed number.
+    pub open_blocks: Option<fn(&Params) -> u32>,
     /// Memory that simulating it takes.
     pub memory: SimulationMemory,
     /// Recovers from any state of the flash; formats a factory-new chip.

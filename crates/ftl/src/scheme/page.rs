@@ -59,6 +59,7 @@ pub static SCHEME: Scheme = Scheme {
     least_extra: |params, _, _| RESERVE + params.count("frontiers") as u32,
     takes_policy: true,
     foresees: false,
+    open_blocks: Some(|params| params.count("frontiers") as u32),
     memory: |_, geometry, _| table_bytes(geometry, 4, 16),
     mount,
 };

@@ -89,6 +89,7 @@ pub static SCHEME: Scheme = Scheme {
     least_extra: |params, _, _| RESERVE + params.count("regions") as u32,
     takes_policy: false,
     foresees: false,
+    open_blocks: Some(|params| params.count("regions") as u32),
     memory: |params, geometry, _| {
         let age = page_ages::bytes(geometry.pages(), params.count("young"));
         table_bytes(geometry, 4 + age, 40)

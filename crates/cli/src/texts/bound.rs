@@ -1,0 +1,32 @@
+//! The answer of `ftlab bound` as a text.
+
+use report::bound::{law, percent};
+use report::number_format::{count, decimals};
+use sim::bound::{Bound, BoundRun};
+
+use crate::texts::table::Table;
+
+/// The runs as a table, then the law.
+pub fn text(bound: &Bound) -> String {
+    let head = format!(
+        "trace    {}\ndevice   {} blocks and {} extra, a spare of {} %\n",
+        bound.trace,
+        count(bound.logical_blocks.into()),
+        count(bound.extra_blocks.into()),
+        percent(bound.law.spare)
+    );
+    let mut table =
+        Table::new(&["scheme", "open blocks", "write amplification", "copies per host page"]);
+    bound.runs().for_each(|run| table.row(&row(run)));
+    let notes: String = bound.notes.iter().map(|note| format!("note: {note}\n")).collect();
+    format!("{head}\n{}\n{}\n{notes}", table.text(), law(&bound.law))
+}
+
+fn row(run: &BoundRun) -> [String; 4] {
+    [
+        run.ftl.clone(),
+        run.open_blocks.map_or("–".into(), |open| count(open.into())),
+        decimals(run.write_amplification, 4),
+        decimals(run.copies_per_host_page, 4),
+    ]
+}

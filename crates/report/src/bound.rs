@@ -1,0 +1,237 @@
+//! The page of a bound: what placement could achieve on a trace, and where the schemes are.
+
+use serde_json::{Map, Value, json};
+use sim::bound::{Bound, BoundLaw, BoundRun};
+
+use crate::charts::{Facets, Point, draw};
+use crate::figure::{DataTable, Figure, axis, logarithmic_axis, spec};
+use crate::html_page::{HtmlPage, Section, Tile};
+use crate::number_format::{count, decimals};
+pub use crate::sizing::percent;
+
+/// The page; `made_by` is for its footer.
+pub fn page(bound: &Bound, made_by: String) -> HtmlPage {
+    let sorted = best_first(bound);
+    HtmlPage {
+        title: "Bound of placement".into(),
+        lead: vec![
+            format!(
+                "What placement could achieve on {}. The oracle knows when each page will die. No \
+                 scheme for a drive knows that.",
+                bound.trace
+            ),
+            law(&bound.law),
+        ],
+        notes: bound.notes.clone(),
+        tiles: sorted.iter().map(|run| tile(run)).collect(),
+        sections: vec![
+            Section {
+                title: "Write amplification and open blocks".into(),
+                figures: vec![curve(bound)],
+                ..Section::default()
+            },
+            Section {
+                title: "Which placement for my trace".into(),
+                figures: vec![ranking(&sorted)],
+                ..Section::default()
+            },
+        ],
+        made_by,
+        ..HtmlPage::default()
+    }
+}
+
+/// The law in a sentence.
+pub fn law(law: &BoundLaw) -> String {
+    let BoundLaw { spare, needed_spare, needed_windows } = *law;
+    if needed_windows == 0.0 {
+        return "No page is known to die, so the law of the oracle says nothing about this trace."
+            .into();
+    }
+    let (needed, own) = (percent(needed_spare), percent(spare));
+    let compared = if spare >= needed_spare { "which is enough" } else { "which is less" };
+    let blocks = count(needed_windows.ceil() as u64);
+    format!(
+        "If the deaths of pages are known, no page needs to be copied with a spare of {needed} % \
+         of the capacity and {blocks} open blocks. This device has a spare of {own} %, {compared}."
+    )
+}
+
+/// The schemes and the best run of the oracle, the least write amplification first.
+fn best_first(bound: &Bound) -> Vec<&BoundRun> {
+    let by_amplification =
+        |a: &&BoundRun, b: &&BoundRun| a.write_amplification.total_cmp(&b.write_amplification);
+    let best = bound.oracle.iter().min_by(by_amplification);
+    let mut runs: Vec<&BoundRun> = best.into_iter().chain(&bound.schemes).collect();
+    runs.sort_by(by_amplification);
+    runs
+}
+
+fn tile(run: &BoundRun) -> Tile {
+    Tile {
+        label: run.ftl.clone(),
+        value: decimals(run.write_amplification, 3),
+        note: "write amplification".into(),
+    }
+}
+
+/// Write amplification against open blocks: a line for the oracle, a point for each scheme.
+fn curve(bound: &Bound) -> Figure {
+    let value = |kind: &str, run: &BoundRun| {
+        let amplification = run.write_amplification;
+        let open = run.open_blocks?;
+        Some(json!({"kind": kind, "ftl": run.ftl, "open": open, "amplification": amplification}))
+    };
+    let oracle = bound.oracle.iter().filter_map(|run| value("oracle", run));
+    let schemes = bound.schemes.iter().filter_map(|run| value("scheme", run));
+    let mut values: Vec<Value> = oracle.chain(schemes).collect();
+    let windows = bound.law.needed_windows;
+    if windows >= 1.0 {
+        let label = format!("needed: {}", count(windows.ceil() as u64));
+        values.push(json!({"kind": "law", "ftl": label, "open": windows}));
+    }
+    Figure {
+        id: "write-amplification-against-open-blocks".into(),
+        title: "Write amplification against open blocks".into(),
+        caption:
+            "The line is the oracle. Each scheme is a point at its own number of open blocks; \
+                  a scheme without a fixed number is only in the table. The vertical rule is the \
+                  number of open blocks with which no page needs to be copied, if the spare is \
+                  large enough."
+                .into(),
+        spec: spec(values, layers()),
+        table: Some(table(bound.runs())),
+    }
+}
+
+/// The marks of the curve, each for its kind of values.
+fn layers() -> Value {
+    let of = |kind: &str| json!([{"filter": format!("datum.kind === '{kind}'")}]);
+    let mut open = logarithmic_axis("open", "open blocks");
+    open["scale"]["base"] = 2.into();
+    let text = |align: &str, dx: i32| {
+        json!({"type": "text", "align": align, "dx": dx, "dy": -8,
+               "color": {"expr": "labels"}})
+    };
+    json!({
+        "params": [{"name": "labels", "value": "#808080"}],
+        "height": 320,
+        "encoding": {"x": open},
+        "layer": [
+            {
+                "transform": of("oracle"),
+                "mark": {"type": "line", "point": {"size": 24}, "tooltip": true},
+                "encoding": {"y": axis("amplification", "write amplification")},
+            },
+            {
+                "transform": of("scheme"),
+                "mark": {"type": "point", "filled": true, "size": 70, "shape": "square",
+                         "color": "#d62728", "tooltip": true},
+                "encoding": {"y": {"field": "amplification", "type": "quantitative"}},
+            },
+            {
+                "transform": of("scheme"),
+                "mark": text("left", 8),
+                "encoding": {
+                    "y": {"field": "amplification", "type": "quantitative"},
+                    "text": {"field": "ftl"},
+                },
+            },
+            {
+                "transform": of("law"),
+                "mark": {"type": "rule", "strokeDash": [5, 4], "color": {"expr": "labels"},
+                         "tooltip": true},
+            },
+            {
+                "transform": of("law"),
+                "mark": text("right", -4),
+                "encoding": {"y": {"value": 16}, "text": {"field": "ftl"}},
+            },
+        ],
+    })
+}
+
+/// Bars of write amplification, the best first.
+fn ranking(sorted: &[&BoundRun]) -> Figure {
+    let point =
+        |run: &&BoundRun| Point::new(run.ftl.clone(), &Map::new(), Some(run.write_amplification));
+    let points: Vec<Point> = sorted.iter().map(point).collect();
+    Figure {
+        id: "write-amplification-by-scheme".into(),
+        title: "Write amplification by scheme".into(),
+        caption: "The best is first. The oracle is drawn with the number of open blocks that was \
+                  best; the distance to it is what a better placement could gain."
+            .into(),
+        spec: draw(&points, "write amplification", Facets::default()),
+        table: Some(table(sorted.iter().copied())),
+    }
+}
+
+fn table<'a>(runs: impl Iterator<Item = &'a BoundRun>) -> DataTable {
+    let head = ["scheme", "open blocks", "write amplification", "copies per host page"];
+    let row = |run: &BoundRun| {
+        vec![
+            run.ftl.clone(),
+            run.open_blocks.map_or("–".into(), |open| count(open.into())),
+            decimals(run.write_amplification, 4),
+            decimals(run.copies_per_host_page, 4),
+        ]
+    };
+    DataTable::new(head.map(str::to_owned).to_vec(), runs.map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(ftl: &str, open_blocks: Option<u32>, write_amplification: f64) -> BoundRun {
+        BoundRun {
+            ftl: ftl.into(),
+            open_blocks,
+            write_amplification,
+            host_pages: 100,
+            copied_pages: 40,
+            copies_per_host_page: 0.4,
+        }
+    }
+
+    fn bound(needed_windows: f64) -> Bound {
+        Bound {
+            trace: "oltp.log".into(),
+            logical_blocks: 100,
+            extra_blocks: 7,
+            law: BoundLaw { spare: 0.07, needed_spare: 0.25, needed_windows },
+            oracle: vec![run("oracle:open=1", Some(1), 3.0), run("oracle:open=8", Some(8), 1.2)],
+            schemes: vec![
+                run("page", Some(1), 3.5),
+                run("fast", None, 9.0),
+                run("dac", Some(6), 2.0),
+            ],
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_page_shows_the_curve_and_the_best_first() {
+        let page = page(&bound(30.5), "".into());
+        let figure = &page.sections[0].figures[0];
+        let values = figure.spec["data"]["values"].as_array().unwrap();
+        let names: Vec<&str> = values.iter().map(|value| value["ftl"].as_str().unwrap()).collect();
+        let expected = ["oracle:open=1", "oracle:open=8", "page", "dac", "needed: 31"];
+        assert_eq!(names, expected, "a scheme without a number of open blocks has no point");
+        assert_eq!(figure.table.as_ref().unwrap().rows[3][..2], ["fast", "–"]);
+        let bars = page.sections[1].figures[0].spec["data"]["values"].as_array().unwrap();
+        let names: Vec<&str> = bars.iter().map(|value| value["runs"].as_str().unwrap()).collect();
+        assert_eq!(names, ["oracle:open=8", "dac", "page", "fast"]);
+    }
+
+    #[test]
+    fn the_law_compares_the_spare() {
+        let less = law(&bound(30.5).law);
+        assert!(less.contains("25.00 % of the capacity and 31 open blocks"), "{less}");
+        assert!(less.contains("a spare of 7.00 %, which is less"), "{less}");
+        let enough = law(&BoundLaw { spare: 0.25, ..bound(2.0).law });
+        assert!(enough.ends_with("which is enough."), "{enough}");
+        assert!(law(&bound(0.0).law).contains("No page is known to die"));
+    }
+}
