@@ -35,14 +35,14 @@
 //! Random log blocks are merged fully, or erased if they are dead, even if they happen to be in
 //! order.
 //!
-//! **Beyond the paper** there are three options, all off by default. Its conclusion leaves the first
-//! two as future work. `sequential=adaptive` sizes the sequential log by what one more block would save
-//! on either part of the log ([`earnings`]): after every log·Np pages written to the log, one block
-//! (or a 256th of a large log) goes to the part that would save more. `detector=streams` also
-//! recognises sequential streams of small writes: a run that continues a stream is sequential if
-//! the stream including this run is larger than the threshold ([`stream_table`]). This holds for
-//! runs of one page too. `threshold=auto` chooses the threshold by what requests of each size cost
-//! in either log ([`threshold`]).
+//! **Beyond the paper** there are three options, all off by default. Its conclusion leaves the
+//! first two as future work. `sequential=adaptive` sizes the sequential log by what one more block
+//! would save on either part of the log ([`earnings`]): after every log·Np pages written to the
+//! log, one block (or a 256th of a large log) goes to the part that would save more.
+//! `detector=streams` also recognises sequential streams of small writes: a run that continues a
+//! stream is sequential if the stream including this run is larger than the threshold
+//! ([`stream_table`]). This holds for runs of one page too. `threshold=auto` chooses the threshold
+//! by what requests of each size cost in either log ([`threshold`]).
 //!
 //! Invariants: there are at most `log` log blocks, so at least one block is clean while no merge is
 //! in progress. A partition has at most one open block, and only full blocks are victims. 1 ≤ k ≤
@@ -58,10 +58,10 @@
 //! one a data block. So no more blocks are left than the random log had.
 //!
 //! A random block is hot or cold according to the kind of its last page, unless that partition has
-//! R − 1 blocks already. `k`, the threshold, the sizes, the order of writes within a partition, and the memory of
-//! the detector start from their initial values. A page that a mount found has no distance until it
-//! is written again. With `sequential=adaptive` a part of the log may be found larger than its
-//! initial size; it gives up a block when another part needs one.
+//! R − 1 blocks already. `k`, the threshold, the sizes, the order of writes within a partition, and
+//! the memory of the detector start from their initial values. A page that a mount found has no
+//! distance until it is written again. With `sequential=adaptive` a part of the log may be found
+//! larger than its initial size; it gives up a block when another part needs one.
 //!
 //! Departure: the paper exchanges hot and cold blocks to level their wear. Wear levelling is not a
 //! task of the scheme here.
