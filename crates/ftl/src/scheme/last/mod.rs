@@ -452,9 +452,10 @@ impl Last {
     fn account_random(&mut self, geometry: &Geometry, run: &Run, index: u32, to: Ppn) {
         let Some(auto) = &mut self.auto else { return };
         let lpn = run.first.plus(index);
-        let starts_block = lpn.0 % geometry.pages_per_block() == 0 || geometry.offset_of(to) == 0;
+        let is_first = lpn.0.is_multiple_of(geometry.pages_per_block());
+        let starts = index == 0 || is_first || geometry.offset_of(to) == 0;
         let place = self.random.place_of(geometry, to);
-        auto.wrote_random(place, run.request_bytes, index == 0 || starts_block);
+        auto.wrote_random(place, run.request_bytes, starts);
         auto.count(1);
     }
 

@@ -321,7 +321,9 @@ mod tests {
         let mut auto = auto();
         assert_eq!(merge_sequential(&mut auto, &[8], MergePlan::Partial { from: 1 }), 8);
         assert_eq!(merge_random(&mut auto, 8, 2), 8, "1/2 is not more than 3/4");
-        (0..6).for_each(|_| drop(merge_sequential(&mut auto, &[8], MergePlan::Switch)));
+        for _ in 0..6 {
+            merge_sequential(&mut auto, &[8], MergePlan::Switch);
+        }
         assert_eq!(auto.bytes(), 4096);
     }
 
