@@ -22,18 +22,18 @@
 //! So each class has a cost per piece in each log. The samples give both costs of the two classes
 //! next to the threshold; all other logical blocks follow the winner. (Qureshi et al. 2007 let
 //! cache policies duel in this way.) After every log·Np pages written to the log, the threshold
-//! moves past one class, if that class costs more than [`FACTOR`] times as much where it is as in
-//! the other log. A class without [`LEAST`] pieces settled is passed over.
+//! moves past one class, if that class costs more than `FACTOR` times as much where it is as in
+//! the other log. A class without `LEAST` pieces settled is passed over.
 //!
 //! A piece that leaves the sequential log also tears the blocks of larger ones, which no account
-//! shows. So it needs a reason to leave: as long as nothing is known, a piece is [`ASSUMED`] to
+//! shows. So it needs a reason to leave: as long as nothing is known, a piece is `ASSUMED` to
 //! cost a quarter in the random log. This is so if every second piece is rewritten before its
 //! merge, and every second merge is shared with another piece. The assumption weighs as much as
 //! `LEAST` pieces.
 //!
 //! The parameters follow from the error of an average. `LEAST` pieces give a cost of one half
-//! within a fifth, which `FACTOR` exceeds. [`MOST`] pieces count; then all are halved, so that old
-//! ones fade. A sample costs one part in [`SAMPLE`] of what the worse decision costs. `SAMPLE` is a
+//! within a fifth, which `FACTOR` exceeds. `MOST` pieces count; then all are halved, so that old
+//! ones fade. A sample costs one part in `SAMPLE` of what the worse decision costs. `SAMPLE` is a
 //! prime, so that file systems, which lay things out by powers of two, do not fall into step with
 //! it.
 
@@ -91,7 +91,7 @@ pub struct AutoThreshold {
     random: [Account; CLASSES],
     /// The pieces of each sequential log block by class, by logical block.
     pieces: Vec<[u16; CLASSES]>,
-    /// The class of each page of the random log, by seats, with [`STARTS`].
+    /// The class of each page of the random log, by seats, with `STARTS`.
     classes: Vec<u8>,
     pages_per_block: u32,
     interval: u32,
