@@ -76,7 +76,15 @@ fn no_scheme_with_several_open_blocks_is_better_than_the_oracle() {
             assert_eq!(run["open_blocks"], 6);
             assert!(run["write_amplification"].as_f64().unwrap() >= oracle, "{trace}: {run}");
         }
+        assert!(!found["notes"].to_string().contains("no bound here"), "{}", found["notes"]);
     }
+}
+
+#[test]
+fn a_note_names_the_scheme_that_is_better_than_the_oracle_with_one_block() {
+    let table = printed(&on("bound", UNIFORM, &["--open", "1,16"]));
+    assert!(table.contains("note: page is better than oracle:open=1, which is no"), "{table}");
+    assert_eq!(table.matches("no bound here").count(), 1, "{table}");
 }
 
 #[test]

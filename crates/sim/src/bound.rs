@@ -61,12 +61,14 @@ impl Bound {
         let names = |some: &[usize]| {
             some.iter().map(|&at| &*setups[at].experiment.ftl).collect::<Vec<_>>().join(", ")
         };
+        let mut notes = notes.sentences(names);
+        notes.extend(surpassed(&oracle, &schemes));
         Ok(Bound {
             trace: first.trace.name.clone(),
             logical_blocks: first.device.logical_blocks,
             extra_blocks: first.device.extra_blocks,
             law: BoundLaw::of(first),
-            notes: notes.sentences(names),
+            notes,
             oracle,
             schemes,
         })
@@ -113,6 +115,23 @@ impl BoundRun {
             copies_per_host_page: copies,
         })
     }
+}
+
+/// A note for each scheme that is better than the oracle with as many open blocks.
+fn surpassed(oracle: &[BoundRun], schemes: &[BoundRun]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for run in schemes {
+        let alike = oracle.iter().find(|other| other.open_blocks == run.open_blocks);
+        let worse = alike.filter(|other| other.write_amplification > run.write_amplification);
+        notes.extend(worse.map(|other| {
+            format!(
+                "{} is better than {}, which is no bound here; compare with the oracle's best \
+                 number of open blocks",
+                run.ftl, other.ftl
+            )
+        }));
+    }
+    notes
 }
 
 /// The spec of the oracle with this number of open blocks.
