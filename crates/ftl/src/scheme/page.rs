@@ -15,7 +15,7 @@
 //!
 //! Invariant: at least `RESERVE` blocks are erased whenever no victim is being emptied.
 //!
-//! A policy from outside can place the pages instead: see [`placed`](crate::part::page::placed).
+//! A policy from outside can place the pages instead: see [`crate::part::page::placed`].
 
 use nand::{BlockId, Cause, ChipModel, Nand};
 use spec::{Kind, Param, Params};

@@ -11,7 +11,7 @@
 //! run of a single page is never sequential, whatever the size of its request.
 //!
 //! **Sequential log** (§3.3). A few log blocks, each tied to one data block, so that several
-//! streams can end in switch and partial merges: see [`sequential_log`].
+//! streams can end in switch and partial merges: see [`mod@sequential_log`].
 //!
 //! **Partitions of the random log** (§3.4.2). The distance between two writes of a page is counted
 //! in pages written to the random log; it is 1 for two writes in a row. If the distance is below

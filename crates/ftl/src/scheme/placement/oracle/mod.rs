@@ -21,6 +21,9 @@
 //! ─────── = ──────────────────────     the end, when the last page of the block dies; v pages are
 //!   cost              v                copied
 //! ```
+//! Ends that lie further away than twice the capacity count alike. Otherwise blocks with a single
+//! page that never dies would be collected again and again.
+//!
 //! If more windows are needed than blocks may be open, a page goes to the next later window, or to
 //! the last one.
 //!
@@ -239,9 +242,10 @@ impl Oracle {
             return Some(fewest);
         }
         let (now, np) = (self.map.written(), self.pages_per_block(nand));
+        let far = now + 2 * u64::from(self.map.logical_pages());
         let score = |block: BlockId| {
             let valid = self.map.valid_pages_of_full(block)?;
-            let end = self.ends[block.0 as usize].min(now + (1 << 40));
+            let end = self.ends[block.0 as usize].min(far);
             let benefit = u64::from(np - valid) * (end - now.min(end));
             Some(benefit as f64 / f64::from(valid))
         };
