@@ -63,8 +63,8 @@ fn the_json_has_the_results_of_single_runs() {
     assert_eq!(found["law"]["spare"].as_f64(), Some(20.0 / 128.0));
 }
 
-/// With fewer open blocks the oracle is no bound: it is worse than `page` with one block, and on the
-/// skewed writes worse than `dac` with three.
+/// With fewer open blocks the oracle is no bound: it is worse than `page` with one block, and on
+/// the skewed writes worse than `dac` with three.
 #[test]
 fn no_scheme_with_several_open_blocks_is_better_than_the_oracle() {
     for trace in [UNIFORM, ZIPF] {
@@ -76,7 +76,7 @@ fn no_scheme_with_several_open_blocks_is_better_than_the_oracle() {
             assert_eq!(run["open_blocks"], 6);
             assert!(run["write_amplification"].as_f64().unwrap() >= oracle, "{trace}: {run}");
         }
-        assert!(!found["notes"].to_string().contains("no bound here"), "{}", found["notes"]);
+        assert!(!found["notes"].to_string().contains("no bound here"), "{trace}: {found}");
     }
 }
 
