@@ -139,7 +139,7 @@ fn settings() -> Vec<(&'static str, String)> {
         settings.push((scheme.name, scheme.name.to_owned()));
         for param in scheme.params {
             let words: &[&str] = match param.kind {
-                spec::Kind::Choice(words) => words,
+                spec::Kind::Choice(words) | spec::Kind::SizeOr(words) => words,
                 spec::Kind::Switch => &["true", "false"],
                 _ => &[],
             };

@@ -24,7 +24,8 @@ use nand::page_store::SyncJob;
 use nand::{Data, FlashArray, Lpn, Mode, Nand, Sink};
 
 use crate::error::{Error, Result};
-use crate::{opening, recipe};
+use crate::opening;
+use crate::recipe;
 
 /// Bytes of a sector.
 const SECTOR: u64 = SECTOR_BYTES as u64;

@@ -124,9 +124,9 @@ impl RequestTable {
     /// The SHA-256 of all rows, in hexadecimal. It is computed once.
     ///
     /// The bytes of a row are `time_ns` and `offset` (8 bytes each), `bytes` (4), `device` (2),
-    /// `op` with the stream in its upper six bits, and `flags` (1 each), all little endian. `bytes` is 4294967295 if the request is that
-    /// long or longer; for each such request, its row and its length (8 bytes each) follow after
-    /// all rows.
+    /// `op` with the stream in its upper six bits, and `flags` (1 each), all little endian. `bytes`
+    /// is 4294967295 if the request is that long or longer; for each such request, its row and its
+    /// length (8 bytes each) follow after all rows.
     pub fn sha256(&self) -> &str {
         self.sha256.get_or_init(|| {
             let (mut hasher, mut bytes) = (Sha256::new(), Vec::with_capacity(1024 * PACKED_BYTES));
