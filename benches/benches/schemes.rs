@@ -11,9 +11,9 @@
 //!   difference of two runs that differ in their number of requests. Other work on the machine does
 //!   not change these numbers. Apart from cache misses nothing grows with the device, so they must
 //!   not either.
-//! * **Flash operations per second**, relative to those of the bare loop with the same extra blocks,
-//!   in rounds: the bare loop runs before and after each command, and the command is compared with
-//!   the mean of both.
+//! * **Flash operations per second**, relative to those of the bare loop with the same extra
+//!   blocks, in rounds: the bare loop runs before and after each command, and the command is
+//!   compared with the mean of both.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
