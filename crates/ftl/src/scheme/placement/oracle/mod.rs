@@ -99,7 +99,7 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         dies_at: vec![NEVER; map.logical_pages() as usize],
         open: BTreeMap::new(),
         open_max: open as usize,
-        ends: vec![0; nand.geometry().blocks() as usize],
+        ends: vec![NEVER; nand.geometry().blocks() as usize],
         counts: OracleCounts::default(),
         map,
     };
@@ -119,7 +119,7 @@ struct Oracle {
     /// The open blocks, which all have room, by window.
     open: BTreeMap<Window, Frontier>,
     open_max: usize,
-    /// When the last page of each block dies.
+    /// When the last page of each block dies. Of blocks that a mount found it is not known.
     ends: Vec<u64>,
     counts: OracleCounts,
 }
@@ -244,9 +244,10 @@ impl Oracle {
         let (now, np) = (self.map.written(), self.pages_per_block(nand));
         let far = now + 2 * u64::from(self.map.logical_pages());
         let score = |block: BlockId| {
-            let valid = self.map.valid_pages_of_full(block)?;
-            let end = self.ends[block.0 as usize].min(far);
-            let benefit = u64::from(np - valid) * (end - now.min(end));
+            let valid = self.map.valid_pages_of_full(block).filter(|&valid| valid < np)?;
+            // Valid pages decide between blocks whose ends are past.
+            let left = self.ends[block.0 as usize].min(far).saturating_sub(now).max(1);
+            let benefit = u64::from(np - valid) * left;
             Some(benefit as f64 / f64::from(valid))
         };
         let scored =
@@ -254,7 +255,7 @@ impl Oracle {
         let better = |best: (BlockId, f64), other: (BlockId, f64)| {
             if other.1 > best.1 { other } else { best }
         };
-        scored.reduce(better).map(|best| best.0)
+        Some(scored.reduce(better).map_or(fewest, |best| best.0))
     }
 
     /// Empties a victim and erases it.
