@@ -205,7 +205,7 @@ mod tests {
             MemoryEstimate::of(&setup, &device).total_bytes() - PROGRAM_BYTES
         };
         let plain = total(|_| ());
-        assert!(total(|e| e.verify = true) > 4 * plain);
+        assert!(total(|e| e.verify = true) > 3 * plain);
         assert!(total(|e| e.chip = "slc-fast2010:page=16KiB".into()) < plain / 6);
         assert!(total(|e| e.ftl = "dac".into()) > plain);
         let drive = total(|e| {
