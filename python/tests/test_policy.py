@@ -25,8 +25,10 @@ def run(policy: Policy | None = None, trace: str = TRACE, **options: object) -> 
 
 def counts(result: ftlab.Result) -> object:
     """Everything that the flash did."""
-    names = ["reads", "programs", "erases", "copies", "spare_reads", "wear", "scheme", "service_us"]
-    return {name: result[name] for name in names}
+    names = ["reads", "programs", "erases", "copies", "spare_reads", "wear", "service_us"]
+    # Only a policy has classes to report.
+    scheme = {name: count for name, count in result["scheme"].items() if "class_" not in name}
+    return {**{name: result[name] for name in names}, "scheme": scheme}
 
 
 class Greedy(Policy):
