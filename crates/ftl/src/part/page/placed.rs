@@ -64,6 +64,8 @@ pub struct Placed<P: PagePolicy + ?Sized> {
     /// The full blocks. Kept to reuse the memory.
     candidates: Candidates,
     counts: PlacedCounts,
+    /// Whether a mount found fewer erased blocks than the reserve, and they are not made up yet.
+    is_short: bool,
 }
 
 /// What the policy answers about itself. It is asked once.
@@ -95,8 +97,8 @@ struct PlacedCounts {
     copies: Vec<u64>,
 }
 
-/// The erased blocks that a policy with this number of classes needs, of which `copied` receive
-/// copies, and one for each of its frontiers.
+/// The extra blocks that a policy needs: one for each of its classes, and one more for each of the
+/// `copied` classes that receive copies.
 pub const fn extra_blocks(classes: Class, copied: Class) -> u32 {
     classes as u32 + copied as u32
 }
@@ -151,6 +153,7 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
             parts: vec![Vec::with_capacity(pages_per_block as usize); classes],
             candidates: Candidates { pages_per_block, ..Candidates::default() },
             counts: PlacedCounts { victims: 0, writes: vec![0; classes], copies: vec![0; classes] },
+            is_short: false,
             policy,
             map,
         }
@@ -258,6 +261,7 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
                 self.collect(nand)?;
             }
         }
+        self.is_short = false;
         Ok(())
     }
 
@@ -401,6 +405,7 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
         if let Some(block) = recovered.endangered {
             self.move_whole(nand, block)?;
         }
+        self.is_short = self.map.pool.len() < self.traits.reserve;
         self.map.commit_recovery(nand, &recovered)
     }
 
@@ -483,7 +488,8 @@ impl<P: PagePolicy + ?Sized> Ftl for Placed<P> {
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
-        self.map.audit(nand, &self.frontiers, 0)?;
+        let reserve = if self.is_short { 0 } else { self.traits.reserve };
+        self.map.audit(nand, &self.frontiers, reserve)?;
         self.audit_classes(nand)
     }
 
