@@ -24,8 +24,11 @@
 //! Ends that lie further away than twice the capacity count alike. Otherwise blocks with a single
 //! page that never dies would be collected again and again.
 //!
-//! If more windows are needed than blocks may be open, a page goes to the next later window, or to
-//! the last one.
+//! **When no more blocks may be open**, a page goes to the open window where it costs least. In a
+//! later window its own space is stale for longer. In an earlier window all pages of that block
+//! wait for it, or it is copied. Space that is stale for as many writes as there are spare pages is
+//! worth one copy, because with S spare pages a page may be stale for S writes on average. There
+//! are never more open blocks than extra blocks: they would take the space that makes blocks die.
 //!
 //! **Without knowledge of the future**, after a mount or where no trace is replayed, no death is
 //! known. All pages are then in one window, and the scheme is `page` with one frontier. That is how
@@ -35,6 +38,7 @@
 
 pub mod windows;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use nand::{BlockId, Cause, ChipModel, Lpn, Nand};
@@ -90,6 +94,8 @@ fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let map = PageMap::format(nand, device, &greedy::POLICY, 0);
     let open = device.params.count("open") as u32;
+    let spare_pages = nand.geometry().pages() - map.logical_pages();
+    let extra_blocks = spare_pages / nand.geometry().pages_per_block();
     let unknown = Lifespans::default();
     let lifespans = device.foresight.map_or(&unknown, |foresight| foresight.lifespans());
     let deaths = device.foresight.map(|foresight| foresight.deaths()).transpose()?;
@@ -98,7 +104,8 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         deaths,
         dies_at: vec![NEVER; map.logical_pages() as usize],
         open: BTreeMap::new(),
-        open_max: open as usize,
+        open_max: open.min(extra_blocks) as usize,
+        spare_pages: spare_pages.into(),
         ends: vec![NEVER; nand.geometry().blocks() as usize],
         counts: OracleCounts::default(),
         map,
@@ -119,6 +126,8 @@ struct Oracle {
     /// The open blocks, which all have room, by window.
     open: BTreeMap<Window, Frontier>,
     open_max: usize,
+    /// The pages of the device beyond those of the host.
+    spare_pages: u64,
     /// When the last page of each block dies. Of blocks that a mount found it is not known.
     ends: Vec<u64>,
     counts: OracleCounts,
@@ -146,10 +155,37 @@ impl Oracle {
         }
     }
 
-    /// The open window that ends next after this one, or, if there is none, the last open one.
-    fn nearest(&self, window: Window) -> Option<Window> {
-        let later = self.open.range(window..).next().or_else(|| self.open.last_key_value());
-        later.map(|(&window, _)| window)
+    /// The open window in which a page costs least, of equals the one that ends last. If none is
+    /// open, there is none.
+    fn nearest(&self, nand: &Nand, own: Window) -> Option<Window> {
+        let cost = |(&window, frontier): (&Window, &Frontier)| {
+            let written = u64::from(nand.geometry().offset_of(frontier.next()));
+            (self.cost_of_misplacing(own, window, written), Reverse(window))
+        };
+        let later = self.open.range(own..).next();
+        let least = self.open.range(..own).chain(later).map(cost).min();
+        least.map(|(_, Reverse(window))| window)
+    }
+
+    /// The open window that ends next after this one.
+    fn later(&self, own: Window) -> Option<Window> {
+        self.open.range(own..).next().map(|(&window, _)| window)
+    }
+
+    /// What it costs to put a page into a block of another window that has so many pages, in pages
+    /// that are stale for one host write.
+    fn cost_of_misplacing(&self, own: Window, window: Window, written: u64) -> u64 {
+        let far = self.far();
+        let (own_end, end) = (own.end.min(far), window.end.min(far));
+        match own_end.checked_sub(end) {
+            Some(wait) => written.saturating_mul(wait).min(self.spare_pages),
+            None => end - own_end,
+        }
+    }
+
+    /// Ends beyond this time count alike.
+    fn far(&self) -> u64 {
+        self.map.written() + 2 * u64::from(self.map.logical_pages())
     }
 
     /// The open window for a page that the host writes. Makes room if there must be some.
@@ -158,14 +194,14 @@ impl Oracle {
             if let Some(window) = self.open_or_full(nand, own, RESERVE)? {
                 return Ok(window);
             }
-            let nearest = self.nearest(own);
+            let nearest = self.nearest(nand, own);
             let Some(victim) = self.victim(nand) else {
                 let window = nearest.expect("a device without full blocks has open ones");
                 return Ok(self.misplaced(window));
             };
             let valid = self.map.valid_pages_of_full(victim).unwrap_or_default();
             let is_near = |window: &Window| window.end.saturating_sub(own.end) <= own.width();
-            let later = nearest.filter(|window| *window >= own && is_near(window));
+            let later = self.later(own).filter(is_near);
             let instead = if valid == self.pages_per_block(nand) { nearest } else { later };
             match instead {
                 Some(window) if valid > 0 => return Ok(self.misplaced(window)),
@@ -180,7 +216,8 @@ impl Oracle {
         if let Some(window) = self.open_or_full(nand, own, 0)? {
             return Ok(window);
         }
-        let nearest = self.nearest(own).expect("the block opened last has room for all copies");
+        let nearest =
+            self.nearest(nand, own).expect("the block opened last has room for all copies");
         Ok(self.misplaced(nearest))
     }
 
@@ -196,7 +233,7 @@ impl Oracle {
             return Ok(Some(own));
         }
         if self.open.len() >= self.open_max {
-            let nearest = self.nearest(own).expect("at least one block may be open");
+            let nearest = self.nearest(nand, own).expect("at least one block may be open");
             return Ok(Some(self.misplaced(nearest)));
         }
         if self.map.pool.len() <= reserve {
@@ -242,7 +279,7 @@ impl Oracle {
             return Some(fewest);
         }
         let (now, np) = (self.map.written(), self.pages_per_block(nand));
-        let far = now + 2 * u64::from(self.map.logical_pages());
+        let far = self.far();
         let score = |block: BlockId| {
             let valid = self.map.valid_pages_of_full(block).filter(|&valid| valid < np)?;
             // Valid pages decide between blocks whose ends are past.

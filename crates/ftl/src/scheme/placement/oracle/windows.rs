@@ -17,8 +17,8 @@
 //! These are means. No page is ever copied if there is room for the worst case, in which a page
 //! waits for a whole window and every open block is empty: **2·√Np·I** pages beyond those of the
 //! host. For uniform writes to L pages λ(r) = e^(−r/L)/L, so I = 2√L, and this is 4·√(1/K) of the
-//! capacity, where K = L/Np is the number of logical blocks. With half of it, about every tenth
-//! write costs a copy. Widths are powers of two, so up to twice as many windows can be open. If
+//! capacity, where K = L/Np is the number of logical blocks. With half of it, 6 to 23 of 100
+//! writes cost a copy. Widths are powers of two, so up to twice as many windows can be open. If
 //! fewer blocks may be open than there are windows, all windows are wider by the same factor.
 
 use crate::contract::foresight::{Lifespans, NEVER};
