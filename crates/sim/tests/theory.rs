@@ -6,6 +6,7 @@
 //! * fifo, large b: ln(1/e) = (1−e)/ρ, WA = 1/(1−e)
 //! * random: WA = 1/(1−ρ); d-choices lies between random and greedy
 
+use sim::config::choices::Streams;
 use sim::config::experiment::Experiment;
 use sim::config::values::Extra;
 use sim::sizing::mean_field::{falling_root, greedy};
@@ -105,6 +106,39 @@ fn a_steady_state_by_rule_agrees_with_the_limit() {
         assert!(steady.reached && steady.rounds == 6, "{name}: {steady:?}");
         let found = result.write_amplification.unwrap();
         assert_within(&format!("until steady, {name}"), found, greedy(64, share), 0.01);
+    }
+}
+
+/// Hot and cold pages on two frontiers. Let each of two parts of the device get uniform writes, one
+/// of them more often than the other, and blocks of their own. Greedy takes the block with the
+/// fewest valid pages, whichever part it belongs to, so victims of both parts hold the same number
+/// of valid pages, E. By the equation of T1 each part then has the same ratio of physical to
+/// logical pages, which is that of the device. So write amplification is that of uniform writes,
+/// however different the rates are: greedy gives hot pages no more spare than cold ones.
+#[test]
+fn greedy_on_separate_hot_and_cold_blocks_costs_as_much_as_on_uniform_writes() {
+    let (b, share) = (64, 0.07);
+    let pages = (EXTRA_BLOCKS / share).round() as u64 * u64::from(b);
+    for hot_writes_per_cold_write in [4, 16] {
+        let load =
+            |seed, depth| format!("uniform:writes={},seed={seed}@closed:depth={depth}", 10 * pages);
+        let experiment = Experiment {
+            load: [load(1, hot_writes_per_cold_write), load(2, 1)]
+                .map(|it| it.parse().unwrap())
+                .into(),
+            streams: Streams::Volume,
+            ftl: "streams".to_owned(),
+            chip: format!("slc-fast2010:page=512,pages_per_block={b}"),
+            capacity_bytes: Some(pages * 512),
+            extra: Some(Extra::Blocks(EXTRA_BLOCKS as u64)),
+            warmup: 0,
+            measure_after: 6 * pages,
+            ..Experiment::default()
+        };
+        let result = run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap();
+        let found = result.write_amplification.unwrap();
+        let what = format!("{hot_writes_per_cold_write} hot writes per cold write");
+        assert_within(&what, found, greedy(b, share), 0.01);
     }
 }
 
