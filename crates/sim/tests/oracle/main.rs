@@ -90,7 +90,7 @@ fn copies(pages_per_block: u64, logical_blocks: u64, extra: u64, writes: &[u8]) 
     result.copies.total
 }
 
-/// With three blocks, one of which is the reserve, the oracle is not: it makes up to eight copies
+/// With three blocks, one of which is the reserve, the oracle is not: it makes up to ten copies
 /// more.
 #[test]
 fn on_tiny_devices_the_oracle_is_within_a_block_of_the_optimum() {
