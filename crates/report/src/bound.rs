@@ -17,8 +17,8 @@ pub fn page(bound: &Bound, made_by: String) -> HtmlPage {
         lead: vec![
             format!(
                 "What placement could achieve on {}. The oracle knows when each page will die. No \
-                 scheme for a drive knows that. With a single open block it can only choose victims, \
-                 and another choice can be better.",
+                 scheme for a drive knows that. With a single open block it can only choose \
+                 victims, and another choice can be better.",
                 bound.trace
             ),
             law(&bound.law),
