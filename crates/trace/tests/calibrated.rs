@@ -156,6 +156,24 @@ fn tpcc_is_skewed_and_scattered_as_in_the_faster_paper() {
     assert_near("almost 75 % of the data blocks", blocks, 0.75, 0.005);
 }
 
+/// FASTer paper, §III.A, V.B and Fig. 3, at an eighth of the size.
+#[test]
+fn tpcc_drift_is_skewed_and_scattered_as_in_the_faster_paper() {
+    let spec = "tpcc_drift:writes=500K,space=1GiB";
+    let load = Measured::of(spec, 2048);
+    let space = GIB / 2048.0;
+    assert_near("1.4 M of 4.2 M pages", load.survey.pages.written as f64 / space, 0.334, 0.025);
+    assert_near("almost 50 % of the writes to 10 %", load.top_share(10), 0.50, 0.055);
+    assert_near("70 % of the writes to 30 %", load.top_share(30), 0.70, 0.01);
+    let blocks = Measured::of(spec, 64 * 2048);
+    let blocks = blocks.survey.pages.written as f64 / (space / 64.0);
+    assert_near("almost 75 % of the data blocks", blocks, 0.75, 0.01);
+    let [hot, warm, cold] = &load.locality.examples[..] else { panic!("no example pages") };
+    assert!(hot.mean_interval() < 100e3 / 8.0, "below 100,000: {hot:?}");
+    assert!((100e3 / 8.0..500e3 / 8.0).contains(&warm.mean_interval()), "between: {warm:?}");
+    assert!(cold.mean_interval() > 500e3 / 8.0 && cold.writes == 3, "above 500,000: {cold:?}");
+}
+
 /// Adaptive partitioning paper, Table V.
 #[test]
 fn tpcc_has_the_figures_of_table_v() {

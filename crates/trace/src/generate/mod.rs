@@ -18,10 +18,10 @@
 //!   start of a unit. A request smaller than a page begins anywhere in its page: at a multiple of
 //!   its size if that divides the page, else at any sector. So `pages=` is the number of touched
 //!   pages for requests of any size.
-//! * *Calibrated* workloads replace traces that papers used and did not publish. Each is a table of
-//!   streams (`streams`) fitted to the figures in the papers. Sizes, addresses and the size of the
-//!   space belong to the workload and do not depend on the pages of the device. docs/workloads.md
-//!   compares them with published and captured figures.
+//! * *Calibrated* workloads replace traces that papers used and did not publish. Most are tables of
+//!   streams (`streams`) fitted to the figures in the papers; `tpcc_drift` runs transactions. The
+//!   sizes, the addresses and the size of the space belong to the workload and do not depend on the
+//!   pages of the device. docs/workloads.md compares them with published and captured figures.
 //! * *Standard* workloads are those of a standard, with its sizes and its places.
 //!
 //! No result depends on a mathematical library or on the version of a crate: random words come from
@@ -34,10 +34,12 @@
 //! * `generator`: the reader of all workloads
 //! * `grid`: units and positions of requests
 //! * `tiers`, `scatter`: hot and cold units, scattered over the space
-//! * `streams`: the engine of the calibrated workloads
+//! * `streams`: the engine of most calibrated workloads
+//! * `checkpoint_queue`: dirty pages of a buffer, written back oldest first
 //! * `weighted_choice`: a choice among items with weights
 //! * `random`, `math`: random numbers, logarithm and exponential
 
+pub(crate) mod checkpoint_queue;
 pub(crate) mod course;
 pub(crate) mod generator;
 pub(crate) mod grid;

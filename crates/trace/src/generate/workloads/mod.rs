@@ -23,6 +23,7 @@ catalogue! {
     /// Substitutes for traces that papers used and did not publish, fitted to what they report.
     calibrated {
         tpcc,
+        tpcc_drift,
         financial,
         desktop,
         webproxy,
