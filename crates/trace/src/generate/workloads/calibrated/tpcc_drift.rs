@@ -9,16 +9,17 @@
 //!
 //! Each table lies in the order of its keys, in pages of 2 KiB, as in the database of the FASTer
 //! paper (§III.A). The standard gives rows, their sizes, the mix of transactions and the
-//! distribution of the keys, so neither the skew nor the neighbourhood of the written pages is a
-//! parameter. Three things are not in the standard:
+//! distribution of the keys, and the skew follows from them. Three things are not in the standard:
 //!
-//! * A warehouse takes 79 MiB, because the tables that grow have room for half as many rows again
-//!   as were loaded. When the room of a district is full, new rows replace the oldest.
+//! * The tables that grow have room for half as many rows again as were loaded, so a warehouse has
+//!   79 MiB. With this room, writes touch 75 % of the data blocks, as in the paper (§V.B). When the
+//!   room of a district is full, new rows replace the oldest.
 //! * The number of warehouses is that for which the tables fill the space. In a space that is no
 //!   whole number of warehouses, each has slightly more or fewer rows.
 //! * A page that becomes dirty is written back when 1 % of the space became dirty after it. This is
 //!   the shortest write interval of a page: 42,000 page writes for 8 GiB. FASTer's hot page has
-//!   intervals below 100,000 (Fig. 3).
+//!   intervals below 100,000 (Fig. 3). A smaller buffer gives more writes to the hottest pages, but
+//!   then fewer pages are written; docs/workloads.md has the figures.
 //!
 //! Simplifications: an order has ten lines; all districts have the same number of orders; rows of
 //! other warehouses, which 1 % of the lines and 15 % of the payments concern, are not chosen
