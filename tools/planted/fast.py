@@ -20,7 +20,7 @@ MUTANTS = [
     ("fast-scratch-kept", "fast, merge: data blocks of earlier merges are taken for already listed", RANDOM,
      "self.lbns.drain(..).for_each(|lbn| self.is_listed.remove(lbn));", "self.lbns.clear();"),
     ("fast-budget-without-sw", "fast, budget: the SW block is not charged", ASSOCIATIVE,
-     "log_blocks.saturating_sub(1 + self.aside).max(1)", "log_blocks.saturating_sub(self.aside).max(1)"),
+     "log_blocks.saturating_sub(u32::from(self.streams) + self.aside)", "log_blocks.saturating_sub(self.aside)"),
     ("fast-shrinks-late", "fast, budget: excess blocks are kept until the next write", FAST,
      "while self.log.is_over_its_maximum() {", "while self.log.random.len() > self.log.log_blocks() + 9 {"),
     ("fast-stream-beside-excess", "fast, mount: a stream opens although there are too many random log blocks", ASSOCIATIVE,

@@ -119,6 +119,15 @@ fn every_field_of_the_contract_is_there() {
     assert!(response["mean"].as_f64() >= service["mean"].as_f64());
 }
 
+/// So a result does not change when a scheme gets another one.
+#[test]
+fn parameters_without_a_default_are_there_only_if_given() {
+    let of = |ftl| serde_json::to_value(ran(&small(ftl))).unwrap()["ftl"]["params"].clone();
+    let (usual, given) = (of("faster"), of("faster:sequential=true"));
+    assert_eq!((usual.get("sequential"), given["sequential"].as_bool()), (None, Some(true)));
+    assert_eq!(usual["isolation_blocks"], given["isolation_blocks"]);
+}
+
 #[test]
 fn a_trace_counted_by_hand_gives_the_same_counts() {
     // A write of two pages, a write of a quarter page, a read of two pages, and a read of a page

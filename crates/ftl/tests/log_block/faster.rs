@@ -327,6 +327,18 @@ fn ram_is_the_block_map_and_the_map_of_the_log() {
     assert_eq!(real.ftl.ram().map, 4 * 10 + 4 * 16 * 5);
 }
 
+#[test]
+fn without_a_sequential_block_writes_at_offset_0_go_to_the_random_log() {
+    let costs = ["", ":sequential=false"].map(|params| {
+        let mut real = faster(params, 4);
+        real.write_each(&[0, 4, 8, 12]);
+        real.cost()
+    });
+    let partial_merges = 3;
+    assert_eq!(costs[0], (3 * partial_merges, partial_merges, [0, partial_merges, 0, 0]));
+    assert_eq!(costs[1], (0, 0, NO_MERGES));
+}
+
 // ---- The naive model ----------------------------------------------------------------------------
 
 /// Forms of faster, and the rules that they follow.
@@ -339,8 +351,12 @@ fn forms() -> Vec<(String, Rules)> {
         };
         let form = format!("faster:second_chance={second_chance},{isolation}");
         for merges_per_write in [0, 1, 2] {
-            let form = format!("{form},merges_per_write={merges_per_write}");
-            forms.push((form, Rules { second_chance, isolation_blocks, merges_per_write }));
+            for sequential in [true, false] {
+                let form =
+                    format!("{form},merges_per_write={merges_per_write},sequential={sequential}");
+                let rules = Rules { second_chance, isolation_blocks, merges_per_write, sequential };
+                forms.push((form, rules));
+            }
         }
     }
     forms
@@ -355,13 +371,13 @@ fn faster_counts_as_the_naive_model_counts() {
                 let extra = 2 + rules.isolation_blocks + rw_blocks;
                 let mut real = Real::new(&form, order, np, [LOGICAL as u32, extra as u32]);
                 let mut naive = NaiveFast::new(rules, order, np as usize, [LOGICAL, extra]);
-                agree(&form, &mut real, &mut naive);
+                agree(&form, &mut real, &mut naive, rules.sequential);
             }
         }
     }
 }
 
-fn agree(form: &str, real: &mut Real, naive: &mut NaiveFast) {
+fn agree(form: &str, real: &mut Real, naive: &mut NaiveFast, sequential: bool) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(11);
     for round in 0..1500 {
         step(&mut rng, real, naive);
@@ -373,8 +389,9 @@ fn agree(form: &str, real: &mut Real, naive: &mut NaiveFast) {
         assert_eq!(figure(real, "second_chances_saved"), naive.saved, "{form}, step {round}");
     }
     let Counts { merges, copies, .. } = &naive.counts;
-    let kinds = [merges.switch, merges.partial, merges.full, merges.dead];
-    assert!(kinds.iter().all(|&n| n > 3) && *copies > 1000, "{form}: {kinds:?}");
+    let happened = [merges.switch, merges.partial, merges.full, merges.dead].map(|n| n > 0);
+    assert_eq!(happened, [sequential, sequential, true, true], "{form}");
+    assert!(*copies > 1000, "{form}: {copies} copies");
 }
 
 // ---- Power cuts ---------------------------------------------------------------------------------

@@ -34,10 +34,13 @@ pub struct Rules {
     pub second_chance: bool,
     pub isolation_blocks: usize,
     pub merges_per_write: usize,
+    /// Whether there is an SW block.
+    pub sequential: bool,
 }
 
 /// fast: everything that faster adds is switched off.
-pub const FAST: Rules = Rules { second_chance: false, isolation_blocks: 0, merges_per_write: 0 };
+pub const FAST: Rules =
+    Rules { second_chance: false, isolation_blocks: 0, merges_per_write: 0, sequential: true };
 
 pub struct NaiveFast {
     rules: Rules,
@@ -73,7 +76,7 @@ impl NaiveFast {
         NaiveFast {
             rules,
             np,
-            rw_max: extra - 2 - rules.isolation_blocks,
+            rw_max: extra - 1 - usize::from(rules.sequential) - rules.isolation_blocks,
             homes: Homes::new(order, np, logical),
             newest: vec![At::Nowhere; logical * np],
             was_carried: vec![false; logical * np],
@@ -146,7 +149,7 @@ impl NaiveFast {
             sw.slots.push(lpn);
             return Some(At::Log(sw.number, sw.slots.len() - 1));
         }
-        if lpn.is_multiple_of(np) {
+        if self.rules.sequential && lpn.is_multiple_of(np) {
             match self.sw.take() {
                 Some(sw) => self.merge_sw(&sw),
                 None => {

@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::device::Mortal;
 
-const FORMS: [&str; 7] = [
+const FORMS: [&str; 8] = [
     "bast",
     "fmax",
     "fast",
@@ -14,6 +14,7 @@ const FORMS: [&str; 7] = [
     "faster:merges_per_write=0",
     "faster:second_chance=false",
     "faster:isolation=false",
+    "faster:sequential=false",
 ];
 
 #[test]

@@ -176,9 +176,8 @@ impl FinishedRun<'_> {
 
     fn ftl_part(&self) -> FtlPart {
         let choice = &self.setup.ftl;
-        let value = |name| choice.params.get(name).map_or(serde_json::Value::Null, param_value);
-        let params = choice.scheme.params.iter();
-        let params = params.map(|param| (param.name.to_owned(), value(param.name)));
+        let params = choice.params.iter();
+        let params = params.map(|(name, value)| (name.to_owned(), param_value(value)));
         let policy = self.device.policy().map(|policy| ("policy".to_owned(), policy.name().into()));
         FtlPart { name: choice.scheme.name, params: params.chain(policy).collect() }
     }

@@ -1,5 +1,6 @@
 //! A fully associative log: a log block takes pages of any logical block. Beside it, one block
-//! serves a sequential stream. fast and faster are built on it.
+//! serves a sequential stream, unless the scheme leaves it to the random log. fast and faster are
+//! built on it.
 //!
 //! ```text
 //! data [0 1 2 3] [4 5 6 7] [8 9 a b]   SW [4 5 _ _]   RW [9 2 9 1] [b 7 2 _]   clean [_ _ _ _]
@@ -86,6 +87,8 @@ pub struct FullyAssociative {
     /// The random log.
     pub random: RandomLog,
     sequential: SequentialBlock,
+    /// Whether a write at offset 0 starts a stream.
+    streams: bool,
     /// Maximum number of blocks of the random log.
     random_max: u32,
     /// Number of log blocks that the scheme sets aside.
@@ -99,9 +102,9 @@ pub struct FullyAssociative {
 }
 
 impl FullyAssociative {
-    /// Mounts with `aside` log blocks set aside; a factory-new chip is formatted. Returns the log
-    /// blocks that were found, oldest first. The scheme must hand each to the random log or to its
-    /// own list.
+    /// Mounts with `aside` log blocks set aside, and with an SW block if the log takes `streams`; a
+    /// factory-new chip is formatted. Returns the log blocks that were found, oldest first. The
+    /// scheme must hand each to the random log or to its own list.
     ///
     /// # Errors
     /// The power is lost again, or the flash is in a state that such a log cannot have left.
@@ -109,6 +112,7 @@ impl FullyAssociative {
         nand: &mut Nand,
         device: &MountConfig,
         aside: u32,
+        streams: bool,
     ) -> Result<(FullyAssociative, Vec<FoundLog>)> {
         let mut map = LogMap::format(nand, device);
         let found = match nand.is_factory_new() {
@@ -124,7 +128,8 @@ impl FullyAssociative {
         let log = FullyAssociative {
             random: RandomLog::new(most),
             sequential: SequentialBlock::default(),
-            random_max: most - 1 - aside,
+            streams,
+            random_max: most - u32::from(streams) - aside,
             aside,
             merges: Merges::default(),
             random_associated: Vec::new(),
@@ -187,7 +192,7 @@ impl FullyAssociative {
         let offset = lpn.0 % nand.geometry().pages_per_block();
         match self.sequential.next() {
             Some(next) if next == lpn => TargetBlock::Sequential(pages),
-            _ if offset == 0 => TargetBlock::NewSequential,
+            _ if offset == 0 && self.streams => TargetBlock::NewSequential,
             Some(next) if next > lpn => TargetBlock::Random(pages.min(next.0 - lpn.0)),
             _ => TargetBlock::Random(pages),
         }
@@ -266,7 +271,7 @@ impl FullyAssociative {
     pub fn set_budget(&mut self, bytes: u64) {
         let paid = bytes / entry_bytes(self.map.pages_per_block());
         let log_blocks = paid.min(u64::from(self.map.extra_blocks() - 1)) as u32;
-        self.random_max = log_blocks.saturating_sub(1 + self.aside).max(1);
+        self.random_max = log_blocks.saturating_sub(u32::from(self.streams) + self.aside).max(1);
     }
 
     // ---- Queries ------------------------------------------------------------------------------
@@ -278,7 +283,7 @@ impl FullyAssociative {
 
     /// Maximum number of log blocks, including SW and those set aside.
     pub fn log_blocks(&self) -> u32 {
-        1 + self.random_max + self.aside
+        u32::from(self.streams) + self.random_max + self.aside
     }
 
     /// Bytes of the block map and of the log's page map.

@@ -90,7 +90,7 @@ struct Fast {
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
-    let (mut log, found) = FullyAssociative::mount(nand, device, 0)?;
+    let (mut log, found) = FullyAssociative::mount(nand, device, 0, true)?;
     for found in found {
         log.random.take_over(RandomBlock { block: found.block, carried: 0 });
     }

@@ -18,8 +18,11 @@
 //! so response times hardly vary.
 //!
 //! Of E extra blocks, one is SW, one is kept clean, `isolation_blocks` are the isolation area, and
-//! the others are RW. A reclaim takes the oldest RW block V, dead or not. A dead block is erased,
-//! as in fast. Otherwise:
+//! the others are RW. The paper does not mention SW. With `sequential=false` there is none: writes
+//! at offset 0 go to RW like all others, so none of them merges a data block.
+//!
+//! A reclaim takes the oldest RW block V, dead or not. A dead block is erased, as in fast.
+//! Otherwise:
 //!
 //! 1. *Last visits.* Valid pages of V that were carried before are isolated, in the order of their
 //!    slots. If the area is full, its oldest block is reclaimed first: what is still valid in it is
@@ -120,6 +123,14 @@ static PARAMS: &[Param] = &[
         doc: "the number of data blocks with isolated pages that are merged before each page that \
               the host writes",
     },
+    Param {
+        name: "sequential",
+        kind: Kind::Switch,
+        default: "",
+        unit: "",
+        doc: "whether a log block takes sequential streams, as in fast; the paper mentions none; \
+              default: true",
+    },
 ];
 
 fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
@@ -167,7 +178,8 @@ struct FasterCounts {
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let aside = isolation_blocks(device.params);
-    let (log, found) = FullyAssociative::mount(nand, device, aside)?;
+    let streams = device.params.opt_switch("sequential").unwrap_or(true);
+    let (log, found) = FullyAssociative::mount(nand, device, aside, streams)?;
     let mut ftl = Faster {
         log,
         second_chance: device.params.switch("second_chance"),
