@@ -67,6 +67,20 @@ pub trait BlockLender {
     fn give_back(&mut self, block: BlockId);
 }
 
+/// Extra blocks that come and go while the FTL runs. A layer above gives blocks that it does not
+/// need, and takes as many back later.
+pub trait VariableBlocks {
+    /// Takes an erased block as one more extra block.
+    fn add_block(&mut self, block: BlockId);
+
+    /// Gives up an extra block and returns it erased; it need not be one that was added. Makes room
+    /// as a write would. The caller guarantees that more blocks were added than removed.
+    ///
+    /// # Errors
+    /// The power fails, or no room can be made.
+    fn remove_block(&mut self, nand: &mut Nand) -> Result<BlockId>;
+}
+
 /// Reports of the layers above a scheme. The topmost layer answers for all layers below it too.
 pub trait Layered {
     /// Metrics of each layer, the topmost first.

@@ -24,7 +24,7 @@ pub use base::Base;
 pub(crate) use base::version_at;
 pub use error::{Error, Result};
 pub use extent::Extent;
-pub use facets::{BlockLender, Layered, MapEvent, MissCosts, ResizableMap};
+pub use facets::{BlockLender, Layered, MapEvent, MissCosts, ResizableMap, VariableBlocks};
 pub use ftl::Ftl;
 pub use mount_config::{Durability, MountConfig};
 pub use report::{Entered, LayerReport, Merges, Metric, Ram, Report};

@@ -12,4 +12,5 @@ mod naive_victims;
 mod page;
 mod placed;
 mod placement;
+mod variable_blocks;
 mod victims;
