@@ -8,7 +8,7 @@ RMW = "crates/ftl/src/part/map/rmw.rs"
 BELOW = "crates/ftl/src/layer/below.rs"
 SCAN = "crates/ftl/src/part/recovery/spare_scan.rs"
 READING = "crates/ftl/src/scheme/dftl/reading.rs"
-SECTOR_LOG = "crates/ftl/src/layer/sector_log/log.rs"
+SECTOR_LOG = "crates/ftl/src/layer/sector_log/cleaning.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [

@@ -5,6 +5,7 @@ SCHEMES = "page,block"
 PACKAGES = ["ftlab-ftl --lib --test layers", "ftlab-check --test under_sector_log", "ftlab --test replays"]
 
 LOG = "crates/ftl/src/layer/sector_log/log.rs"
+CLEANING = "crates/ftl/src/layer/sector_log/cleaning.rs"
 RECOVERY = "crates/ftl/src/layer/sector_log/recovery.rs"
 PAGES = "crates/ftl/src/layer/sector_log/sector_pages.rs"
 MAP = "crates/ftl/src/layer/sector_log/sector_map.rs"
@@ -16,10 +17,10 @@ MUTANTS = [
     ("log-whole-page-keeps-sectors", "sector log, write: a whole page leaves older sectors in the log", LOG,
      "        self.forget_all(first, count);\n        Ok(())",
      "        Ok(())"),
-    ("log-waiting-not-taken", "sector log, cleaning: waiting sectors are not merged", LOG,
+    ("log-waiting-not-taken", "sector log, cleaning: waiting sectors are not merged", CLEANING,
      "        let mask = live | waiting;\n        let read",
      "        let mask = live;\n        let read"),
-    ("log-stale-sectors-evicted", "sector log, cleaning: a superseded sector evicts its page", LOG,
+    ("log-stale-sectors-evicted", "sector log, cleaning: a superseded sector evicts its page", CLEANING,
      "match is_live && self.map.place(entry, index) == place {",
      "match is_live {"),
     ("log-older-wins", "sector log, read: a sector in the log is preferred to the waiting one", LOG,
@@ -34,7 +35,7 @@ MUTANTS = [
     ("log-trim-not-written", "sector log, trim: it is not recorded", LOG,
      "while self.has_copies(first, pages) {",
      "while false && self.has_copies(first, pages) {"),
-    ("log-no-exchange", "sector log, cleaning: the erased block is not exchanged", LOG,
+    ("log-no-exchange", "sector log, cleaning: the erased block is not exchanged", CLEANING,
      "let Some(lender) = self.below.ftl.block_lender() else { return Ok(None) };",
      "let Some(lender) = self.below.ftl.block_lender().filter(|_| false) else { return Ok(None) };"),
     ("log-flush-leaves-page-buffer", "sector log, flush: the page buffer is not programmed", LOG,

@@ -210,6 +210,7 @@ fn layers_keep_their_laws_among_any_others() {
         for corner in corners() {
             stacked(ftl, corner)
                 .or_else(|| stacked("dftl", corner))
+                .or_else(|| stacked("page", corner))
                 .expect("a scheme that takes it");
             for other in corners().filter(|other| other.iter().all(|it| !corner.contains(it))) {
                 let both = [*corner, *other].concat();

@@ -5,6 +5,7 @@ use nand::{BlockId, Lpn, Nand};
 
 use super::error::Result;
 use super::report::{Entered, LayerReport};
+use super::run::Run;
 
 /// The part of a map that can grow and shrink at run time: cached entries (dftl), the map of the
 /// log (fast). [`MapBudget`](super::scheme::MapBudget) says how.
@@ -79,6 +80,31 @@ pub trait VariableBlocks {
     /// # Errors
     /// The power fails, or no room can be made.
     fn remove_block(&mut self, nand: &mut Nand) -> Result<BlockId>;
+}
+
+/// A step of the host, without its data.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// Pages are read.
+    Read(Run<'a>),
+    /// Pages are written.
+    Write(Run<'a>),
+    /// Whole pages are forgotten.
+    Trim(Lpn, u32),
+    /// Everything that was answered must survive a power cut.
+    Flush,
+    /// A run that was just written must survive a power cut.
+    FlushRun(Run<'a>),
+}
+
+/// Follows the host's steps from below a buffer, which absorbs some of them. The buffer shows each
+/// step before it serves it.
+pub trait Observer {
+    /// Takes notice of a step.
+    ///
+    /// # Errors
+    /// What the observer does with the step failed.
+    fn observe(&mut self, step: &Step) -> Result<()>;
 }
 
 /// Reports of the layers above a scheme. The topmost layer answers for all layers below it too.

@@ -10,7 +10,7 @@ use super::base::Base;
 use super::error::Error;
 use super::error::Result;
 use super::extent::Extent;
-use super::facets::{BlockLender, Layered, ResizableMap, VariableBlocks};
+use super::facets::{BlockLender, Layered, Observer, ResizableMap, VariableBlocks};
 use super::report::{Ram, Report};
 use super::run::Run;
 use super::span::Span;
@@ -191,6 +191,11 @@ pub trait Ftl: Send {
 
     /// The number of extra blocks, if it can change at run time.
     fn variable_blocks(&mut self) -> Option<&mut dyn VariableBlocks> {
+        None
+    }
+
+    /// Who wants to see the steps that a buffer above this FTL absorbs; none if nobody does.
+    fn observer(&mut self) -> Option<&mut dyn Observer> {
         None
     }
 

@@ -24,7 +24,9 @@ pub use base::Base;
 pub(crate) use base::version_at;
 pub use error::{Error, Result};
 pub use extent::Extent;
-pub use facets::{BlockLender, Layered, MapEvent, MissCosts, ResizableMap, VariableBlocks};
+pub use facets::{
+    BlockLender, Layered, MapEvent, MissCosts, Observer, ResizableMap, Step, VariableBlocks,
+};
 pub use ftl::Ftl;
 pub use mount_config::{Durability, MountConfig};
 pub use report::{Entered, LayerReport, Merges, Metric, Ram, Report};

@@ -1,6 +1,7 @@
 //! Layers above a scheme: cases counted by hand above an FTL that records its calls, and naive
 //! models.
 
+mod aside;
 mod device;
 mod elastic;
 mod lost_data;

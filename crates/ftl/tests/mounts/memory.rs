@@ -17,6 +17,8 @@ const STACKS: &[&[(&str, &str)]] = &[
     &[("buffer", "2MiB,reads=true,evict=run")],
     &[("sector_log", "2MiB")],
     &[("buffer", "1MiB"), ("sector_log", "1MiB")],
+    &[("sector_log", "2MiB,aside=alternate")],
+    &[("buffer", "1MiB"), ("sector_log", "1MiB,aside=auto")],
     &[("dram", "1MiB"), ("split", "20%")],
     &[("dram", "512KiB"), ("split", "adaptive")],
 ];

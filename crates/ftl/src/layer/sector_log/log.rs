@@ -2,8 +2,9 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Content, Lpn, Nand, Page, Ppn, SectorMask, Sink};
+use nand::{Cause, Content, Lpn, Nand, Page, Ppn, SectorMask, Sink};
 
+use super::aside::Aside;
 use super::counts::SectorLogCounts;
 use super::laws::LOG;
 use super::mask::{bits, sectors};
@@ -12,13 +13,12 @@ use super::payload::Payload;
 use super::sector_map::{EntryId, SectorMap};
 use super::sector_pages::{self, Addresses, Sector, TrimmedRange};
 use super::sector_ring::SectorRing;
-use super::size::{SECTOR_BYTES, SectorLogSize};
+use super::size::SectorLogSize;
 use crate::contract::{
-    Base, Durability, Entered, Error, Extent, Ftl, LayerReport, Layered, MountConfig, Ram, Report,
-    Result, Run, Violation, ensure, version_at,
+    Base, Durability, Entered, Error, Extent, Ftl, LayerReport, Layered, MountConfig, Observer,
+    Ram, Report, Result, Run, Step, Violation, version_at,
 };
 use crate::layer::below::Below;
-use crate::part::map::lost_data::unless_lost;
 use crate::part::recovery::page_kind;
 
 /// A sector log above an FTL.
@@ -49,6 +49,8 @@ pub(super) struct SectorLog {
     pub(super) counts: SectorLogCounts,
     /// A page whose sectors were lost since the last flush.
     pub(super) lost: Option<Lpn>,
+    /// Decides whether the log is used; none if it always is.
+    pub(super) aside: Option<Aside>,
 }
 
 impl SectorLog {
@@ -88,6 +90,7 @@ impl SectorLog {
             cleanings: 0,
             counts: SectorLogCounts::default(),
             lost: None,
+            aside: None,
             ring,
         }
     }
@@ -107,6 +110,15 @@ impl SectorLog {
     /// Whether no sector is in the page buffer or live in the log.
     pub(super) fn is_empty(&self) -> bool {
         self.map.is_empty() && self.buffer.is_empty()
+    }
+
+    /// Number of distinct sectors in page buffer and log.
+    pub(super) fn distinct_sectors(&self) -> u64 {
+        let logged = |waiting: &crate::layer::sector_log::page_buffer::Waiting| {
+            let entry = self.map.peek(waiting.lpn);
+            self.live(entry) >> waiting.index & 1 == 1
+        };
+        self.map.sectors() + self.buffer.iter().filter(|waiting| !logged(waiting)).count() as u64
     }
 
     // ---- Writing ------------------------------------------------------------------------------
@@ -271,123 +283,7 @@ impl SectorLog {
         self.counts.left += sectors(live | waited);
     }
 
-    // ---- Cleaning -----------------------------------------------------------------------------
-
-    /// Cleans the tail block: writes its live sectors to the FTL, erases it, and exchanges it.
-    pub(super) fn clean(&mut self, nand: &mut Nand) -> Result<()> {
-        let frame = self.ring.tail().expect("a full log has a tail");
-        self.counts.cleanings += 1;
-        self.counts.early_cleanings += u64::from(self.ring.free_pages() > 0);
-        self.cleanings += 1;
-        let pages = self.ring.pages_of(frame);
-        let places = pages.start * self.sectors_per_page..pages.end * self.sectors_per_page;
-        self.prefetch_cleaning(places.clone());
-        for place in places {
-            let Sector { lpn, index } = self.held[place as usize];
-            if lpn == Lpn::NONE {
-                continue;
-            }
-            self.evict_live(nand, lpn, index.into(), place)?;
-            self.held[place as usize] = Sector::NONE;
-            if let Some(copies) = &mut self.copies {
-                copies[lpn.0 as usize] -= 1;
-            }
-        }
-        self.exchange(nand, self.ring.block(frame))
-    }
-
-    /// Prefetches all data that cleaning these places needs, so that cache misses overlap.
-    pub(super) fn prefetch_cleaning(&self, places: Range<u32>) {
-        let held = &self.held[places.start as usize..places.end as usize];
-        held.iter().for_each(|sector| self.map.prefetch(sector.lpn));
-        let lpns = held.chunk_by(|one, next| one.lpn == next.lpn).map(|same| same[0].lpn);
-        for lpn in lpns.filter(|&lpn| lpn != Lpn::NONE) {
-            self.map.prefetch_entry(lpn);
-            self.below.ftl.prefetch(&Run::whole(lpn, 1, self.page_bytes, nand::Data::None));
-        }
-    }
-
-    /// Writes a page to the FTL if this place of the log holds a live sector of it.
-    pub(super) fn evict_live(
-        &mut self,
-        nand: &mut Nand,
-        lpn: Lpn,
-        index: u32,
-        place: u32,
-    ) -> Result<()> {
-        let entry = if self.map.is_empty() { None } else { self.map.find(lpn) };
-        let Some(entry) = entry else { return Ok(()) };
-        let is_live = self.map.live(entry) >> index & 1 == 1;
-        match is_live && self.map.place(entry, index) == place {
-            true => self.evict(nand, lpn, entry),
-            false => Ok(()),
-        }
-    }
-
-    pub(super) fn exchange(&mut self, nand: &mut Nand, erased: BlockId) -> Result<()> {
-        self.below.erase(nand, erased, Cause::Log)?;
-        let block = self.swap_for_free(nand, erased)?;
-        self.counts.exchanges += u64::from(block.is_some());
-        self.ring.renew_tail(block.unwrap_or(erased));
-        Ok(())
-    }
-
-    /// Exchanges an erased block with the FTL's next free one, if the FTL lends blocks and has one.
-    pub(super) fn swap_for_free(
-        &mut self,
-        nand: &mut Nand,
-        erased: BlockId,
-    ) -> Result<Option<BlockId>> {
-        let Some(lender) = self.below.ftl.block_lender() else { return Ok(None) };
-        let block = lender.lend(nand)?;
-        if block.is_some() {
-            lender.give_back(erased);
-        }
-        Ok(block)
-    }
-
-    /// Writes all live and waiting sectors of a page to the FTL.
-    pub(super) fn evict(&mut self, nand: &mut Nand, lpn: Lpn, entry: EntryId) -> Result<()> {
-        let (live, waiting) = (self.map.live(entry), self.buffer.mask(lpn));
-        let mask = live | waiting;
-        let read = self.read_log(nand, entry, live, true);
-        if unless_lost(nand, read)?.is_some() {
-            if let Some(payload) = &mut self.payload {
-                payload.merge_waiting(&self.buffer, lpn, waiting);
-            }
-            self.write_merged(nand, lpn, mask)?;
-        } else {
-            self.write_lost(nand, lpn, mask)?;
-        }
-        self.counts.evicts += 1;
-        self.counts.evicted_sectors += sectors(mask);
-        self.forget(lpn, Some(entry));
-        let is_left = || self.map.peek(lpn).is_some() || self.buffer.mask(lpn) != 0;
-        debug_assert!(!is_left(), "sectors of {lpn:?} are left in the log after its eviction");
-        Ok(())
-    }
-
-    pub(super) fn write_merged(
-        &mut self,
-        nand: &mut Nand,
-        lpn: Lpn,
-        mask: SectorMask,
-    ) -> Result<()> {
-        let data = self.payload.as_ref().map_or(nand::Data::None, Payload::merged);
-        let request_bytes = sectors(mask) * SECTOR_BYTES;
-        let page = Run::whole(lpn, 1, self.page_bytes, data);
-        let run = Run { head: mask, tail: mask, request_bytes, ..page };
-        self.lost = self.below.write_leaving(nand, &run)?.or(self.lost);
-        Ok(())
-    }
-
-    /// Writes a page of which these sectors in the log cannot be read.
-    pub(super) fn write_lost(&mut self, nand: &mut Nand, lpn: Lpn, mask: SectorMask) -> Result<()> {
-        let request_bytes = sectors(mask) * SECTOR_BYTES;
-        let page = Run::whole(lpn, 1, self.page_bytes, nand::Data::Lost);
-        self.lost = Some(lpn);
-        self.below.write(nand, &Run { request_bytes, ..page })
-    }
+    // ---- Reading ------------------------------------------------------------------------------
 
     /// Reads sectors of a page from the log, reading each page of the log once.
     pub(super) fn read_log(
@@ -417,8 +313,6 @@ impl SectorLog {
         }
         Ok(())
     }
-
-    // ---- Reading ------------------------------------------------------------------------------
 
     /// Passes sectors of a page that wait or are live in the log to the sink.
     pub(super) fn read_here(
@@ -483,7 +377,7 @@ impl SectorLog {
         Ok(nand.program(ppn, &page, Cause::Meta)?)
     }
 
-    // ---- A log of no blocks -------------------------------------------------------------------
+    // ---- A log without blocks -----------------------------------------------------------------
 
     pub(super) fn pass(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
         let masks = [run.head, run.tail];
@@ -491,55 +385,6 @@ impl SectorLog {
         let parts: Vec<SectorMask> = ends.copied().filter(|&mask| mask != self.full).collect();
         self.counts.pass(run.pages, &parts);
         self.below.write(nand, run)
-    }
-
-    // ---- Auditing -----------------------------------------------------------------------------
-
-    pub(super) fn audit_places(&self, nand: &Nand) -> core::result::Result<(), Violation> {
-        for (lpn, entry) in self.map.pages() {
-            for index in bits(self.map.live(entry)) {
-                let place = self.map.place(entry, index);
-                let sector = Sector { lpn, index: index as u8 };
-                let held = self.held[place as usize];
-                ensure!(held == sector, "{sector:?} is at place {place}, which holds {held:?}");
-                let ppn = self.ring.ppn(nand.geometry(), place / self.sectors_per_page);
-                let owner = nand.owner(ppn);
-                ensure!(
-                    owner == Lpn::SYSTEM,
-                    "{sector:?} is in {ppn:?}, which belongs to {owner:?}"
-                );
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn audit_buffer(&self) -> core::result::Result<(), Violation> {
-        let (waiting, room) = (self.buffer.len(), self.room);
-        ensure!(waiting < room.max(1), "{waiting} sectors wait in a page buffer of {room}");
-        let mut seen: Vec<_> = self.buffer.iter().map(|it| (it.lpn, it.index)).collect();
-        seen.sort_unstable();
-        seen.dedup();
-        ensure!(seen.len() as u32 == waiting, "a sector waits twice in the page buffer");
-        Ok(())
-    }
-
-    pub(super) fn audit_copies(&self) -> core::result::Result<(), Violation> {
-        let Some(copies) = &self.copies else { return Ok(()) };
-        let mut recount = vec![0; copies.len()];
-        let held = self.held.iter().filter(|sector| sector.lpn != Lpn::NONE);
-        held.for_each(|sector| recount[sector.lpn.0 as usize] += 1);
-        let wrong = (0..copies.len()).find(|&lpn| copies[lpn] != recount[lpn]);
-        ensure!(wrong.is_none(), "copies of page {wrong:?} in the sector log are miscounted");
-        Ok(())
-    }
-
-    /// Number of distinct sectors in page buffer and log.
-    pub(super) fn distinct_sectors(&self) -> u64 {
-        let logged = |waiting: &crate::layer::sector_log::page_buffer::Waiting| {
-            let entry = self.map.peek(waiting.lpn);
-            self.live(entry) >> waiting.index & 1 == 1
-        };
-        self.map.sectors() + self.buffer.iter().filter(|waiting| !logged(waiting)).count() as u64
     }
 }
 
@@ -553,6 +398,7 @@ impl Ftl for SectorLog {
     }
 
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        self.note(Step::Read(*run))?;
         let mut from = 0;
         for index in 0..run.pages {
             if self.is_empty() {
@@ -578,6 +424,7 @@ impl Ftl for SectorLog {
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.note(Step::Write(*run))?;
         if self.ring.has_no_blocks() {
             return self.pass(nand, run);
         }
@@ -598,24 +445,32 @@ impl Ftl for SectorLog {
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        self.note(Step::Trim(first, pages))?;
         self.note_trim(nand, first, pages)?;
         self.forget_all(first, pages);
         self.below.trim(nand, first, pages)
     }
 
     fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.note(Step::Flush)?;
         self.settle(nand, 1)?;
         self.below.ftl.flush(nand)?;
         Error::of_lost(self.lost.take())
     }
 
     fn flush_run(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.note(Step::FlushRun(*run))?;
         let mut waiting = (0..run.pages).map(|page| self.buffer.mask(run.first.plus(page)));
         if !self.buffer.is_empty() && waiting.any(|mask| mask != 0) {
             self.settle(nand, 1)?;
         }
         self.below.ftl.flush_run(nand, run)?;
         Error::of_lost(self.lost.take())
+    }
+
+    fn end_request(&mut self, nand: &mut Nand) -> Result<()> {
+        self.below.end_request(nand)?;
+        self.change_if_due(nand)
     }
 
     fn prefetch(&self, run: &Run) {
@@ -657,13 +512,15 @@ impl Ftl for SectorLog {
         self.audit_places(nand)?;
         self.audit_buffer()?;
         self.audit_copies()?;
+        self.audit_aside()?;
         self.below.ftl.audit(nand)
     }
 
     /// Beside the map a controller keeps the page buffer (a page, and an address per sector) and,
     /// under full durability, for each logical page the number of its sectors in the log.
     fn ram(&self) -> Ram {
-        let below = self.below.ftl.ram();
+        let mut below = self.below.ftl.ram();
+        below.other += self.aside.as_ref().map_or(0, Aside::ram_bytes);
         if self.ring.has_no_blocks() {
             return below;
         }
@@ -683,12 +540,22 @@ impl Ftl for SectorLog {
     fn reset_report(&mut self) {
         self.counts = SectorLogCounts::from_here(self.buffer.len().into(), self.distinct_sectors());
         (self.map.look_ups, self.map.probes) = (0, 0);
+        if let Some(aside) = &mut self.aside {
+            aside.reset_report();
+        }
         self.below.reset_report();
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         let own = [("logged_pages", f64::from(self.map.len()))];
         self.below.ftl.gauges().into_iter().chain(own).collect()
+    }
+
+    fn observer(&mut self) -> Option<&mut dyn Observer> {
+        match self.aside {
+            Some(_) => Some(self),
+            None => None,
+        }
     }
 
     fn layered(&self) -> Option<&dyn Layered> {

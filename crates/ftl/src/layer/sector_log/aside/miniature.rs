@@ -1,0 +1,223 @@
+//! A miniature: a small device in the RAM of the controller that runs the same code as the device
+//! itself, and whose flash operations are only counted.
+
+use nand::{BlockId, Geometry, Mode, Nand, Sink, Timing};
+
+use super::sample::Sample;
+use crate::contract::{Durability, Ftl, MountConfig, Ram, Result, Step, Violation};
+use crate::layer::definition::MountBelow;
+use crate::layer::sector_log::sector_ring::SectorRing;
+use crate::layer::sector_log::size::SectorLogSize;
+use crate::layer::write_buffer::WriteBuffer;
+use spec::Params;
+
+/// Blocks that a miniature has at least, if the device has as many. With fewer, garbage collection
+/// would have too little choice.
+const BLOCKS_MIN: u32 = 256;
+/// Blocks that the log of a miniature has at least. It is cleaned block by block, so between 1/16
+/// of it and nothing is free.
+const LOG_BLOCKS_MIN: u32 = 16;
+
+/// Pages that the write buffer of a miniature has at least. A sector log takes one of them.
+const BUFFER_PAGES_MIN: u32 = 64;
+/// Blocks that a scheme keeps erased for garbage collection.
+const RESERVE: u32 = 1;
+
+/// The numbers of blocks of a device, from which the scale and those of a miniature follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceSize {
+    pub logical_blocks: u32,
+    /// Blocks below the log, while the log has its own.
+    pub blocks_below: u32,
+    pub log_blocks: u32,
+    /// Blocks that the scheme keeps open or in reserve. A miniature needs all of them.
+    pub fixed_blocks: u32,
+}
+
+/// The largest scale at which a miniature of a device with so many blocks has enough of them.
+pub fn scale(blocks: u32, log_blocks: u32) -> u32 {
+    (blocks / BLOCKS_MIN).min(log_blocks / LOG_BLOCKS_MIN).max(1)
+}
+
+impl DeviceSize {
+    /// The size of a miniature with so many logical pages.
+    fn scaled(&self, scale: u32, pages: u32, pages_per_block: u32) -> DeviceSize {
+        let rounded = |blocks: u32| (blocks + scale / 2) / scale;
+        let logical_blocks = pages.div_ceil(pages_per_block);
+        let data_blocks = rounded(self.blocks_below - self.fixed_blocks).max(logical_blocks);
+        DeviceSize {
+            logical_blocks,
+            blocks_below: data_blocks + self.fixed_blocks,
+            log_blocks: rounded(self.log_blocks).max(1),
+            ..*self
+        }
+    }
+}
+
+/// Puts a sector log on a ring of blocks above an FTL.
+pub type LogAbove =
+    fn(Box<dyn Ftl>, &Nand, &MountConfig, SectorRing, SectorLogSize) -> Box<dyn Ftl>;
+
+/// The device that a miniature imitates.
+pub struct Original<'a> {
+    pub geometry: &'a Geometry,
+    pub config: &'a MountConfig<'a>,
+    pub size: DeviceSize,
+    pub map_bytes_max: Option<u64>,
+    /// Pages of a block that the log uses.
+    pub usable: u32,
+    /// The parameters of a write buffer above the log.
+    pub buffer: Option<Params>,
+    pub log_above: LogAbove,
+}
+
+/// A small device of which only the operations count.
+pub struct Miniature {
+    nand: Nand,
+    ftl: Box<dyn Ftl>,
+    timing: Timing,
+    /// Serial time of all its operations.
+    pub spent_ns: u64,
+}
+
+impl<'a> Original<'a> {
+    /// The device of a mount: `data_blocks` without the system blocks, of which the log uses some.
+    pub fn of(
+        geometry: &'a Geometry,
+        config: &'a MountConfig<'a>,
+        data_blocks: u32,
+        layout: SectorLogSize,
+        usable: u32,
+        log_above: LogAbove,
+    ) -> Original<'a> {
+        let size = DeviceSize {
+            logical_blocks: config.logical_blocks,
+            blocks_below: data_blocks - layout.blocks,
+            log_blocks: layout.blocks,
+            fixed_blocks: RESERVE,
+        };
+        let map_bytes_max = layout.map_bytes_max;
+        Original { geometry, config, size, map_bytes_max, usable, buffer: None, log_above }
+    }
+
+    /// The same device, whose scheme keeps so many blocks open, below such a write buffer.
+    pub fn with(mut self, open_blocks: u32, buffer: Option<Params>) -> Original<'a> {
+        self.size.fixed_blocks = RESERVE + open_blocks;
+        self.buffer = buffer;
+        self
+    }
+
+    /// The largest scale at which a miniature has enough blocks, and enough pages in its buffer.
+    pub fn scale(&self) -> u32 {
+        let page_bytes = u64::from(self.geometry.page_bytes());
+        let buffered = |buffer: &Params| (buffer.size("size") / page_bytes) as u32;
+        let of_buffer = self.buffer.as_ref().map(|buffer| buffered(buffer) / BUFFER_PAGES_MIN);
+        let DeviceSize { blocks_below, log_blocks, .. } = self.size;
+        scale(blocks_below + log_blocks, log_blocks).min(of_buffer.unwrap_or(u32::MAX)).max(1)
+    }
+
+    /// A miniature that uses its log.
+    ///
+    /// # Errors
+    /// The scheme refuses it.
+    pub fn with_log(&self, sample: &Sample, mount: &mut MountBelow) -> Result<Miniature> {
+        let size = self.scaled(sample);
+        self.build(size, sample.scale(), |nand, config, blocks| {
+            let (of_ftl, of_log) = blocks.split_at(size.blocks_below as usize);
+            let paper = MountConfig { blocks: of_ftl, durability: Durability::Paper, ..*config };
+            let ftl = mount(nand, &paper)?;
+            let map_bytes_max = self.map_bytes_max.map(|most| most / u64::from(sample.scale()));
+            let layout = SectorLogSize { blocks: size.log_blocks, map_bytes_max };
+            let ring = SectorRing::of(of_log, self.usable);
+            Ok((self.log_above)(ftl, nand, config, ring, layout))
+        })
+    }
+
+    /// A miniature whose log stands aside.
+    ///
+    /// # Errors
+    /// The scheme refuses it.
+    pub fn without_log(&self, sample: &Sample, mount: &mut MountBelow) -> Result<Miniature> {
+        self.build(self.scaled(sample), sample.scale(), |nand, config, blocks| {
+            mount(nand, &MountConfig { blocks, durability: Durability::Paper, ..*config })
+        })
+    }
+
+    /// Time to copy the pages of a miniature's log once, and to erase its blocks.
+    pub fn copy_ns(&self, sample: &Sample) -> u64 {
+        let Timing { read_ns, program_ns, erase_ns, .. } = self.config.timing;
+        let block_ns = u64::from(self.usable) * (read_ns + program_ns) + erase_ns;
+        u64::from(self.scaled(sample).log_blocks) * block_ns
+    }
+
+    fn scaled(&self, sample: &Sample) -> DeviceSize {
+        self.size.scaled(sample.scale(), sample.pages(), self.geometry.pages_per_block())
+    }
+
+    fn build(
+        &self,
+        size: DeviceSize,
+        scale: u32,
+        mount: impl FnOnce(&mut Nand, &MountConfig, &[BlockId]) -> Result<Box<dyn Ftl>>,
+    ) -> Result<Miniature> {
+        let blocks: Vec<BlockId> = (0..size.blocks_below + size.log_blocks).map(BlockId).collect();
+        let like = self.geometry;
+        let geometry = Geometry::new(
+            like.page_bytes(),
+            like.spare_bytes(),
+            like.pages_per_block(),
+            blocks.len() as u32,
+            like.program_order(),
+        )?;
+        let mut nand = Nand::new(geometry, Mode::Count);
+        let config = MountConfig {
+            logical_blocks: size.logical_blocks,
+            blocks: &blocks,
+            policy: None,
+            foresight: None,
+            ..*self.config
+        };
+        let mut ftl = mount(&mut nand, &config, &blocks)?;
+        if let Some(params) = &self.buffer {
+            let bytes = params.size("size") / u64::from(scale);
+            ftl = Box::new(WriteBuffer::new(ftl, &nand, &config, params, bytes));
+        }
+        nand.finish_mount();
+        Ok(Miniature { nand, ftl, timing: self.config.timing, spent_ns: 0 })
+    }
+}
+
+impl Miniature {
+    /// Serves a step. Returns the serial time of its operations.
+    ///
+    /// # Errors
+    /// No room can be made.
+    pub fn serve(&mut self, step: &Step) -> Result<u64> {
+        let (nand, ftl) = (&mut self.nand, &mut self.ftl);
+        match step {
+            Step::Read(run) => ftl.read(nand, run, &mut Sink::None)?,
+            Step::Write(run) => ftl.write(nand, run)?,
+            Step::Trim(first, pages) => ftl.trim(nand, *first, *pages)?,
+            Step::Flush => ftl.flush(nand)?,
+            Step::FlushRun(run) => ftl.flush_run(nand, run)?,
+        }
+        let all_ns = self.timing.serial_ns(self.nand.tally());
+        Ok(all_ns - core::mem::replace(&mut self.spent_ns, all_ns))
+    }
+
+    /// Bytes of RAM of a controller: its FTL, and the owner of each page, which a chip would keep
+    /// in the spare area. Its write buffer holds no pages.
+    pub fn ram_bytes(&self) -> u64 {
+        let Ram { map, cache, buffer: _, sector_map, other } = self.ftl.ram();
+        let owners = 4 * u64::from(self.nand.geometry().pages());
+        map + cache + sector_map + other + owners
+    }
+
+    /// Checks the miniature as a device.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn audit(&self) -> core::result::Result<(), Violation> {
+        self.ftl.audit(&self.nand)
+    }
+}
