@@ -6,6 +6,11 @@ SCHEMES = "dftl,fast"
 PARTITIONER = "crates/ftl/src/layer/partitioner/mod.rs"
 GHOST_BUFFER = "crates/ftl/src/layer/ghost_buffer.rs"
 GHOST_MAP = "crates/ftl/src/layer/partitioner/ghost_map.rs"
+ALGORITHM = "crates/ftl/src/layer/partitioner/algorithm_1.rs"
+BALANCE = "crates/ftl/src/layer/partitioner/balance.rs"
+DISTANCES = "crates/ftl/src/part/index/stack_distances.rs"
+CACHE = "crates/ftl/src/scheme/dftl/cache_forecast.rs"
+LOG = "crates/ftl/src/scheme/fast/log_forecast.rs"
 BUFFER = "crates/ftl/src/layer/write_buffer.rs"
 DFTL = "crates/ftl/src/scheme/dftl/mod.rs"
 FAST = "crates/ftl/src/scheme/fast/mod.rs"
@@ -29,14 +34,14 @@ MUTANTS = [
      "self.entries = self.entries.saturating_sub(1);", "self.entries = self.entries.saturating_sub(0);"),
     ("ghost-map-lowest-bit", "ghost of the map: always the lowest bit is reset", GHOST_MAP,
      "self.bitmap.next(place as u32)", "self.bitmap.next(place as u32 & 0)"),
-    ("tune-wrong-way", "tuning: the side that gains less grows", PARTITIONER,
+    ("tune-wrong-way", "tuning: the side that gains less grows", ALGORITHM,
      "if map > buffer {", "if map < buffer {"),
-    ("tune-fractions", "tuning: steps are not whole units", PARTITIONER,
+    ("tune-fractions", "tuning: steps are not whole units", ALGORITHM,
      "(self.unit as f64 * ratio.floor())", "(self.unit as f64 * ratio)"),
-    ("tune-unlimited", "tuning: a step is limited only by the room left", PARTITIONER,
+    ("tune-unlimited", "tuning: a step is limited only by the room left", ALGORITHM,
      ".min(self.max_step as f64) as u64", ".min(f64::MAX) as u64"),
     ("tune-hits-kept", "tuning: hits of earlier intervals are counted again", PARTITIONER,
-     "        self.forget_hits();\n        Ok(())\n    }\n\n    fn count", "        Ok(())\n    }\n\n    fn count"),
+     "        self.forget_hits();\n        Ok(())\n    }\n\n    /// What the", "        Ok(())\n    }\n\n    /// What the"),
     ("tune-buffer-first", "tuning: the buffer gives up pages before the map has grown", PARTITIONER,
      "let grows = mapping > self.mapping;", "let grows = mapping < self.mapping;"),
     ("tune-late", "tuning: it happens one request too late", PARTITIONER,
@@ -55,4 +60,29 @@ MUTANTS = [
      "copies, 1 + old);", "copies, old);"),
     ("watch-dead-victims", "fast, costs: dead victims are counted as merged ones", WATCH,
      "        if associated > 0 {\n            self.victims += 1;\n", "        self.victims += 1;\n        if associated > 0 {\n"),
+    ("balance-any-gain", "balance: any gain moves the boundary", BALANCE,
+     "now - costs[best] > GAIN_MIN * now", "now > costs[best]"),
+    ("balance-no-fading", "balance: costs of long ago count like new ones", BALANCE,
+     "self.costs.fade(self.fading);", "self.costs.fade(1.0);"),
+    ("balance-reads-fill", "balance: a read that misses the buffer makes the page recent there", BALANCE,
+     "distance.is_some_and(|distance| distance < buffer_pages)", "distance.is_some_and(|distance| distance < u32::MAX)"),
+    ("balance-unlimited", "balance: the boundary goes to its target at once", ALGORITHM,
+     "(mapping - target).min(most)", "(mapping - target).min(u64::MAX)"),
+    ("balance-flush-stays", "balance: pages that a flush wrote still count as buffered", PARTITIONER,
+     "self.forecast(|balance, _| balance.forget_all());", "self.forecast(|_, _| {});"),
+    ("distance-includes-itself", "stack distances: a page counts as one used since", DISTANCES,
+     "self.place_of.len() - self.taken_up_to(place);", "self.place_of.len() + 1 - self.taken_up_to(place);"),
+    ("distance-last-use", "stack distances: a write looks back to the last use", DISTANCES,
+     "self.places[place as usize].since_write.max(use_);", "use_;"),
+    ("cache-forecast-clean", "dftl, forecast: a write to a clean entry costs nothing", CACHE,
+     "self.distances.write(lpn).map(|distance| distance.since_write);", "self.distances.write(lpn).map(|distance| distance.use_);"),
+    ("cache-forecast-whole-batch", "dftl, forecast: each entry costs a whole batch", CACHE,
+     "batch_ns * self.batches / self.cleaned", "batch_ns * self.batches / self.batches"),
+    ("log-forecast-stale", "fast, forecast: a page written again keeps its place in the log", LOG,
+     "self.blocks[slot as usize].written[offset as usize] = self.epoch;",
+     "let written = &mut self.blocks[slot as usize].written[offset as usize];\n            *written = (*written).max(1);"),
+    ("log-forecast-stream-leaves", "fast, forecast: the merge of a stream leaves pages of the block in the log", LOG,
+     "self.empty(slot, shares, self.epoch + 1);", "self.empty(slot, shares, 0);"),
+    ("log-forecast-weight", "fast, forecast: a block of the sample stands for itself only", LOG,
+     "self.sample.weight() as f64 * merge_ns", "merge_ns"),
 ]

@@ -41,6 +41,7 @@ pub static EXPERIMENTS: &[NamedPlan] = plans![
     "AP-fig8",
     "AP-fig9",
     "AP-fig10",
+    "AP-balanced",
     "LSB-fig9",
     "LSB-fig10",
     "LSB-fig11",

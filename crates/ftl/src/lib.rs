@@ -15,8 +15,8 @@ pub mod scheme;
 
 pub use contract::{
     Base, BlockLender, Durability, Entered, Error, Extent, Ftl, LayerReport, Layered, MapBudget,
-    MapEvent, Merges, Metric, MissCosts, MountConfig, Ram, Report, ResizableMap, Result, Run,
-    Scheme, Span, Violation,
+    MapEvent, Merges, Metric, MissCosts, MountConfig, PageCosts, Ram, Report, ResizableMap, Result,
+    Run, SHARES, Scheme, ShareCosts, Shares, Span, Violation,
 };
 pub use device::Device;
 pub use layer::{LAYERS, Layers};

@@ -6,6 +6,7 @@ use nand::{BlockId, Lpn, Nand};
 use super::error::Result;
 use super::report::{Entered, LayerReport};
 use super::run::Run;
+use super::shares::{ShareCosts, Shares};
 
 /// The part of a map that can grow and shrink at run time: cached entries (dftl), the map of the
 /// log (fast). [`MapBudget`](super::scheme::MapBudget) says how.
@@ -26,6 +27,21 @@ pub trait ResizableMap {
 
     /// The cost of a miss, measured since the last call. The map must be watched.
     fn miss_costs(&mut self) -> MissCosts;
+
+    /// Starts to forecast what requests would cost if this part had each of these numbers of bytes.
+    fn start_forecast(&mut self, sizes: &Shares<u64>);
+
+    /// Adds what the write of a page would cost this part of the map at each share from `first` on.
+    /// At smaller shares of the map the buffer would have absorbed the write. The forecast must
+    /// have been started.
+    fn forecast_write(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts);
+
+    /// The same for the read of a page.
+    fn forecast_read(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts);
+
+    /// What a read and a write cost that miss a buffer above the scheme, without what they cost
+    /// this part of the map.
+    fn page_costs(&self) -> PageCosts;
 }
 
 /// An event of a [`ResizableMap`].
@@ -51,6 +67,15 @@ pub struct MissCosts {
     pub buffer_read_ns: f64,
     /// A write that misses a buffer above the scheme.
     pub buffer_write_ns: f64,
+}
+
+/// The cost of a page that a buffer above the scheme does not serve, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PageCosts {
+    /// A read.
+    pub read_ns: f64,
+    /// A write, with its part of the reclaim of a block.
+    pub write_ns: f64,
 }
 
 /// Exchanges erased blocks with a layer above, so that the wear of the layer's blocks is levelled

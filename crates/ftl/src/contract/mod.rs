@@ -16,6 +16,7 @@ pub mod page_policy;
 pub mod report;
 pub mod run;
 pub mod scheme;
+pub mod shares;
 pub mod span;
 
 pub use audit::Violation;
@@ -25,11 +26,13 @@ pub(crate) use base::version_at;
 pub use error::{Error, Result};
 pub use extent::Extent;
 pub use facets::{
-    BlockLender, Layered, MapEvent, MissCosts, Observer, ResizableMap, Step, VariableBlocks,
+    BlockLender, Layered, MapEvent, MissCosts, Observer, PageCosts, ResizableMap, Step,
+    VariableBlocks,
 };
 pub use ftl::Ftl;
 pub use mount_config::{Durability, MountConfig};
 pub use report::{Entered, LayerReport, Merges, Metric, Ram, Report};
 pub use run::Run;
 pub use scheme::{MapBudget, Scheme, SimulationMemory, table_bytes};
+pub use shares::{SHARE_STEPS, SHARES, ShareCosts, Shares};
 pub use span::Span;

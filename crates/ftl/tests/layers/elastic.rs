@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::{Arc, RwLock};
 
 use ftl::{
-    Base, Extent, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, ResizableMap, Run, Scheme,
-    Violation,
+    Base, Extent, Ftl, MapBudget, MapEvent, MissCosts, PageCosts, Ram, Report, ResizableMap, Run,
+    SHARES, Scheme, ShareCosts, Shares, Violation,
 };
 use nand::{BlockId, Cause, Lpn, Nand, Ppn, Sink};
 
@@ -75,11 +75,24 @@ pub struct Elastic {
     pub costs: Arc<RwLock<MissCosts>>,
     /// The sizes that the map was given, in bytes, in order.
     pub budgets: Arc<RwLock<Vec<u64>>>,
+    /// The sizes for which costs are forecast, and all pages used, the last one at the end.
+    sizes: Vec<u64>,
+    used: Vec<u32>,
 }
 
 impl Elastic {
     pub fn calls(&self) -> Calls {
         self.recorder.calls.clone()
+    }
+
+    /// Adds the cost of a miss at all shares from `first` on whose map would have no entry.
+    fn forecast(&mut self, lpn: Lpn, first: usize, ns: f64, costs: &mut ShareCosts) {
+        let at = self.used.iter().position(|&page| page == lpn.0);
+        let distance = at.map_or(u64::MAX, |at| (self.used.len() - 1 - at) as u64);
+        let misses = |&bytes: &u64| bytes / ENTRY_BYTES <= distance;
+        costs.add(first..self.sizes.iter().take_while(|bytes| misses(bytes)).count(), ns);
+        self.used.retain(|&page| page != lpn.0);
+        self.used.push(lpn.0);
     }
 
     fn touch(&mut self, run: &Run, missed: fn(Lpn) -> MapEvent) {
@@ -178,5 +191,25 @@ impl ResizableMap for Elastic {
 
     fn miss_costs(&mut self) -> MissCosts {
         *self.costs.read().unwrap()
+    }
+
+    fn start_forecast(&mut self, sizes: &Shares<u64>) {
+        assert_eq!(sizes.len(), SHARES);
+        self.sizes = sizes.to_vec();
+    }
+
+    fn forecast_write(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
+        let ns = self.costs.read().unwrap().map_write_ns;
+        self.forecast(lpn, first, ns, costs);
+    }
+
+    fn forecast_read(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
+        let ns = self.costs.read().unwrap().map_read_ns;
+        self.forecast(lpn, first, ns, costs);
+    }
+
+    fn page_costs(&self) -> PageCosts {
+        let costs = self.costs.read().unwrap();
+        PageCosts { read_ns: costs.buffer_read_ns, write_ns: costs.buffer_write_ns }
     }
 }

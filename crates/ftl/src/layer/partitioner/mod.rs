@@ -29,7 +29,12 @@
 //! other. A read that hits the ghost of the buffer makes the page the most recent one there, as it
 //! would in the buffer. After a mount the boundary is in the middle again and the ghosts are empty.
 //! If the buffer has no room for any page, each page that is written passes through it at once.
+//!
+//! **Beyond the paper**, `rule=balanced` has no ghosts. It compares what requests would have cost
+//! at each share of the budget ([`balance`]).
 
+pub mod algorithm_1;
+pub mod balance;
 pub mod ghost_map;
 pub mod sparse_set;
 
@@ -38,10 +43,11 @@ use core::ops::Range;
 use nand::{ChipModel, Geometry, Lpn, Nand, Sink};
 use spec::{Kind, Param, Params, Share};
 
-use self::ghost_map::GhostMap;
+use self::algorithm_1::{Algorithm1, CostBenefit, DRAM_MAX, Tuning};
+use self::balance::{Balance, bytes_of_shares};
 use crate::contract::{
-    Base, Entered, Extent, Ftl, LayerReport, Layered, MapBudget, MapEvent, Metric, MissCosts,
-    MountConfig, Ram, Report, ResizableMap, Result, Run, Violation,
+    Base, Entered, Extent, Ftl, LayerReport, Layered, MapBudget, MapEvent, Metric, MountConfig,
+    Ram, Report, ResizableMap, Result, Run, Violation,
 };
 use crate::layer::definition::{Layer, LayerBlocks, LayerSetting, MountBelow, Stack};
 use crate::layer::ghost_buffer::GhostBuffer;
@@ -49,10 +55,6 @@ use crate::layer::option::{LayerOption, LayerOptions};
 use crate::layer::sector_log;
 use crate::layer::write_buffer::{self, WriteBuffer};
 
-/// Bytes of the budget per bit of the bitmap.
-const BYTES_A_GHOST_BIT: u64 = 8;
-/// The bits of the bitmap have numbers of 32 bits, and there is a power of two of them.
-const DRAM_MAX: u64 = BYTES_A_GHOST_BIT << 31;
 /// RAM of a page in the ghost of the buffer: its number and two links.
 const GHOST_PAGE_BYTES: u64 = 12;
 
@@ -102,11 +104,21 @@ pub static LAYER: Layer = Layer {
             doc: "α: if the ghost of the map has fewer than 1/α bits set per entry, no more bits \
                   are reset (§IV.A)",
         },
+        Param {
+            name: "rule",
+            kind: Kind::Choice(&["paper", "balanced"]),
+            default: "",
+            unit: "",
+            doc: "how the boundary moves: paper: by Algorithm 1, which is the default; balanced: \
+                  towards the share at which the requests of the last 1 / `max_step` intervals \
+                  would have cost least",
+        },
     ],
     corners: &[
         &[("dram", "2KiB"), ("split", "1%")],
         &[("dram", "4KiB"), ("split", "adaptive:interval=3,max_step=20%")],
         &[("dram", "1KiB"), ("split", "adaptive:interval=2,max_step=100%")],
+        &[("dram", "4KiB"), ("split", "adaptive:interval=3,max_step=20%,rule=balanced")],
     ],
     options: &[
         LayerOption {
@@ -247,12 +259,16 @@ struct Partitioner {
     figures: Figures,
 }
 
-/// The ghost of the map, and the steps of the boundary. The buffer has its own ghost.
+/// What moves the boundary, and how often.
 struct Tuner {
-    ghost: GhostMap,
+    rule: Rule,
     interval: u64,
-    unit: u64,
     max_step: u64,
+}
+
+enum Rule {
+    Paper(Algorithm1),
+    Balanced(Box<Balance>),
 }
 
 /// Counts since the last reset.
@@ -269,61 +285,6 @@ struct Figures {
     ghost_map_write_hits: u64,
 }
 
-/// The result of a tuning, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tuning {
-    Stay,
-    MapGrows(u64),
-    BufferGrows(u64),
-}
-
-/// The cost-benefit ratio of both sides: saved nanoseconds per byte of their ghosts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct CostBenefit {
-    buffer: f64,
-    map: f64,
-}
-
-impl CostBenefit {
-    /// Computes both ratios from the read and write hits in ghosts of these sizes.
-    fn new(
-        costs: &MissCosts,
-        [buffer_reads, buffer_writes]: [u64; 2],
-        buffer_bytes: u64,
-        [map_reads, map_writes]: [u64; 2],
-        map_bytes: u64,
-    ) -> CostBenefit {
-        let profit = |reads: u64, read_ns, writes: u64, write_ns| {
-            reads as f64 * read_ns + writes as f64 * write_ns
-        };
-        let by = |profit: f64, bytes: u64| if bytes == 0 { 0.0 } else { profit / bytes as f64 };
-        let MissCosts { map_read_ns, map_write_ns, buffer_read_ns, buffer_write_ns } = *costs;
-        let buffer = profit(buffer_reads, buffer_read_ns, buffer_writes, buffer_write_ns);
-        let map = profit(map_reads, map_read_ns, map_writes, map_write_ns);
-        CostBenefit { buffer: by(buffer, buffer_bytes), map: by(map, map_bytes) }
-    }
-}
-
-impl Tuner {
-    /// Algorithm 1: which side grows, and by how much, within the room that is left.
-    fn decide(&self, earns: CostBenefit, mapping: u64, dram: u64) -> Tuning {
-        let CostBenefit { buffer, map } = earns;
-        if map > buffer {
-            Tuning::MapGrows(self.step(map / buffer).min(dram - mapping))
-        } else if buffer > map {
-            Tuning::BufferGrows(self.step(buffer / map).min(mapping))
-        } else {
-            Tuning::Stay
-        }
-    }
-
-    /// The size of a step: the unit times the ratio, rounded down. It is at most `max_step`, and
-    /// exactly that if the other side would save nothing.
-    fn step(&self, ratio: f64) -> u64 {
-        (self.unit as f64 * ratio.floor()).min(self.max_step as f64) as u64
-    }
-}
-
 impl Partitioner {
     fn new(
         below: Box<dyn Ftl>,
@@ -333,16 +294,12 @@ impl Partitioner {
         params: &Params,
     ) -> Partitioner {
         let (geometry, dram) = (nand.geometry(), params.size("dram"));
-        let adapts = params.opt_share("share").is_none();
         let mut buffer = WriteBuffer::of_a_share(below, nand, device, dram);
-        if adapts {
-            resizable_map(&mut buffer).watch();
-            let pages = device.logical_blocks * geometry.pages_per_block();
-            buffer.ghost = Some(GhostBuffer::new(pages));
-        }
+        let adapts = params.opt_share("share").is_none();
+        let tuner = adapts.then(|| Tuner::new(&mut buffer, budget, geometry, device, params));
         Partitioner {
             buffer,
-            tuner: adapts.then(|| Tuner::new(budget, geometry, device, params)),
+            tuner,
             dram,
             mapping: 0,
             map_bytes: 0,
@@ -359,6 +316,14 @@ impl Partitioner {
         resizable_map(&mut self.buffer)
     }
 
+    /// Shows a request to the rule that forecasts costs, and to the map below, if that rule is
+    /// used.
+    fn forecast(&mut self, show: impl FnOnce(&mut Balance, &mut dyn ResizableMap)) {
+        if let Some(Tuner { rule: Rule::Balanced(balance), .. }) = &mut self.tuner {
+            show(balance, resizable_map(&mut self.buffer));
+        }
+    }
+
     // ---- The boundary -------------------------------------------------------------------------
 
     /// Gives the map this part of the budget and the buffer the rest. The side that grows does so
@@ -367,9 +332,9 @@ impl Partitioner {
         let grows = mapping > self.mapping;
         self.mapping = mapping;
         let rest = self.dram - mapping;
-        if let (Some(ghost), Some(tuner)) = (&mut self.buffer.ghost, &mut self.tuner) {
+        if let (Some(ghost), Some(rule)) = (&mut self.buffer.ghost, paper_mut(&mut self.tuner)) {
             ghost.set_capacity((mapping / self.page_bytes) as u32);
-            tuner.ghost.set_capacity(rest / self.entry_bytes);
+            rule.ghost.set_capacity(rest / self.entry_bytes);
         }
         if grows {
             self.map_bytes = self.map().resize(nand, mapping)?;
@@ -383,16 +348,13 @@ impl Partitioner {
     }
 
     fn tune(&mut self, nand: &mut Nand) -> Result<()> {
-        let costs = self.map().miss_costs();
-        let (Some(tuner), Some(ghost)) = (&self.tuner, &self.buffer.ghost) else { return Ok(()) };
-        let earns = CostBenefit::new(
-            &costs,
-            [ghost.read_hits, ghost.write_hits],
-            u64::from(ghost.len()) * self.page_bytes,
-            [tuner.ghost.read_hits, tuner.ghost.write_hits],
-            tuner.ghost.entries() * self.entry_bytes,
-        );
-        let tuning = tuner.decide(earns, self.mapping, self.dram);
+        let tuning = match &mut self.tuner {
+            Some(Tuner { rule: Rule::Paper(_), .. }) => self.compare_ghosts(),
+            Some(Tuner { rule: Rule::Balanced(balance), max_step, .. }) => {
+                Tuning::towards(balance.tune(self.mapping), self.mapping, *max_step)
+            }
+            None => return Ok(()),
+        };
         self.count(tuning);
         match tuning {
             Tuning::Stay => {}
@@ -403,31 +365,48 @@ impl Partitioner {
         Ok(())
     }
 
+    /// What the ghosts say, by Algorithm 1.
+    fn compare_ghosts(&mut self) -> Tuning {
+        let costs = self.map().miss_costs();
+        let (Some(ghost), Some(rule)) = (&self.buffer.ghost, paper(&self.tuner)) else {
+            return Tuning::Stay;
+        };
+        let earns = CostBenefit::new(
+            &costs,
+            [ghost.read_hits, ghost.write_hits],
+            u64::from(ghost.len()) * self.page_bytes,
+            [rule.ghost.read_hits, rule.ghost.write_hits],
+            rule.ghost.entries() * self.entry_bytes,
+        );
+        rule.decide(earns, self.mapping, self.dram)
+    }
+
     fn count(&mut self, tuning: Tuning) {
-        let (Some(tuner), Some(ghost)) = (&self.tuner, &self.buffer.ghost) else { return };
         let figures = &mut self.figures;
         figures.tunings += 1;
         figures.mapping += u128::from(self.mapping);
         figures.map_grew += u64::from(matches!(tuning, Tuning::MapGrows(_)));
         figures.buffer_grew += u64::from(matches!(tuning, Tuning::BufferGrows(_)));
-        figures.ghost_buffer_read_hits += ghost.read_hits;
-        figures.ghost_buffer_write_hits += ghost.write_hits;
-        figures.ghost_map_read_hits += tuner.ghost.read_hits;
-        figures.ghost_map_write_hits += tuner.ghost.write_hits;
+        if let (Some(ghost), Some(rule)) = (&self.buffer.ghost, paper(&self.tuner)) {
+            figures.ghost_buffer_read_hits += ghost.read_hits;
+            figures.ghost_buffer_write_hits += ghost.write_hits;
+            figures.ghost_map_read_hits += rule.ghost.read_hits;
+            figures.ghost_map_write_hits += rule.ghost.write_hits;
+        }
     }
 
     /// Begins a new interval.
     fn forget_hits(&mut self) {
-        if let (Some(ghost), Some(tuner)) = (&mut self.buffer.ghost, &mut self.tuner) {
+        if let (Some(ghost), Some(rule)) = (&mut self.buffer.ghost, paper_mut(&mut self.tuner)) {
             (ghost.read_hits, ghost.write_hits) = (0, 0);
-            (tuner.ghost.read_hits, tuner.ghost.write_hits) = (0, 0);
+            (rule.ghost.read_hits, rule.ghost.write_hits) = (0, 0);
             self.map().miss_costs();
         }
     }
 
     /// Passes the events of the map to its ghost.
     fn listen(&mut self) {
-        let Some(Tuner { ghost, .. }) = &mut self.tuner else { return };
+        let Some(Algorithm1 { ghost, .. }) = paper_mut(&mut self.tuner) else { return };
         resizable_map(&mut self.buffer).take_events(&mut self.events);
         for event in self.events.drain(..) {
             match event {
@@ -445,18 +424,22 @@ impl Partitioner {
     fn figures(&self) -> Vec<(&'static str, Metric)> {
         let f = &self.figures;
         let mut figures = vec![("map_share", Metric::Real(self.share(self.mapping as f64)))];
-        if let (Some(tuner), Some(ghost)) = (&self.tuner, &self.buffer.ghost) {
+        if self.tuner.is_some() {
             let mean = self.share(f.mapping as f64 / f.tunings as f64);
             figures.extend([
                 ("mean_map_share", Metric::Real(mean)),
                 ("tunings", Metric::Count(f.tunings)),
                 ("map_grew", Metric::Count(f.map_grew)),
                 ("buffer_grew", Metric::Count(f.buffer_grew)),
+            ]);
+        }
+        if let (Some(ghost), Some(rule)) = (&self.buffer.ghost, paper(&self.tuner)) {
+            figures.extend([
                 ("ghost_buffer_pages", Metric::Count(ghost.len().into())),
                 ("ghost_buffer_read_hits", Metric::Count(f.ghost_buffer_read_hits)),
                 ("ghost_buffer_write_hits", Metric::Count(f.ghost_buffer_write_hits)),
-                ("ghost_map_entries", Metric::Count(tuner.ghost.entries())),
-                ("ghost_map_bits_set", Metric::Count(tuner.ghost.bits_set())),
+                ("ghost_map_entries", Metric::Count(rule.ghost.entries())),
+                ("ghost_map_bits_set", Metric::Count(rule.ghost.bits_set())),
                 ("ghost_map_read_hits", Metric::Count(f.ghost_map_read_hits)),
                 ("ghost_map_write_hits", Metric::Count(f.ghost_map_write_hits)),
             ]);
@@ -464,11 +447,32 @@ impl Partitioner {
         figures
     }
 
-    /// RAM of the ghosts: the list of the buffer's ghost at its maximum, and the bitmap of the
-    /// map's.
-    fn ghost_bytes(&self) -> u64 {
-        let Some(tuner) = &self.tuner else { return 0 };
-        self.mapping / self.page_bytes * GHOST_PAGE_BYTES + tuner.ghost.bits() / 8
+    /// RAM of the rule. That of Algorithm 1 is the list of the buffer's ghost at its maximum, and
+    /// the bitmap of the map's ghost.
+    fn rule_bytes(&self) -> u64 {
+        match self.tuner.as_ref().map(|tuner| &tuner.rule) {
+            Some(Rule::Paper(rule)) => {
+                self.mapping / self.page_bytes * GHOST_PAGE_BYTES + rule.ghost.bits() / 8
+            }
+            Some(Rule::Balanced(balance)) => balance.bytes(),
+            None => 0,
+        }
+    }
+}
+
+/// Algorithm 1, if it is the rule.
+fn paper(tuner: &Option<Tuner>) -> Option<&Algorithm1> {
+    match tuner {
+        Some(Tuner { rule: Rule::Paper(rule), .. }) => Some(rule),
+        _ => None,
+    }
+}
+
+/// Algorithm 1, if it is the rule.
+fn paper_mut(tuner: &mut Option<Tuner>) -> Option<&mut Algorithm1> {
+    match tuner {
+        Some(Tuner { rule: Rule::Paper(rule), .. }) => Some(rule),
+        _ => None,
     }
 }
 
@@ -479,22 +483,33 @@ fn resizable_map(buffer: &mut WriteBuffer) -> &mut dyn ResizableMap {
 }
 
 impl Tuner {
+    /// Starts the rule, and attaches to the buffer and the map what it needs.
     fn new(
+        buffer: &mut WriteBuffer,
         budget: &MapBudget,
         geometry: &Geometry,
         device: &MountConfig,
         params: &Params,
     ) -> Tuner {
-        let bits = params.size("dram") / BYTES_A_GHOST_BIT;
-        Tuner {
-            ghost: GhostMap::new(bits, params.count("alpha"), device.seed),
-            interval: match params.count("interval") {
-                0 => budget.interval,
-                requests => requests,
-            },
-            unit: (budget.unit_bytes)(geometry),
-            max_step: max_step(params),
-        }
+        let (dram, max_step) = (params.size("dram"), max_step(params));
+        let rule = match params.opt_choice("rule") {
+            Some("balanced") => {
+                resizable_map(buffer).start_forecast(&bytes_of_shares(dram));
+                let page_bytes = geometry.page_bytes().into();
+                Rule::Balanced(Box::new(Balance::new(dram, page_bytes, max_step)))
+            }
+            _ => {
+                resizable_map(buffer).watch();
+                let pages = device.logical_blocks * geometry.pages_per_block();
+                buffer.ghost = Some(GhostBuffer::new(pages));
+                Rule::Paper(Algorithm1::new(budget, geometry, device, params))
+            }
+        };
+        let interval = match params.count("interval") {
+            0 => budget.interval,
+            requests => requests,
+        };
+        Tuner { rule, interval, max_step }
     }
 }
 
@@ -508,6 +523,8 @@ impl Ftl for Partitioner {
     }
 
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        let pages = self.buffer.capacity();
+        self.forecast(|balance, map| balance.read(map, run, pages));
         for index in 0..run.pages {
             self.buffer.read_page(nand, run, index, sink)?;
             self.listen();
@@ -516,6 +533,7 @@ impl Ftl for Partitioner {
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.forecast(|balance, map| balance.write(map, run));
         for index in 0..run.pages {
             self.buffer.write_page(nand, run, index)?;
             self.listen();
@@ -524,18 +542,21 @@ impl Ftl for Partitioner {
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        self.forecast(|balance, _| balance.forget(first, pages));
         self.buffer.trim(nand, first, pages)?;
         self.listen();
         Ok(())
     }
 
     fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.forecast(|balance, _| balance.forget_all());
         self.buffer.flush(nand)?;
         self.listen();
         Ok(())
     }
 
     fn flush_run(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        self.forecast(|balance, _| balance.forget(run.first, run.pages));
         self.buffer.flush_run(nand, run)?;
         self.listen();
         Ok(())
@@ -558,7 +579,11 @@ impl Ftl for Partitioner {
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
-        self.tuner.as_ref().map_or(Ok(()), |tuner| tuner.ghost.audit())?;
+        match self.tuner.as_ref().map(|tuner| &tuner.rule) {
+            Some(Rule::Paper(rule)) => rule.ghost.audit()?,
+            Some(Rule::Balanced(balance)) => balance.audit()?,
+            None => {}
+        }
         self.buffer.audit(nand)
     }
 
@@ -568,7 +593,7 @@ impl Ftl for Partitioner {
         let (all, paid) = (self.buffer.ram(), self.map_bytes);
         let besides = all.map + all.cache - paid;
         let (map, cache) = if all.cache > 0 { (0, paid) } else { (paid, 0) };
-        Ram { map, cache, other: all.other + besides + self.ghost_bytes(), ..all }
+        Ram { map, cache, other: all.other + besides + self.rule_bytes(), ..all }
     }
 
     fn report(&self) -> Report {
@@ -610,49 +635,5 @@ impl Layered for Partitioner {
 
     fn dram_accesses(&self) -> u64 {
         self.buffer.dram_accesses()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn tuner(unit: u64, max_step: u64) -> Tuner {
-        Tuner { ghost: GhostMap::new(2, 3, 0), interval: 1, unit, max_step }
-    }
-
-    #[test]
-    fn profits_are_hits_times_costs_over_the_bytes_of_the_ghost() {
-        let costs = MissCosts {
-            map_read_ns: 10.0,
-            map_write_ns: 20.0,
-            buffer_read_ns: 30.0,
-            buffer_write_ns: 40.0,
-        };
-        let earns = CostBenefit::new(&costs, [1, 2], 110, [3, 4], 220);
-        assert_eq!(earns, CostBenefit { buffer: 1.0, map: 0.5 });
-        let empty = CostBenefit::new(&costs, [1, 2], 0, [3, 4], 0);
-        assert_eq!(empty, CostBenefit { buffer: 0.0, map: 0.0 });
-    }
-
-    #[test]
-    fn the_side_where_a_byte_earns_more_grows_by_whole_units() {
-        let decide =
-            |buffer, map, mapping| tuner(8, 100).decide(CostBenefit { buffer, map }, mapping, 1000);
-        assert_eq!(decide(1.0, 1.0, 500), Tuning::Stay);
-        assert_eq!(decide(0.0, 0.0, 500), Tuning::Stay);
-        assert_eq!(decide(1.0, 2.9, 500), Tuning::MapGrows(16));
-        assert_eq!(decide(3.0, 2.9, 500), Tuning::BufferGrows(8));
-        // A tuning moves at most a step, also if the ratio is infinite, and never beyond an end.
-        assert_eq!(decide(1.0, 1e9, 500), Tuning::MapGrows(100));
-        assert_eq!(decide(0.5, 0.0, 500), Tuning::BufferGrows(100));
-        assert_eq!(decide(0.5, 0.0, 30), Tuning::BufferGrows(30));
-        assert_eq!(decide(0.0, 0.5, 990), Tuning::MapGrows(10));
-    }
-
-    #[test]
-    fn a_maximum_below_one_unit_is_the_step() {
-        let earns = CostBenefit { buffer: 1.0, map: 5.0 };
-        assert_eq!(tuner(256, 81).decide(earns, 0, 1000), Tuning::MapGrows(81));
     }
 }

@@ -4,3 +4,6 @@ pub mod bit_set;
 pub mod min_tree;
 pub mod prefetch;
 pub mod recency;
+pub mod sample;
+pub mod slot_table;
+pub mod stack_distances;

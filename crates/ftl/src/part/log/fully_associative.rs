@@ -269,9 +269,14 @@ impl FullyAssociative {
     /// allowed. The scheme must then reclaim blocks while the log [is over its
     /// maximum](Self::is_over_its_maximum).
     pub fn set_budget(&mut self, bytes: u64) {
+        self.random_max = self.random_blocks(bytes);
+    }
+
+    /// The maximum number of blocks of the random log for which a budget pays.
+    pub fn random_blocks(&self, bytes: u64) -> u32 {
         let paid = bytes / entry_bytes(self.map.pages_per_block());
         let log_blocks = paid.min(u64::from(self.map.extra_blocks() - 1)) as u32;
-        self.random_max = log_blocks.saturating_sub(u32::from(self.streams) + self.aside).max(1);
+        log_blocks.saturating_sub(u32::from(self.streams) + self.aside).max(1)
     }
 
     // ---- Queries ------------------------------------------------------------------------------

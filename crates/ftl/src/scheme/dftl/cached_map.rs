@@ -12,7 +12,7 @@ use nand::{Lpn, Ppn};
 
 use crate::contract::{Violation, ensure};
 use crate::part::index::recency::Recency;
-use crate::scheme::dftl::slot_table::SlotTable;
+use crate::part::index::slot_table::SlotTable;
 
 const NONE: u32 = u32::MAX;
 

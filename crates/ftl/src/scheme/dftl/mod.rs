@@ -42,17 +42,18 @@
 //! its entry once, like any write; finding the old version needs no second look-up. The look-up,
 //! and the eviction that it may cause, come before making room for the page.
 
+pub mod cache_forecast;
 pub mod cached_map;
 mod reading;
-mod slot_table;
 
 use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn, Sink, Timing};
 use spec::{Kind, Param, Params};
 
+use self::cache_forecast::CacheForecast;
 use self::cached_map::CachedMap;
 use crate::contract::{
-    Base, Error, Ftl, MapBudget, MapEvent, Metric, MissCosts, MountConfig, Ram, Report,
-    ResizableMap, Result, Run, Scheme, Violation, ensure, table_bytes,
+    Base, Error, Ftl, MapBudget, MapEvent, Metric, MissCosts, MountConfig, PageCosts, Ram, Report,
+    ResizableMap, Result, Run, Scheme, ShareCosts, Shares, Violation, ensure, table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
@@ -162,6 +163,7 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         reclaimed: ReclaimCosts::default(),
         events: None,
         interval: DftlCounts::default(),
+        forecast: None,
     };
     if !nand.is_factory_new() {
         ftl.recover(nand, device)?;
@@ -195,6 +197,8 @@ struct Dftl {
     events: Option<Vec<MapEvent>>,
     /// Hits, misses and batches since the costs were last asked for.
     interval: DftlCounts,
+    /// The costs with caches of other sizes, if a layer asks for them.
+    forecast: Option<CacheForecast>,
 }
 
 /// Counts since the last reset.
@@ -218,6 +222,7 @@ struct DftlCounts {
 #[derive(Clone, Copy, Debug, Default)]
 struct ReclaimCosts {
     data_blocks: u64,
+    data_copies: u64,
     data_ns: u64,
     translation_blocks: u64,
     translation_ns: u64,
@@ -309,6 +314,7 @@ impl Dftl {
             let flushed = u64::from(self.cmt.clean(page));
             self.counts.count_batch(flushed);
             self.interval.count_batch(flushed);
+            self.forecast.iter_mut().for_each(|forecast| forecast.count_batch(flushed));
         }
         self.cmt.remove(lpn);
         self.note(MapEvent::Left(lpn));
@@ -427,6 +433,7 @@ impl Dftl {
         self.counts.data_victims += 1;
         self.counts.updates += updates;
         self.reclaimed.data_blocks += 1;
+        self.reclaimed.data_copies += copies;
         self.reclaimed.data_ns += self.rewrites_ns(copies + updates) + self.timing.erase_ns;
         Ok(())
     }
@@ -601,6 +608,12 @@ impl ReclaimCosts {
     fn data_overhead_ns(&self, pages_per_block: u32) -> f64 {
         ratio(self.data_ns, self.data_blocks, 0.0) / f64::from(pages_per_block)
     }
+
+    /// The time of reclaiming a block by the pages that the host can write there afterwards.
+    fn host_overhead_ns(&self, pages_per_block: u32) -> f64 {
+        let room = self.data_blocks * u64::from(pages_per_block) - self.data_copies;
+        ratio(self.data_ns, room, 0.0)
+    }
 }
 
 /// `a / b`, or `otherwise` if b is 0.
@@ -667,7 +680,7 @@ impl Ftl for Dftl {
         Ram {
             map: u64::from(translation_pages * ENTRY_BYTES),
             cache: self.capacity * CACHED_BYTES,
-            other: self.map.other_bytes(),
+            other: self.map.other_bytes() + self.forecast.as_ref().map_or(0, CacheForecast::bytes),
             ..Ram::default()
         }
     }
@@ -741,5 +754,29 @@ impl ResizableMap for Dftl {
             buffer_read_ns: read + read * read_misses,
             buffer_write_ns: program + data_overhead + entry_write * write_misses,
         }
+    }
+
+    fn start_forecast(&mut self, sizes: &Shares<u64>) {
+        let pages = u64::from(self.map.logical_pages());
+        let entries = sizes.map(|bytes| (bytes / CACHED_BYTES).clamp(1, pages) as u32);
+        self.forecast = Some(CacheForecast::new(entries));
+    }
+
+    fn forecast_write(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
+        let overhead = self.reclaimed.translation_overhead_ns(self.pages_per_block);
+        let batch_ns = self.rewrites_ns(1) as f64 + overhead;
+        let forecast = self.forecast.as_mut().expect("the forecast was started");
+        forecast.write(lpn, first, batch_ns, costs);
+    }
+
+    fn forecast_read(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
+        let forecast = self.forecast.as_mut().expect("the forecast was started");
+        forecast.read(lpn, first, self.timing.read_ns as f64, costs);
+    }
+
+    fn page_costs(&self) -> PageCosts {
+        let Timing { read_ns, program_ns, .. } = self.timing;
+        let overhead = self.reclaimed.host_overhead_ns(self.pages_per_block);
+        PageCosts { read_ns: read_ns as f64, write_ns: program_ns as f64 + overhead }
     }
 }

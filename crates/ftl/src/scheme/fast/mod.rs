@@ -41,14 +41,16 @@
 //! maps in flash; here they are in RAM, and a mount scans the spare areas.
 
 pub mod log_account;
+pub mod log_forecast;
 
-use nand::{BlockId, Nand, Ppn, Timing};
+use nand::{BlockId, Lpn, Nand, Ppn, Timing};
 
 use self::log_account::LogAccount;
+use self::log_forecast::LogForecast;
 
 use crate::contract::{
-    Base, Ftl, MapBudget, MapEvent, MissCosts, MountConfig, Ram, Report, ResizableMap, Result, Run,
-    Scheme, Violation,
+    Base, Ftl, MapBudget, MapEvent, MissCosts, MountConfig, PageCosts, Ram, Report, ResizableMap,
+    Result, Run, Scheme, ShareCosts, Shares, Violation,
 };
 use crate::part::log::fully_associative::{
     FullyAssociative, LEAST_EXTRA, PAGE_ENTRY_BYTES, WriteStep, entry_bytes,
@@ -87,6 +89,7 @@ pub static SCHEME: Scheme = Scheme {
 struct Fast {
     log: FullyAssociative,
     account: Option<LogAccount>,
+    forecast: Option<LogForecast>,
     timing: Timing,
 }
 
@@ -95,7 +98,7 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     for found in found {
         log.random.take_over(RandomBlock { block: found.block, carried: 0 });
     }
-    Ok(Box::new(Fast { log, account: None, timing: device.timing }))
+    Ok(Box::new(Fast { log, account: None, forecast: None, timing: device.timing }))
 }
 
 impl Fast {
@@ -172,11 +175,14 @@ impl Ftl for Fast {
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        self.forecast.as_ref().map_or(Ok(()), LogForecast::audit)?;
         self.log.audit(nand, core::iter::empty())
     }
 
     fn ram(&self) -> Ram {
-        Ram { map: self.log.map_bytes(), other: self.log.map.other_bytes(), ..Ram::default() }
+        let forecast = self.forecast.as_ref().map_or(0, LogForecast::bytes);
+        let other = self.log.map.other_bytes() + forecast;
+        Ram { map: self.log.map_bytes(), other, ..Ram::default() }
     }
 
     fn report(&self) -> Report {
@@ -217,5 +223,26 @@ impl ResizableMap for Fast {
 
     fn miss_costs(&mut self) -> MissCosts {
         self.account.as_mut().map_or(MissCosts::default(), LogAccount::miss_costs)
+    }
+
+    fn start_forecast(&mut self, sizes: &Shares<u64>) {
+        let pages_per_block = self.log.map.pages_per_block();
+        let pages = sizes.map(|bytes| self.log.random_blocks(bytes) * pages_per_block);
+        self.forecast = Some(LogForecast::new(pages, pages_per_block, &self.timing));
+    }
+
+    fn forecast_write(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
+        let forecast = self.forecast.as_mut().expect("the forecast was started");
+        forecast.write(lpn, first, costs);
+    }
+
+    /// The map of the log is entirely in RAM.
+    fn forecast_read(&mut self, _: Lpn, _: usize, _: &mut ShareCosts) {}
+
+    /// A page takes a page of the log, and so its part of the erase of a log block.
+    fn page_costs(&self) -> PageCosts {
+        let Timing { read_ns, program_ns, erase_ns, .. } = self.timing;
+        let erase_ns = erase_ns as f64 / f64::from(self.log.map.pages_per_block());
+        PageCosts { read_ns: read_ns as f64, write_ns: program_ns as f64 + erase_ns }
     }
 }

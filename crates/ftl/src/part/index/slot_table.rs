@@ -1,12 +1,12 @@
-//! A table that finds the slot of a cached entry by its logical page.
+//! A table that finds a small number, such as the slot of a cached entry, by a logical page.
 //!
 //! ```text
 //! home of a page: a hash of its number      [ . 7 . 3 12 . . 5 ]
 //! 3 and 12 have the same home; 12 took the next free place
 //! ```
-//! An array over all logical pages would be much larger than the cache. At most half of the places
-//! are taken, so a search looks at one or two of them. When a page leaves, the pages behind it move
-//! up, so no marks of former pages are left.
+//! An array over all logical pages would be much larger than a table of a few. At most half of the
+//! places are taken, so a search looks at one or two of them. When a page leaves, the pages behind
+//! it move up, so no marks of former pages are left.
 
 use nand::Lpn;
 
@@ -48,6 +48,13 @@ impl SlotTable {
         (place.lpn == lpn).then_some(place.slot)
     }
 
+    /// Changes the slot of a page that is in the table.
+    pub fn change(&mut self, lpn: Lpn, slot: u32) {
+        let at = self.search(lpn);
+        debug_assert!(self.places[at].lpn == lpn, "{lpn:?} changes its slot, but has none");
+        self.places[at].slot = slot;
+    }
+
     /// Adds a page that is not in the table.
     pub fn insert(&mut self, lpn: Lpn, slot: u32) {
         self.taken += 1;
@@ -77,6 +84,11 @@ impl SlotTable {
         self.places[free] = FREE;
         self.taken -= 1;
         slot
+    }
+
+    /// Bytes of the places.
+    pub fn bytes(&self) -> u64 {
+        size_of_val(self.places.as_slice()) as u64
     }
 
     /// Prefetches the place of a page.
@@ -144,6 +156,10 @@ mod tests {
                 }
             }
             let other = Lpn(rng.next_u32() % 200);
+            if let Some(slot) = map.get_mut(&other) {
+                *slot = step + 100_000;
+                table.change(other, *slot);
+            }
             assert_eq!(table.get(other), map.get(&other).copied(), "step {step}");
             assert_eq!(table.len() as usize, map.len());
         }

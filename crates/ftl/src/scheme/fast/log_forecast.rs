@@ -1,0 +1,480 @@
+//! A forecast for fast's log: what writes would cost with logs of other sizes.
+//!
+//! ```text
+//! written, in order         5a  7b  5b  7b  5c  7c  5a …
+//! log of 6 pages            5a  7b  5b  7b  5c  7c│      the next page makes 5a leave: 5 is
+//!                                                        merged, and 5b and 5c leave with 5a
+//! log of 7 pages            5a  7b  5b  7b  5c  7c  5a│  the first 5a is stale: no merge is due
+//! ```
+//! No page is missed by itself in the random log. A data block is merged when one of its valid
+//! pages reaches the end, and the merge takes its other pages out of the log too. So a merge serves
+//! all writes to a block within the time that the log takes to be filled: the larger the log, the
+//! fewer merges (T4, the law of Na). A page that is written again in that time is stale at the end
+//! and causes no merge. For each block the forecast remembers when each page was written last and,
+//! for each size, when the block was merged last. Time is the number of pages that have arrived. It
+//! depends on the size, because the buffer has the rest of the budget: a small one lets more pages
+//! through.
+//!
+//! A write at offset 0 opens the SW block, and the next pages in order follow it there. Its merge
+//! copies the rest of the data block, whatever the size of the log. It also takes the pages of the
+//! block out of the random log: those that had not reached the end need no other merge.
+//!
+//! **Sample.** Only some of the data blocks are observed. A block of which no log has a page may be
+//! forgotten. The sample is halved when there are too many other blocks, and doubled when there are
+//! few. **Epochs.** Times are numbers of short epochs. For each of the last epochs the forecast
+//! remembers how many pages had arrived at each size.
+//!
+//! Choices: a merge is noticed at the next write to its block. A page that the buffer absorbs at a
+//! small share of the map counts as written there too: it will reach the log later.
+
+use nand::{Lpn, Timing};
+
+use crate::contract::{SHARES, ShareCosts, Shares, Violation, ensure};
+use crate::part::index::sample::Sample;
+use crate::part::index::slot_table::SlotTable;
+
+/// The most blocks in the sample.
+const BLOCKS_MAX: usize = 512;
+/// How many epochs the largest log takes to be filled, and how many epochs are remembered.
+const EPOCHS_A_LOG: u32 = 128;
+const EPOCHS: u32 = 2 * EPOCHS_A_LOG;
+
+/// The blocks of a sample, and the SW block at each share.
+#[derive(Clone, Debug)]
+pub struct LogForecast {
+    pages_per_block: u32,
+    copy_ns: f64,
+    erase_ns: f64,
+    /// Pages of the random log.
+    log_pages: Shares<u32>,
+    /// Pages that have arrived there. It wraps around; a log is much smaller.
+    arrived: Shares<u32>,
+    /// The same at the beginning of each of the last epochs, at the epoch's number modulo `EPOCHS`.
+    arrived_before: Vec<Shares<u32>>,
+    epoch: u32,
+    /// The page behind the last one in the SW block; 0 if there is no SW block.
+    stream_end: Shares<u32>,
+    sample: Sample,
+    slot_of: SlotTable,
+    blocks: Vec<ObservedBlock>,
+}
+
+/// A data block of the sample. Times are epochs; 0 is never.
+#[derive(Clone, Debug)]
+struct ObservedBlock {
+    block: u32,
+    /// When each page was written to the random log last.
+    written: Box<[u32]>,
+    /// Older pages have left the log in a merge.
+    merged: Shares<u32>,
+}
+
+/// The shares at which the log has pages of a block.
+#[derive(Clone, Copy, Debug)]
+struct Presence {
+    /// None of them has reached the end.
+    stays: ShareSet,
+    /// One of them has reached the end: the block was merged.
+    merged: ShareSet,
+}
+
+impl LogForecast {
+    /// Nothing was written yet. The random log has these numbers of pages.
+    pub fn new(log_pages: Shares<u32>, pages_per_block: u32, timing: &Timing) -> LogForecast {
+        LogForecast {
+            pages_per_block,
+            copy_ns: (timing.read_ns + timing.program_ns) as f64,
+            erase_ns: timing.erase_ns as f64,
+            log_pages,
+            arrived: [0; SHARES],
+            arrived_before: vec![[0; SHARES]; EPOCHS as usize],
+            epoch: 1,
+            stream_end: [0; SHARES],
+            sample: Sample::ALL,
+            slot_of: SlotTable::new(),
+            blocks: Vec::with_capacity(BLOCKS_MAX),
+        }
+    }
+
+    /// Adds the costs of the merges that a write causes or reveals. It reaches the log at the
+    /// shares from `first` on.
+    pub fn write(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
+        let (block, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
+        let shares = from(first);
+        if offset == 0 {
+            self.merge_streams(shares, costs);
+            members(shares).for_each(|share| self.stream_end[share] = lpn.0 + 1);
+            return;
+        }
+        let appended = shares & set_of(|share| self.stream_end[share] == lpn.0);
+        members(appended).for_each(|share| self.stream_end[share] += 1);
+        self.arrive(block, offset, shares & !appended, costs);
+    }
+
+    // ---- The random log -----------------------------------------------------------------------
+
+    /// Adds a page to the random log at these shares.
+    fn arrive(&mut self, block: u32, offset: u32, shares: ShareSet, costs: &mut ShareCosts) {
+        if shares == 0 {
+            return;
+        }
+        for (share, arrived) in self.arrived.iter_mut().enumerate() {
+            *arrived = arrived.wrapping_add((shares >> share & 1) as u32);
+        }
+        self.count_epoch();
+        if self.sample.contains(block)
+            && let Some(slot) = self.observe(block, costs)
+        {
+            self.count_merge(slot, shares, costs);
+            self.blocks[slot as usize].written[offset as usize] = self.epoch;
+        }
+    }
+
+    fn count_epoch(&mut self) {
+        let length = (self.log_pages[SHARES - 1] / EPOCHS_A_LOG).max(1);
+        let began = self.arrived_before[(self.epoch % EPOCHS) as usize][SHARES - 1];
+        if self.arrived[SHARES - 1].wrapping_sub(began) >= length {
+            self.epoch += 1;
+            self.arrived_before[(self.epoch % EPOCHS) as usize] = self.arrived;
+        }
+    }
+
+    /// Counts the merge of a block since its last write, at those of these shares at which there
+    /// was one.
+    fn count_merge(&mut self, slot: u32, shares: ShareSet, costs: &mut ShareCosts) {
+        let merged = shares & self.presence(slot).merged;
+        charge(costs, merged, self.merge_ns());
+        self.empty(slot, merged, self.epoch);
+    }
+
+    /// Takes pages of a block that are older than an epoch out of the log of some shares.
+    fn empty(&mut self, slot: u32, shares: ShareSet, epoch: u32) {
+        let block = &mut self.blocks[slot as usize];
+        members(shares).for_each(|share| block.merged[share] = epoch);
+    }
+
+    /// Where the log has pages of a block.
+    fn presence(&self, slot: u32) -> Presence {
+        let ObservedBlock { written, merged, .. } = &self.blocks[slot as usize];
+        let mut presence = Presence { stays: 0, merged: 0 };
+        let (mut since, mut oldest) = (0, None);
+        for share in 0..SHARES {
+            // Neighbouring shares have mostly merged the block at the same time.
+            if since != merged[share].max(1) {
+                since = merged[share].max(1);
+                oldest = written.iter().copied().filter(|&epoch| epoch >= since).min();
+            }
+            let Some(oldest) = oldest else { continue };
+            match self.arrived_since(oldest, share) >= self.log_pages[share] {
+                true => presence.merged |= 1 << share,
+                false => presence.stays |= 1 << share,
+            }
+        }
+        presence
+    }
+
+    /// How many pages have arrived since an epoch began. An epoch that is not remembered counts as
+    /// the oldest that is.
+    fn arrived_since(&self, epoch: u32, share: usize) -> u32 {
+        let epoch = epoch.max((self.epoch + 1).saturating_sub(EPOCHS));
+        self.arrived[share].wrapping_sub(self.arrived_before[(epoch % EPOCHS) as usize][share])
+    }
+
+    /// The time of a full merge, for all blocks for which one of the sample stands.
+    fn merge_ns(&self) -> f64 {
+        let merge_ns = f64::from(self.pages_per_block) * self.copy_ns + self.erase_ns;
+        self.sample.weight() as f64 * merge_ns
+    }
+
+    // ---- The sequential block -----------------------------------------------------------------
+
+    /// Merges the SW blocks of these shares.
+    fn merge_streams(&mut self, shares: ShareSet, costs: &mut ShareCosts) {
+        let mut left = shares;
+        while left != 0 {
+            let end = self.stream_end[left.trailing_zeros() as usize];
+            let alike = left & set_of(|share| self.stream_end[share] == end);
+            if end != 0 {
+                self.merge_stream(end, alike, costs);
+            }
+            left &= !alike;
+        }
+    }
+
+    /// Merges the SW block that ends before a page.
+    fn merge_stream(&mut self, end: u32, shares: ShareSet, costs: &mut ShareCosts) {
+        let (block, last) = ((end - 1) / self.pages_per_block, (end - 1) % self.pages_per_block);
+        let copies = self.pages_per_block - 1 - last;
+        charge(costs, shares, f64::from(copies) * self.copy_ns + self.erase_ns);
+        if let Some(slot) = self.slot_of.get(Lpn(block)) {
+            self.count_merge(slot, shares, costs);
+            self.empty(slot, shares, self.epoch + 1);
+        }
+    }
+
+    // ---- The sample ---------------------------------------------------------------------------
+
+    /// The slot of a block. If it is new and there is no room, others are forgotten, or the block
+    /// is no longer in the sample.
+    fn observe(&mut self, block: u32, costs: &mut ShareCosts) -> Option<u32> {
+        if let Some(slot) = self.slot_of.get(Lpn(block)) {
+            return Some(slot);
+        }
+        if self.blocks.len() == BLOCKS_MAX {
+            self.forget_absent(costs);
+        }
+        while self.blocks.len() == BLOCKS_MAX {
+            self.sample = self.sample.half();
+            let sample = self.sample;
+            self.retain(|observed| sample.contains(observed.block));
+        }
+        if !self.sample.contains(block) {
+            return None;
+        }
+        let slot = self.blocks.len() as u32;
+        let written = vec![0; self.pages_per_block as usize].into();
+        self.slot_of.insert(Lpn(block), slot);
+        self.blocks.push(ObservedBlock { block, written, merged: [0; SHARES] });
+        Some(slot)
+    }
+
+    /// Forgets the blocks of which no log has a page. Doubles the sample if few blocks are left.
+    fn forget_absent(&mut self, costs: &mut ShareCosts) {
+        let mut stays = Vec::with_capacity(self.blocks.len());
+        for slot in 0..self.blocks.len() as u32 {
+            let presence = self.presence(slot);
+            stays.push(presence.stays != 0);
+            if presence.stays == 0 {
+                charge(costs, presence.merged, self.merge_ns());
+            }
+        }
+        let mut stays = stays.into_iter();
+        self.retain(|_| stays.next() == Some(true));
+        if self.blocks.len() < BLOCKS_MAX / 4 {
+            self.sample = self.sample.double();
+        }
+    }
+
+    fn retain(&mut self, stays: impl FnMut(&ObservedBlock) -> bool) {
+        self.blocks.retain(stays);
+        self.slot_of = SlotTable::new();
+        for (slot, observed) in (0..).zip(&self.blocks) {
+            self.slot_of.insert(Lpn(observed.block), slot);
+        }
+    }
+
+    /// Bytes of RAM.
+    pub fn bytes(&self) -> u64 {
+        let block = size_of::<ObservedBlock>() + 4 * self.pages_per_block as usize;
+        let epochs = size_of_val(self.arrived_before.as_slice());
+        (BLOCKS_MAX * block + epochs) as u64 + self.slot_of.bytes()
+    }
+
+    /// Checks that the table finds each block of the sample.
+    ///
+    /// # Errors
+    /// The contradiction.
+    pub fn audit(&self) -> Result<(), Violation> {
+        for (slot, ObservedBlock { block, .. }) in (0..).zip(&self.blocks) {
+            let known = self.slot_of.get(Lpn(*block));
+            ensure!(known == Some(slot), "block {block} has slot {slot}, not {known:?}");
+        }
+        let (found, known) = (self.blocks.len() as u32, self.slot_of.len());
+        ensure!(found == known, "{found} blocks are observed, but {known} are in the table");
+        Ok(())
+    }
+}
+
+// ---- Sets of shares ---------------------------------------------------------------------------
+
+/// A set of shares, one bit each.
+type ShareSet = u64;
+
+const ALL: ShareSet = (1 << SHARES) - 1;
+
+/// The shares from one on.
+fn from(first: usize) -> ShareSet {
+    ALL << first & ALL
+}
+
+/// The shares of which something is true.
+fn set_of(is: impl Fn(usize) -> bool) -> ShareSet {
+    (0..SHARES).fold(0, |set, share| set | u64::from(is(share)) << share)
+}
+
+/// The shares of a set, ascending.
+fn members(set: ShareSet) -> impl Iterator<Item = usize> {
+    (0..SHARES).filter(move |share| set >> share & 1 == 1)
+}
+
+/// Adds a cost at a set of shares. A cost at all shares is left out.
+fn charge(costs: &mut ShareCosts, set: ShareSet, ns: f64) {
+    if set != ALL {
+        members(set).for_each(|share| costs.add(share..share + 1, ns));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{HashMap, VecDeque};
+
+    use rand_core::{Rng, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+
+    const PAGES: u32 = 4;
+    /// A merge takes a nanosecond, and nothing else takes time.
+    const TIMING: Timing = Timing { erase_ns: 1, ..Timing::ZERO };
+
+    fn counts(costs: &ShareCosts) -> Shares<u64> {
+        costs.by_share().map(|ns| ns as u64)
+    }
+
+    /// Where a page was written. The stream of the named block was merged before.
+    enum Place {
+        NewStream(Option<u32>),
+        Stream,
+        RandomLog,
+    }
+
+    /// A log that is simulated page by page.
+    #[derive(Default)]
+    struct NaiveLog {
+        /// The written pages in order of arrival, oldest first, and the number of each arrival.
+        slots: VecDeque<(u32, u32)>,
+        /// The arrival of the valid copy of each page in the log.
+        valid: HashMap<u32, u32>,
+        arrivals: u32,
+        /// The owner of the SW block, and the next page there.
+        stream: Option<(u32, u32)>,
+    }
+
+    impl NaiveLog {
+        /// Removes the pages of a block.
+        fn empty(&mut self, block: u32) {
+            self.valid.retain(|lpn, _| lpn / PAGES != block);
+        }
+
+        /// Writes a page to a log of `most` pages. Returns the blocks that are merged to make room.
+        fn write(&mut self, lpn: u32, most: u32) -> (Vec<u32>, Place) {
+            let mut merged = Vec::new();
+            if lpn.is_multiple_of(PAGES) {
+                let before = self.stream.replace((lpn / PAGES, lpn + 1)).map(|stream| stream.0);
+                before.into_iter().for_each(|block| self.empty(block));
+                return (merged, Place::NewStream(before));
+            }
+            if let Some((_, next)) = &mut self.stream
+                && *next == lpn
+            {
+                *next += 1;
+                return (merged, Place::Stream);
+            }
+            while self.slots.len() as u32 >= most {
+                let (oldest, arrival) = self.slots.pop_front().unwrap();
+                if self.valid.get(&oldest) == Some(&arrival) {
+                    self.empty(oldest / PAGES);
+                    merged.push(oldest / PAGES);
+                }
+            }
+            self.arrivals += 1;
+            self.slots.push_back((lpn, self.arrivals));
+            self.valid.insert(lpn, self.arrivals);
+            (merged, Place::RandomLog)
+        }
+    }
+
+    /// Writes to logs of 1 to 33 pages, and compares the forecast with a log of each size. Merges
+    /// are counted at the next write to the block in the random log, or when its SW block is
+    /// merged.
+    fn agrees_with_naive_logs(with_streams: bool) {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
+        let sizes: Shares<u32> = core::array::from_fn(|share| share as u32 + 1);
+        let mut forecast = LogForecast::new(sizes, PAGES, &TIMING);
+        let (mut costs, mut expected) = (ShareCosts::ZERO, ShareCosts::ZERO);
+        let mut logs: Vec<NaiveLog> = (0..SHARES).map(|_| NaiveLog::default()).collect();
+        let mut owed: HashMap<u32, ShareSet> = HashMap::new();
+        for step in 0..20_000 {
+            let below = if rng.next_u32() % 4 == 0 { 12 } else { 80 };
+            let lpn = rng.next_u32() % below;
+            if !with_streams && lpn.is_multiple_of(PAGES) {
+                continue;
+            }
+            let mut place = Place::RandomLog;
+            for (share, log) in logs.iter_mut().enumerate() {
+                let (merged, found) = log.write(lpn, sizes[share]);
+                merged.iter().for_each(|block| *owed.entry(*block).or_default() |= 1 << share);
+                place = found;
+            }
+            let noticed = match place {
+                Place::NewStream(before) => before,
+                Place::Stream => None,
+                Place::RandomLog => Some(lpn / PAGES),
+            };
+            if let Some(shares) = noticed.and_then(|block| owed.remove(&block)) {
+                charge(&mut expected, shares, 1.0);
+            }
+            forecast.write(Lpn(lpn), 0, &mut costs);
+            assert_eq!(counts(&costs), counts(&expected), "step {step}");
+        }
+        let merges = counts(&costs);
+        assert!(merges[0] > merges[8] && merges[8] > merges[31] && merges[31] > 10, "{merges:?}");
+        forecast.audit().unwrap();
+    }
+
+    #[test]
+    fn merges_are_those_of_a_log_of_each_size() {
+        agrees_with_naive_logs(false);
+    }
+
+    #[test]
+    fn a_stream_takes_the_pages_of_its_block_out_of_the_log() {
+        agrees_with_naive_logs(true);
+    }
+
+    #[test]
+    fn a_stream_costs_the_copies_of_the_rest_where_it_reaches_the_log() {
+        let timing = Timing { read_ns: 10, program_ns: 100, erase_ns: 5000, ..Timing::ZERO };
+        let mut forecast = LogForecast::new([100; SHARES], PAGES, &timing);
+        let mut costs = ShareCosts::ZERO;
+        // Three pages of block 1; block 2 ends the stream at shares from 20 on.
+        [4, 5, 6].into_iter().for_each(|lpn| forecast.write(Lpn(lpn), 0, &mut costs));
+        forecast.write(Lpn(8), 20, &mut costs);
+        let found = counts(&costs);
+        assert_eq!((found[19], found[20], found[32]), (0, 110 + 5000, 110 + 5000));
+        // At smaller shares the stream goes on.
+        forecast.write(Lpn(7), 0, &mut costs);
+        forecast.write(Lpn(12), 0, &mut costs);
+        let found = counts(&costs);
+        assert_eq!((found[19], found[20]), (5000, 2 * 5000 + 110 + 3 * 110));
+    }
+
+    #[test]
+    fn a_sample_of_many_blocks_gives_the_law_of_na() {
+        let (blocks, pages) = (8192, 64);
+        let sizes: Shares<u32> = core::array::from_fn(|share| 1 + 1024 * share as u32);
+        let mut forecast = LogForecast::new(sizes, pages, &TIMING);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
+        let mut costs = ShareCosts::ZERO;
+        let writes = 400_000;
+        for _ in 0..writes {
+            let lpn = rng.next_u32() % (blocks * pages);
+            if !lpn.is_multiple_of(pages) {
+                forecast.write(Lpn(lpn), 0, &mut costs);
+            }
+        }
+        assert!(forecast.sample.weight() > 8, "{:?}", forecast.sample);
+        // After the log is full, a block is merged once in B + L writes. Merges at all shares are
+        // left out, so differences are compared.
+        let merges = costs.by_share();
+        let law = |share: usize| {
+            let [written, log, blocks] = [writes, sizes[share], blocks].map(f64::from);
+            (written - log) * blocks / (blocks + log)
+        };
+        for share in [4, 8, 16] {
+            let (found, expected) = (merges[share] - merges[32], law(share) - law(32));
+            assert!((0.9..1.1).contains(&(found / expected)), "{share}: {found} of {expected}");
+        }
+        forecast.audit().unwrap();
+    }
+}
