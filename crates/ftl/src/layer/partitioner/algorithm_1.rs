@@ -7,7 +7,6 @@
 use nand::Geometry;
 use spec::Params;
 
-use super::max_step;
 use crate::contract::{MapBudget, MissCosts, MountConfig};
 use crate::layer::partitioner::ghost_map::GhostMap;
 
@@ -82,12 +81,13 @@ impl Algorithm1 {
         geometry: &Geometry,
         device: &MountConfig,
         params: &Params,
+        max_step: u64,
     ) -> Algorithm1 {
         let bits = params.size("dram") / BYTES_A_GHOST_BIT;
         Algorithm1 {
             ghost: GhostMap::new(bits, params.count("alpha"), device.seed),
             unit: (budget.unit_bytes)(geometry),
-            max_step: max_step(params),
+            max_step,
         }
     }
 

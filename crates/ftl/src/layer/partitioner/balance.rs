@@ -20,7 +20,7 @@
 //! without writes only makes the earlier ones a little older.
 //!
 //! **What is left out.** A cost that is the same at every share, such as that of the first use of a
-//! page, is no reason to move. A gain below [`GAIN_MIN`] of the remaining cost is within the error
+//! page, is no reason to move. A gain below 1 % of the remaining cost is within the error
 //! of the samples.
 
 use nand::Lpn;

@@ -502,7 +502,7 @@ impl Tuner {
                 resizable_map(buffer).watch();
                 let pages = device.logical_blocks * geometry.pages_per_block();
                 buffer.ghost = Some(GhostBuffer::new(pages));
-                Rule::Paper(Algorithm1::new(budget, geometry, device, params))
+                Rule::Paper(Algorithm1::new(budget, geometry, device, params, max_step))
             }
         };
         let interval = match params.count("interval") {

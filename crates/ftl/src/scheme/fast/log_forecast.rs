@@ -158,10 +158,10 @@ impl LogForecast {
         let ObservedBlock { written, merged, .. } = &self.blocks[slot as usize];
         let mut presence = Presence { stays: 0, merged: 0 };
         let (mut since, mut oldest) = (0, None);
-        for share in 0..SHARES {
+        for (share, merged) in merged.iter().enumerate() {
             // Neighbouring shares have mostly merged the block at the same time.
-            if since != merged[share].max(1) {
-                since = merged[share].max(1);
+            if since != (*merged).max(1) {
+                since = (*merged).max(1);
                 oldest = written.iter().copied().filter(|&epoch| epoch >= since).min();
             }
             let Some(oldest) = oldest else { continue };
