@@ -4,6 +4,6 @@ pub mod bit_set;
 pub mod min_tree;
 pub mod prefetch;
 pub mod recency;
-pub(crate) mod sample;
+pub mod sample;
 pub(crate) mod slot_table;
-pub(crate) mod stack_distances;
+pub mod stack_distances;
