@@ -41,8 +41,8 @@ impl Sample {
     }
 }
 
-/// A hash whose high bits depend on all bits of a number (the finaliser of MurmurHash3).
-fn mixed(n: u32) -> u32 {
+/// A hash of which each bit depends on all bits of a number (the finaliser of MurmurHash3).
+pub(crate) fn mixed(n: u32) -> u32 {
     let n = (n ^ n >> 16).wrapping_mul(0x85EB_CA6B);
     let n = (n ^ n >> 13).wrapping_mul(0xC2B2_AE35);
     n ^ n >> 16

@@ -17,6 +17,7 @@ use core::ops::Range;
 use nand::{Data, Lpn, SectorMask};
 
 use crate::contract::{Run, Step};
+use crate::part::index::sample::mixed;
 
 /// One of `scale` pages.
 #[derive(Clone, Debug)]
@@ -85,13 +86,6 @@ impl Sample {
     fn chosen(&self, group: u32) -> u32 {
         group * self.scale + mixed(group) % self.scale
     }
-}
-
-/// A hash (the finaliser of MurmurHash3).
-fn mixed(number: u32) -> u32 {
-    let number = (number ^ number >> 16).wrapping_mul(0x85EB_CA6B);
-    let number = (number ^ number >> 13).wrapping_mul(0xC2B2_AE35);
-    number ^ number >> 16
 }
 
 #[cfg(test)]
