@@ -9,6 +9,7 @@ GHOST_MAP = "crates/ftl/src/layer/partitioner/ghost_map.rs"
 ALGORITHM = "crates/ftl/src/layer/partitioner/algorithm_1.rs"
 BALANCE = "crates/ftl/src/layer/partitioner/balance.rs"
 DISTANCES = "crates/ftl/src/part/index/stack_distances.rs"
+OBSERVED = "crates/ftl/src/part/index/observed.rs"
 CACHE = "crates/ftl/src/scheme/dftl/cache_forecast.rs"
 LOG = "crates/ftl/src/scheme/fast/log_forecast.rs"
 BUFFER = "crates/ftl/src/layer/write_buffer.rs"
@@ -71,18 +72,34 @@ MUTANTS = [
     ("balance-flush-stays", "balance: pages that a flush wrote still count as buffered", PARTITIONER,
      "self.forecast(|balance, _| balance.forget_all());", "self.forecast(|_, _| {});"),
     ("distance-includes-itself", "stack distances: a page counts as one used since", DISTANCES,
-     "self.place_of.len() - self.taken_up_to(place);", "self.place_of.len() + 1 - self.taken_up_to(place);"),
-    ("distance-last-use", "stack distances: a write looks back to the last use", DISTANCES,
-     "self.places[place as usize].since_write.max(use_);", "use_;"),
-    ("cache-forecast-clean", "dftl, forecast: a write to a clean entry costs nothing", CACHE,
-     "self.distances.write(lpn).map(|distance| distance.since_write);", "self.distances.write(lpn).map(|distance| distance.use_);"),
-    ("cache-forecast-whole-batch", "dftl, forecast: each entry costs a whole batch", CACHE,
-     "batch_ns * self.batches / self.cleaned", "batch_ns * self.batches / self.batches"),
+     "Some(self.place_of.len() - self.taken_up_to(place))", "Some(self.place_of.len() + 1 - self.taken_up_to(place))"),
+    ("distance-oldest-off", "stack distances: the oldest use is that of the next page outside", DISTANCES,
+     "self.places[self.place_behind(others) as usize].used", "self.places[self.place_behind(others - 1) as usize].used"),
+    ("cache-forecast-reads-dirty", "dftl, forecast: a read dirties its entry", CACHE,
+     "entry.used = now;\n", "entry.used = now;\n        entry.written = now;\n"),
+    ("cache-forecast-one-entry", "dftl, forecast: a batch cleans nothing", CACHE,
+     "observed.cleaned[share] = now - 1", "observed.cleaned[share] = 0"),
+    ("cache-forecast-never-full", "dftl, forecast: the largest cache is never known to be full", CACHE,
+     "StackDistances::new(pages + 1)", "StackDistances::new(pages)"),
+    ("cache-forecast-weight", "dftl, forecast: a translation page of the sample stands for itself only", CACHE,
+     "self.pages.weight() * map.batch_ns", "map.batch_ns"),
+    ("cache-forecast-absorbed", "dftl, forecast: a batch counts where the buffer absorbs the write", CACHE,
+     "observed.presence(oldest).batch & shares_from(first)", "observed.presence(oldest).batch & shares_from(0 * first)"),
+    ("balance-trim-free", "balance: a trim of a page that would be programmed costs nothing", BALANCE,
+     "            self.costs.add(first..SHARES, write_ns);\n            map.forecast_trim", "            map.forecast_trim"),
+    ("balance-trim-stays", "balance: a trimmed page still counts as buffered", BALANCE,
+     "map.forecast_trim(lpn, first, &mut self.costs);\n            self.buffer.forget(lpn);", "map.forecast_trim(lpn, first, &mut self.costs);"),
+    ("observed-double-late", "samples: the sample never grows again", OBSERVED,
+     "self.sample = self.sample.double();", ""),
+    ("observed-half-keeps", "samples: members that left the sample keep their state", OBSERVED,
+     "self.retain(|n, _| sample.contains(n));", "self.retain(|n, _| sample.contains(n) || n % 2 == 0);"),
     ("log-forecast-stale", "fast, forecast: a page written again keeps its place in the log", LOG,
-     "self.blocks[slot as usize].written[offset as usize] = self.epoch;",
-     "let written = &mut self.blocks[slot as usize].written[offset as usize];\n            *written = (*written).max(1);"),
+     "observed.written[offset as usize] = arrivals.epoch;",
+     "let written = &mut observed.written[offset as usize];\n            *written = (*written).max(1);"),
+    ("log-forecast-trim-stays", "fast, forecast: a trimmed page stays in the log", LOG,
+     "observed.written[offset as usize] = 0;", "let _ = offset;"),
     ("log-forecast-stream-leaves", "fast, forecast: the merge of a stream leaves pages of the block in the log", LOG,
-     "self.empty(slot, shares, self.epoch + 1);", "self.empty(slot, shares, 0);"),
+     "observed.empty(shares, self.arrivals.epoch + 1);", "observed.empty(shares, 0);"),
     ("log-forecast-weight", "fast, forecast: a block of the sample stands for itself only", LOG,
-     "self.sample.weight() as f64 * merge_ns", "merge_ns"),
+     "self.blocks.weight() * merge_ns", "merge_ns"),
 ]

@@ -36,6 +36,9 @@ pub trait ResizableMap {
     /// have been started.
     fn forecast_write(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts);
 
+    /// The same for the trim of a page. At smaller shares the page still waits in the buffer.
+    fn forecast_trim(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts);
+
     /// The same for the read of a page.
     fn forecast_read(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts);
 

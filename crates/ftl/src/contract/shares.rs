@@ -29,6 +29,13 @@ impl ShareCosts {
         }
     }
 
+    /// Adds a cost at a set of shares. A cost at all shares is left out.
+    pub fn add_at(&mut self, shares: ShareSet, ns: f64) {
+        if shares != ALL_SHARES {
+            members(shares).for_each(|share| self.add(share..share + 1, ns));
+        }
+    }
+
     /// Multiplies all costs by a factor.
     pub fn fade(&mut self, factor: f64) {
         self.0.iter_mut().for_each(|difference| *difference *= factor);
@@ -42,6 +49,29 @@ impl ShareCosts {
             sum
         })
     }
+}
+
+// ---- Sets of shares ---------------------------------------------------------------------------
+
+/// A set of shares, one bit each.
+pub type ShareSet = u64;
+
+/// All shares.
+pub const ALL_SHARES: ShareSet = (1 << SHARES) - 1;
+
+/// The shares from one on.
+pub fn shares_from(first: usize) -> ShareSet {
+    ALL_SHARES << first & ALL_SHARES
+}
+
+/// The shares of which something is true.
+pub fn shares_where(is: impl Fn(usize) -> bool) -> ShareSet {
+    (0..SHARES).fold(0, |set, share| set | u64::from(is(share)) << share)
+}
+
+/// The shares of a set, ascending.
+pub fn members(set: ShareSet) -> impl Iterator<Item = usize> {
+    (0..SHARES).filter(move |share| set >> share & 1 == 1)
 }
 
 #[cfg(test)]
@@ -58,5 +88,17 @@ mod tests {
         costs.fade(0.5);
         let found = costs.by_share();
         assert_eq!((found[2], found[3], found[9], found[10], found[32]), (0.0, 2.0, 3.0, 1.0, 1.0));
+    }
+
+    #[test]
+    fn a_cost_is_added_at_each_share_of_a_set() {
+        let mut costs = ShareCosts::ZERO;
+        costs.add_at(shares_from(30) | 1 << 4, 3.0);
+        costs.add_at(ALL_SHARES, 100.0);
+        costs.add_at(shares_where(|share| share == 31), 1.0);
+        let found = costs.by_share();
+        assert_eq!((found[3], found[4], found[5], found[29]), (0.0, 3.0, 0.0, 0.0));
+        assert_eq!((found[30], found[31], found[32]), (3.0, 4.0, 3.0));
+        assert_eq!(members(shares_from(31)).collect::<Vec<_>>(), [31, 32]);
     }
 }

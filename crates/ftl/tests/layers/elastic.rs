@@ -203,6 +203,10 @@ impl ResizableMap for Elastic {
         self.forecast(lpn, first, ns, costs);
     }
 
+    fn forecast_trim(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
+        self.forecast_write(lpn, first, costs);
+    }
+
     fn forecast_read(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
         let ns = self.costs.read().unwrap().map_read_ns;
         self.forecast(lpn, first, ns, costs);

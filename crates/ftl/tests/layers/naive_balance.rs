@@ -42,18 +42,25 @@ impl NaiveBalance {
         }
     }
 
-    fn request(&mut self, lpn: u32, is_write: bool) {
-        let MissCosts { map_read_ns, map_write_ns, buffer_read_ns, buffer_write_ns } = self.prices;
-        let (page_ns, entry_ns) = match is_write {
-            true => (buffer_write_ns, map_write_ns),
-            false => (buffer_read_ns, map_read_ns),
-        };
+    /// Adds what a use of a page costs: a page where the buffer has no room for it, and there an
+    /// entry where the map has none.
+    fn miss(&mut self, lpn: u32, page_ns: f64, entry_ns: f64) {
         let (in_buffer, in_map) = (depth(&self.buffered, lpn), depth(&self.mapped, lpn));
         let page_missed =
             |share: u64| (DRAM - DRAM * share / STEPS) / u64::from(PAGE_BYTES) <= in_buffer;
         let entry_missed = |share: u64| DRAM * share / STEPS / ENTRY_BYTES <= in_map;
         self.add(page_ns, page_missed);
         self.add(entry_ns, |share| page_missed(share) && entry_missed(share));
+        to_the_end(&mut self.mapped, lpn);
+    }
+
+    fn request(&mut self, lpn: u32, is_write: bool) {
+        let MissCosts { map_read_ns, map_write_ns, buffer_read_ns, buffer_write_ns } = self.prices;
+        let in_buffer = depth(&self.buffered, lpn);
+        match is_write {
+            true => self.miss(lpn, buffer_write_ns, map_write_ns),
+            false => self.miss(lpn, buffer_read_ns, map_read_ns),
+        }
         let room = (DRAM - self.mapping) / u64::from(PAGE_BYTES);
         if is_write || in_buffer < room {
             to_the_end(&mut self.buffered, lpn);
@@ -61,7 +68,12 @@ impl NaiveBalance {
                 self.buffered.len().saturating_sub((DRAM / u64::from(PAGE_BYTES)) as usize);
             self.buffered.drain(..surplus);
         }
-        to_the_end(&mut self.mapped, lpn);
+    }
+
+    /// A page that waits is programmed only where the buffer has no room for it.
+    fn trim(&mut self, lpn: u32) {
+        self.miss(lpn, self.prices.buffer_write_ns, self.prices.map_write_ns);
+        self.buffered.retain(|&page| page != lpn);
     }
 
     fn end(&mut self) {
@@ -122,9 +134,9 @@ fn the_boundary_moves_to_the_share_of_least_cost() {
                     divided.real.flush();
                     naive.buffered.clear();
                 }
-                1 if below(4) == 0 => {
+                1 => {
                     divided.real.trim(lpn, 1);
-                    naive.buffered.retain(|&page| page != lpn);
+                    naive.trim(lpn);
                 }
                 what if what < reads => {
                     divided.real.read(lpn, WHOLE);

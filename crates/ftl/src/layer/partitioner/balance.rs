@@ -70,7 +70,7 @@ impl Balance {
     pub fn write(&mut self, map: &mut dyn ResizableMap, run: &Run) {
         let PageCosts { write_ns, .. } = map.page_costs();
         for lpn in (0..run.pages).map(|page| run.first.plus(page)) {
-            let distance = self.buffer.write(lpn).map(|distance| distance.use_);
+            let distance = self.buffer.touch(lpn);
             let first = self.first_miss(distance);
             self.costs.add(first..SHARES, write_ns);
             map.forecast_write(lpn, first, &mut self.costs);
@@ -81,14 +81,26 @@ impl Balance {
     pub fn read(&mut self, map: &mut dyn ResizableMap, run: &Run, buffer_pages: u32) {
         let PageCosts { read_ns, .. } = map.page_costs();
         for lpn in (0..run.pages).map(|page| run.first.plus(page)) {
-            let distance = self.buffer.distance(lpn).map(|distance| distance.use_);
+            let distance = self.buffer.distance(lpn);
             let first = self.first_miss(distance);
             self.costs.add(first..SHARES, read_ns);
             map.forecast_read(lpn, first, &mut self.costs);
             // A read that misses the buffer leaves the page where it is.
             if distance.is_some_and(|distance| distance < buffer_pages) {
-                self.buffer.read(lpn);
+                self.buffer.touch(lpn);
             }
+        }
+    }
+
+    /// Counts a trim. A page is never programmed where it still waits in the buffer.
+    pub fn trim(&mut self, map: &mut dyn ResizableMap, first: Lpn, pages: u32) {
+        let PageCosts { write_ns, .. } = map.page_costs();
+        for lpn in (0..pages).map(|page| first.plus(page)) {
+            let distance = self.buffer.distance(lpn);
+            let first = self.first_miss(distance);
+            self.costs.add(first..SHARES, write_ns);
+            map.forecast_trim(lpn, first, &mut self.costs);
+            self.buffer.forget(lpn);
         }
     }
 

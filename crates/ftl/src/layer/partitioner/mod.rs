@@ -542,7 +542,7 @@ impl Ftl for Partitioner {
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        self.forecast(|balance, _| balance.forget(first, pages));
+        self.forecast(|balance, map| balance.trim(map, first, pages));
         self.buffer.trim(nand, first, pages)?;
         self.listen();
         Ok(())

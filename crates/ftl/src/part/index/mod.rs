@@ -2,6 +2,7 @@
 
 pub mod bit_set;
 pub mod min_tree;
+pub mod observed;
 pub mod prefetch;
 pub mod recency;
 pub mod sample;

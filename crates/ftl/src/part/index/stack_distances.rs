@@ -12,10 +12,8 @@
 //! A tree of counts (Fenwick 1994) finds the number of pages behind a place in logarithmic time.
 //! There are twice as many places as pages. When the last one is taken, the pages move together.
 //!
-//! **Writes that dirty an entry anew.** A cache of map entries writes an entry to flash when the
-//! entry leaves it dirty. So a write costs nothing if its entry is still dirty, that is, if the
-//! entry stayed in the cache since the last *write* of its page. Reads in between may have kept it
-//! there. The cache needs room for more pages than the greatest distance of all uses since then.
+//! **Ages.** Each use is marked with a time. So it is known when the oldest page in a cache of any
+//! size was used last: whatever was used before that has left.
 
 use nand::Lpn;
 
@@ -34,26 +32,19 @@ pub struct StackDistances {
     /// No place before this one is taken.
     oldest: u32,
     pages_max: u32,
+    /// The time that uses are marked with. The caller advances it, in steps of any length.
+    pub now: u32,
 }
 
 /// A page at the place of its last use.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     lpn: Lpn,
-    /// The greatest distance since its last write.
-    since_write: u32,
+    /// The time of its last use.
+    used: u32,
 }
 
-const FREE: Place = Place { lpn: Lpn::NONE, since_write: 0 };
-
-/// How far a use lies behind earlier ones, in pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Distance {
-    /// Other pages used since the last use.
-    pub use_: u32,
-    /// The greatest distance of this use and of all others since the last write.
-    pub since_write: u32,
-}
+const FREE: Place = Place { lpn: Lpn::NONE, used: 0 };
 
 impl StackDistances {
     /// No page was used yet. At most `pages_max` pages are remembered, those used last.
@@ -66,29 +57,21 @@ impl StackDistances {
             next: 0,
             oldest: 0,
             pages_max,
+            now: 1,
         }
     }
 
-    /// The distance of a use of this page now; none if the page is not remembered.
-    pub fn distance(&self, lpn: Lpn) -> Option<Distance> {
+    /// The distance of a use of this page now: how many others were used since its last use. None
+    /// if the page is not remembered.
+    pub fn distance(&self, lpn: Lpn) -> Option<u32> {
         let place = self.place_of.get(lpn)?;
-        let use_ = self.place_of.len() - self.taken_up_to(place);
-        let since_write = self.places[place as usize].since_write.max(use_);
-        Some(Distance { use_, since_write })
+        Some(self.place_of.len() - self.taken_up_to(place))
     }
 
-    /// Records a read. Returns its distance.
-    pub fn read(&mut self, lpn: Lpn) -> Option<Distance> {
+    /// Records a use. Returns its distance.
+    pub fn touch(&mut self, lpn: Lpn) -> Option<u32> {
         let distance = self.distance(lpn);
-        // A page that is not remembered is like one that was written very long ago.
-        self.put_last(lpn, distance.map_or(u32::MAX, |distance| distance.since_write));
-        distance
-    }
-
-    /// Records a write. Returns its distance.
-    pub fn write(&mut self, lpn: Lpn) -> Option<Distance> {
-        let distance = self.distance(lpn);
-        self.put_last(lpn, 0);
+        self.put_last(lpn);
         distance
     }
 
@@ -102,10 +85,21 @@ impl StackDistances {
 
     /// Forgets all pages.
     pub fn clear(&mut self) {
-        *self = StackDistances::new(self.pages_max);
+        let now = self.now;
+        *self = StackDistances { now, ..StackDistances::new(self.pages_max) };
     }
 
-    fn put_last(&mut self, lpn: Lpn, since_write: u32) {
+    /// When the page was used last that is the last one in a cache of so many pages. It is 0 if the
+    /// cache is not full.
+    pub fn oldest_use(&self, cached: u32) -> u32 {
+        match self.place_of.len().checked_sub(cached) {
+            Some(0) | None => 0,
+            Some(_) if cached == 0 => self.now,
+            Some(others) => self.places[self.place_behind(others) as usize].used,
+        }
+    }
+
+    fn put_last(&mut self, lpn: Lpn) {
         if self.next as usize == self.places.len() {
             self.move_together();
         }
@@ -116,7 +110,7 @@ impl StackDistances {
             }
             None => self.place_of.insert(lpn, self.next),
         }
-        self.places[self.next as usize] = Place { lpn, since_write };
+        self.places[self.next as usize] = Place { lpn, used: self.now };
         self.add(self.next, 1);
         self.next += 1;
         if self.place_of.len() > self.pages_max {
@@ -172,6 +166,21 @@ impl StackDistances {
         sum
     }
 
+    /// The first taken place behind so many others.
+    fn place_behind(&self, others: u32) -> u32 {
+        let (mut end, mut left) = (0, others);
+        let mut step = self.taken.len().next_power_of_two();
+        while step > 0 {
+            let next = end + step;
+            if next <= self.taken.len() && self.taken[next - 1] <= left {
+                left -= self.taken[next - 1];
+                end = next;
+            }
+            step /= 2;
+        }
+        end as u32
+    }
+
     /// Bytes of RAM.
     pub fn bytes(&self) -> u64 {
         let places = size_of_val(self.places.as_slice()) + size_of_val(self.taken.as_slice());
@@ -207,60 +216,60 @@ mod tests {
 
     use super::*;
 
-    fn use_of(distances: &mut StackDistances, lpn: u32) -> Option<u32> {
-        distances.read(Lpn(lpn)).map(|distance| distance.use_)
-    }
-
     #[test]
     fn the_distance_is_the_number_of_other_pages_used_since() {
         let mut distances = StackDistances::new(8);
-        let found = [3, 9, 7, 9, 5, 3, 3].map(|lpn| use_of(&mut distances, lpn));
+        let found = [3, 9, 7, 9, 5, 3, 3].map(|lpn| distances.touch(Lpn(lpn)));
         assert_eq!(found, [None, None, None, Some(1), None, Some(3), Some(0)]);
     }
 
     #[test]
     fn a_loop_over_n_pages_misses_every_cache_of_fewer() {
         let mut distances = StackDistances::new(10);
-        (0..7).for_each(|lpn| assert_eq!(use_of(&mut distances, lpn), None));
+        (0..7).for_each(|lpn| assert_eq!(distances.touch(Lpn(lpn)), None));
         for round in 0..20 {
-            (0..7).for_each(|lpn| assert_eq!(use_of(&mut distances, lpn), Some(6), "{round}"));
+            (0..7).for_each(|lpn| assert_eq!(distances.touch(Lpn(lpn)), Some(6), "{round}"));
         }
         distances.audit().unwrap();
     }
 
     #[test]
-    fn a_write_looks_back_to_the_last_write() {
+    fn the_oldest_use_in_a_cache_tells_what_has_left_it() {
         let mut distances = StackDistances::new(8);
-        distances.write(Lpn(1));
-        [2, 3, 4].into_iter().for_each(|lpn| assert_eq!(distances.read(Lpn(lpn)), None));
-        assert_eq!(distances.read(Lpn(1)), Some(Distance { use_: 3, since_write: 3 }));
-        assert_eq!(distances.write(Lpn(1)), Some(Distance { use_: 0, since_write: 3 }));
-        assert_eq!(distances.write(Lpn(1)), Some(Distance { use_: 0, since_write: 0 }));
-        // A page that was only read is clean in a cache of any size.
-        assert_eq!(distances.write(Lpn(2)), Some(Distance { use_: 3, since_write: u32::MAX }));
+        for lpn in [3, 9, 7, 9, 5] {
+            distances.now += 10;
+            distances.touch(Lpn(lpn));
+        }
+        // 3 was used at 11, 7 at 31, 9 at 41 and 5 at 51.
+        let found = [0, 1, 2, 3, 4, 5].map(|cached| distances.oldest_use(cached));
+        assert_eq!(found, [51, 51, 41, 31, 0, 0], "4 pages need no more room");
     }
 
-    /// The stack as a list of pages, the last used one at the end, each with its depth.
+    /// The stack as a list of pages with the times of their last use, the last used one at the end.
     #[derive(Default)]
     struct Naive(Vec<(u32, u32)>);
 
     impl Naive {
-        fn touch(&mut self, lpn: u32, writes: bool, most: usize) -> Option<Distance> {
+        fn touch(&mut self, lpn: u32, now: u32, most: usize) -> Option<u32> {
             let at = self.0.iter().position(|page| page.0 == lpn);
-            let found = at.map(|at| {
-                let use_ = (self.0.len() - 1 - at) as u32;
-                Distance { use_, since_write: self.0.remove(at).1.max(use_) }
-            });
-            let since = found.map_or(u32::MAX, |found| found.since_write);
-            self.0.push((lpn, if writes { 0 } else { since }));
+            let found = at.map(|at| (self.0.len() - 1 - at) as u32);
+            at.map(|at| self.0.remove(at));
+            self.0.push((lpn, now));
             let surplus = self.0.len().saturating_sub(most);
             self.0.drain(..surplus);
             found
         }
+
+        fn oldest_use(&self, cached: usize) -> u32 {
+            match self.0.len() {
+                len if len <= cached => 0,
+                len => self.0[len - cached].1,
+            }
+        }
     }
 
     #[test]
-    fn distances_are_those_of_a_list() {
+    fn distances_and_ages_are_those_of_a_list() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
         for most in [0, 1, 2, 13, 40] {
             let (mut distances, mut naive) = (StackDistances::new(most), Naive::default());
@@ -277,10 +286,15 @@ mod tests {
                         naive.0.clear();
                         (None, None)
                     }
-                    2..12 => (distances.write(Lpn(lpn)), naive.touch(lpn, true, most as usize)),
-                    _ => (distances.read(Lpn(lpn)), naive.touch(lpn, false, most as usize)),
+                    _ => {
+                        (distances.touch(Lpn(lpn)), naive.touch(lpn, distances.now, most as usize))
+                    }
                 };
                 assert_eq!(found, expected, "at most {most} pages, step {step}");
+                let cached = 1 + rng.next_u32() % 30;
+                let ages = (distances.oldest_use(cached), naive.oldest_use(cached as usize));
+                assert_eq!(ages.0, ages.1, "{cached} of at most {most} pages, step {step}");
+                distances.now += rng.next_u32() % 2;
             }
             distances.audit().unwrap();
         }

@@ -1,142 +1,394 @@
 //! A forecast for dftl's cache: what requests would cost with caches of other sizes.
 //!
-//! A read costs a translation page if its entry would not be cached: if at least as many other
-//! pages were used since its last use as the cache has entries. A write costs its part of a batch,
-//! unless the entry would still be dirty: unless the page stayed in the cache since its last write.
-//! The [distances](crate::part::index::stack_distances) of a sample of the pages tell both for all
-//! sizes. The forecast counts a page that waits in a buffer as used, because its entry is used when
-//! the page is evicted.
+//! **Reads.** A read costs a translation page if its entry would not be cached: if at least as many
+//! other pages were used since its last use as the cache has entries. The
+//! [distances](crate::part::index::stack_distances) of a sample of the pages tell it for all sizes.
 //!
-//! A batch is written long after the writes that dirtied its entries, so its price must not follow
-//! every phase of the load. F_b is the mean over the entries of one cache as large as the budget.
+//! **Writes.** A write dirties an entry. When a dirty entry leaves the cache, its translation page
+//! is rewritten with all its dirty entries (a batch). The larger the cache, the later this happens,
+//! and the more entries share the cost.
+//!
+//! ```text
+//! entries of a translation page,        3w   9r   7w   4w   9w
+//! by time of last use            ────────────│──────────────────▶ now      w: dirty
+//! the oldest use in a cache                  └─ 3 has left a cache of this size: a batch has
+//!                                               cleaned 3, 7, 4 and 9
+//! ```
+//! For a sample of the translation pages the forecast remembers when each entry was used and
+//! written last, and for each size up to when writes were cleaned. The distances tell when the
+//! oldest entry of a cache of each size was used last. If a dirty entry is older than this, there
+//! was a batch. Times are numbers of short epochs.
+//!
+//! Choices: a batch is noticed at the next use of its translation page, or when the page is
+//! forgotten. A page that waits in a buffer counts as used, because its entry is used when the page
+//! is evicted.
 
 use nand::Lpn;
 
-use crate::contract::{SHARES, ShareCosts, Shares};
+use crate::contract::shares::{ShareSet, members, shares_from};
+use crate::contract::{SHARES, ShareCosts, Shares, Violation};
+use crate::part::index::observed::Observed;
 use crate::part::index::sample::Sample;
 use crate::part::index::stack_distances::StackDistances;
 
 /// Pages in the sample at most. With so many, the error of a curve of misses is below 1 % (SHARDS).
 const PAGES_MAX: u64 = 8192;
+/// Translation pages in the sample at most.
+const TRANSLATION_PAGES_MAX: usize = 512;
+/// How many uses of different pages by epochs fill the largest cache.
+const EPOCHS_A_CACHE: u32 = 128;
 
-/// Distances between uses of the pages of a sample.
+/// The distances between uses of a sample of the pages, and the entries of a sample of the
+/// translation pages.
 #[derive(Clone, Debug)]
 pub struct CacheForecast {
+    ages: Ages,
+    entries_per_page: u32,
+    pages: Observed<TranslationPage>,
+}
+
+/// Uses of a sample of the pages.
+#[derive(Clone, Debug)]
+struct Ages {
     /// Entries of the cache, by share.
     entries: Shares<u32>,
     sample: Sample,
     distances: StackDistances,
-    /// Faded numbers of batches, and of the entries that they cleaned.
-    batches: f64,
-    cleaned: f64,
+    /// Uses in this epoch, and in each epoch.
+    uses: u32,
+    epoch_uses: u32,
+    /// In which epoch the oldest entry of the cache was used last; 0 while the cache is not full.
+    oldest: Shares<u32>,
+}
+
+/// A translation page of the sample. Times are epochs; 0 is never.
+#[derive(Clone, Debug)]
+struct TranslationPage {
+    entries: Box<[Entry]>,
+    /// Writes up to this time are in flash.
+    cleaned: Shares<u32>,
+    /// When batches of all shares were looked for. In the same epoch there are no others.
+    checked: u32,
+}
+
+/// When an entry was used and written last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    used: u32,
+    written: u32,
+}
+
+/// Where the cache has dirty entries of a translation page.
+#[derive(Clone, Copy, Debug)]
+struct Presence {
+    /// None of them has left.
+    stays: ShareSet,
+    /// One of them has left: there was a batch.
+    batch: ShareSet,
+}
+
+/// What the flash operations for the map take.
+#[derive(Clone, Copy, Debug)]
+pub struct MapCosts {
+    /// Reading a translation page.
+    pub read_ns: f64,
+    /// A batch: reading and programming a translation page, with its part of the reclaim of a
+    /// block.
+    pub batch_ns: f64,
 }
 
 impl CacheForecast {
     /// Nothing was used yet. The cache has these numbers of entries.
-    pub fn new(entries: Shares<u32>) -> CacheForecast {
-        let most = u64::from(entries[SHARES - 1]);
-        let sample = Sample::new(most, PAGES_MAX);
-        let pages = (most / sample.weight()) as u32;
-        let distances = StackDistances::new(pages);
-        CacheForecast { entries, sample, distances, batches: 1.0, cleaned: 1.0 }
+    pub fn new(entries: Shares<u32>, entries_per_page: u32) -> CacheForecast {
+        let pages = Observed::new(TRANSLATION_PAGES_MAX);
+        CacheForecast { ages: Ages::new(entries), entries_per_page, pages }
     }
 
-    /// Records a batch.
-    pub fn count_batch(&mut self, cleaned: u64) {
-        let cache = self.entries[SHARES - 1];
-        let kept = (1.0 - cleaned as f64 / f64::from(cache)).max(0.0);
-        self.batches = kept * self.batches + 1.0;
-        self.cleaned = kept * self.cleaned + cleaned as f64;
-    }
-
-    /// Adds the cost of a write that reaches the map at shares from `first` on, if a batch costs
-    /// so much.
-    pub fn write(&mut self, lpn: Lpn, first: usize, batch_ns: f64, costs: &mut ShareCosts) {
-        if self.sample.contains(lpn.0) {
-            let distance = self.distances.write(lpn).map(|distance| distance.since_write);
-            self.add(first, distance, batch_ns * self.batches / self.cleaned, costs);
+    /// Adds the costs of the batches that a write reveals. It reaches the map at shares from
+    /// `first` on.
+    pub fn write(&mut self, lpn: Lpn, first: usize, map: MapCosts, costs: &mut ShareCosts) {
+        if let Some(entry) = self.entry(lpn, first, map, costs) {
+            entry.written = entry.used;
+        }
+        if self.ages.sample.contains(lpn.0) {
+            self.ages.distances.touch(lpn);
+            self.ages.count_use();
         }
     }
 
-    /// Adds the cost of a read, if a translation page costs so much.
-    pub fn read(&mut self, lpn: Lpn, first: usize, read_ns: f64, costs: &mut ShareCosts) {
-        if self.sample.contains(lpn.0) {
-            let distance = self.distances.read(lpn).map(|distance| distance.use_);
-            self.add(first, distance, read_ns, costs);
+    /// The same for a read, which also costs a translation page where its entry is not cached.
+    pub fn read(&mut self, lpn: Lpn, first: usize, map: MapCosts, costs: &mut ShareCosts) {
+        self.entry(lpn, first, map, costs);
+        if self.ages.sample.contains(lpn.0) {
+            let distance = self.ages.distances.touch(lpn);
+            let (hit, weight) = (self.ages.first_hit(distance), self.ages.sample.weight() as f64);
+            costs.add(first..hit, weight * map.read_ns);
+            self.ages.count_use();
         }
     }
 
-    /// Adds the cost of a miss at all shares from `first` on whose cache is too small.
-    fn add(&mut self, first: usize, distance: Option<u32>, ns: f64, costs: &mut ShareCosts) {
-        let weight = self.sample.weight();
-        let distance = distance.map_or(u64::MAX, |it| u64::from(it).saturating_mul(weight));
-        let hit = self.entries.partition_point(|&entries| u64::from(entries) <= distance);
-        costs.add(first..hit, weight as f64 * ns);
+    /// The entry of a page, which is used now, if its translation page belongs to the sample.
+    /// Adds the cost of the batch since the last use, at the shares from `first` on where there was
+    /// one.
+    fn entry(
+        &mut self,
+        lpn: Lpn,
+        first: usize,
+        map: MapCosts,
+        costs: &mut ShareCosts,
+    ) -> Option<&mut Entry> {
+        let (page, at) = (lpn.0 / self.entries_per_page, lpn.0 % self.entries_per_page);
+        let (oldest, now) = (&self.ages.oldest, self.ages.distances.now);
+        let (ns, entries) = (self.pages.weight() * map.batch_ns, self.entries_per_page);
+        let new = || TranslationPage::new(entries);
+        let observed = self.pages.observe(page, new, |page| {
+            let Presence { stays, batch } = page.presence(oldest);
+            if stays == 0 {
+                costs.add_at(batch, ns);
+            }
+            stays != 0
+        })?;
+        if observed.checked != now {
+            let batch = observed.presence(oldest).batch & shares_from(first);
+            costs.add_at(batch, ns);
+            members(batch).for_each(|share| observed.cleaned[share] = now - 1);
+            observed.checked = if first == 0 { now } else { 0 };
+        }
+        let entry = &mut observed.entries[at as usize];
+        entry.used = now;
+        Some(entry)
     }
 
     /// Bytes of RAM.
     pub fn bytes(&self) -> u64 {
-        self.distances.bytes()
+        let entries = self.entries_per_page as usize * size_of::<Entry>();
+        self.ages.distances.bytes() + self.pages.bytes(entries)
+    }
+
+    /// Checks both samples.
+    ///
+    /// # Errors
+    /// The contradiction.
+    pub fn audit(&self) -> Result<(), Violation> {
+        self.ages.distances.audit()?;
+        self.pages.audit()
+    }
+}
+
+impl Ages {
+    fn new(entries: Shares<u32>) -> Ages {
+        let most = u64::from(entries[SHARES - 1]);
+        let sample = Sample::new(most, PAGES_MAX);
+        let pages = (most / sample.weight()) as u32;
+        Ages {
+            entries,
+            sample,
+            // One more than the largest cache has, so that it is known when it is full.
+            distances: StackDistances::new(pages + 1),
+            uses: 0,
+            epoch_uses: (pages / EPOCHS_A_CACHE).max(1),
+            oldest: [0; SHARES],
+        }
+    }
+
+    /// The smallest share at which an entry is cached that was used at this distance.
+    fn first_hit(&self, distance: Option<u32>) -> usize {
+        let weight = self.sample.weight();
+        let distance = distance.map_or(u64::MAX, |it| u64::from(it).saturating_mul(weight));
+        self.entries.partition_point(|&entries| u64::from(entries) <= distance)
+    }
+
+    fn count_use(&mut self) {
+        self.uses += 1;
+        if self.uses == self.epoch_uses {
+            self.uses = 0;
+            let weight = self.sample.weight() as u32;
+            self.oldest = self.entries.map(|entries| self.distances.oldest_use(entries / weight));
+            self.distances.now += 1;
+        }
+    }
+}
+
+impl TranslationPage {
+    /// No entry was used yet.
+    fn new(entries: u32) -> TranslationPage {
+        let entries = vec![Entry::default(); entries as usize].into();
+        TranslationPage { entries, cleaned: [0; SHARES], checked: 0 }
+    }
+
+    /// Where the cache has dirty entries, if its oldest entries were used last at these times.
+    fn presence(&self, oldest: &Shares<u32>) -> Presence {
+        let mut presence = Presence { stays: 0, batch: 0 };
+        let (mut since, mut used) = (u32::MAX, None);
+        for (share, (&cleaned, &oldest)) in self.cleaned.iter().zip(oldest).enumerate() {
+            // Neighbouring shares were mostly cleaned at the same time.
+            if since != cleaned {
+                since = cleaned;
+                let dirty = self.entries.iter().filter(|entry| entry.written > since);
+                used = dirty.map(|entry| entry.used).min();
+            }
+            match used {
+                Some(used) if used < oldest => presence.batch |= 1 << share,
+                Some(_) => presence.stays |= 1 << share,
+                None => {}
+            }
+        }
+        presence
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, HashMap};
+
     use rand_core::{Rng, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
 
-    /// An LRU cache of entries; the most recently used is the last.
+    const MAP: MapCosts = MapCosts { read_ns: 7.0, batch_ns: 100.0 };
+
+    /// An LRU cache of entries that is simulated entry by entry.
     #[derive(Clone, Default)]
-    struct NaiveCache(Vec<(u32, bool)>);
+    struct NaiveCache {
+        /// The pages by time of last use, and whether the entry is dirty.
+        entries: BTreeMap<u64, (u32, bool)>,
+        time_of: HashMap<u32, u64>,
+        time: u64,
+    }
 
     impl NaiveCache {
-        /// Uses an entry. Returns whether it was cached, and whether it was dirty.
-        fn touch(&mut self, lpn: u32, writes: bool, most: usize) -> (bool, bool) {
-            let at = self.0.iter().position(|entry| entry.0 == lpn);
-            let dirty = at.map(|at| self.0.remove(at).1);
-            self.0.push((lpn, writes || dirty == Some(true)));
-            let surplus = self.0.len().saturating_sub(most);
-            self.0.drain(..surplus);
-            (dirty.is_some(), dirty == Some(true))
+        /// Uses an entry. Returns whether it was cached, and the translation page that is rewritten
+        /// to make room.
+        fn touch(
+            &mut self,
+            lpn: u32,
+            writes: bool,
+            most: usize,
+            per_page: u32,
+        ) -> (bool, Option<u32>) {
+            self.time += 1;
+            let before = self.time_of.insert(lpn, self.time);
+            let before = before.and_then(|time| self.entries.remove(&time));
+            let dirty = writes || before.is_some_and(|(_, dirty)| dirty);
+            self.entries.insert(self.time, (lpn, dirty));
+            let mut batch = None;
+            if self.entries.len() > most {
+                let (_, (oldest, dirty)) = self.entries.pop_first().unwrap();
+                self.time_of.remove(&oldest);
+                batch = dirty.then_some(oldest / per_page);
+            }
+            if let Some(page) = batch {
+                for lpn in page * per_page..(page + 1) * per_page {
+                    if let Some(time) = self.time_of.get(&lpn) {
+                        self.entries.get_mut(time).unwrap().1 = false;
+                    }
+                }
+            }
+            (before.is_some(), batch)
         }
     }
 
     #[test]
     fn costs_are_those_of_a_cache_of_each_size() {
+        const PER_PAGE: u32 = 4;
         let entries: Shares<u32> = core::array::from_fn(|share| share as u32 + 1);
-        let mut forecast = CacheForecast::new(entries);
+        let mut forecast = CacheForecast::new(entries, PER_PAGE);
         let mut caches = vec![NaiveCache::default(); SHARES];
         let (mut costs, mut expected) = (ShareCosts::ZERO, ShareCosts::ZERO);
+        // Batches that were not noticed yet, by translation page.
+        let mut owed: HashMap<u32, ShareSet> = HashMap::new();
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(8);
-        for step in 0..5000 {
+        for step in 0..20_000 {
             let below = if rng.next_u32() % 3 == 0 { 8 } else { 60 };
             let (lpn, writes) = (rng.next_u32() % below, rng.next_u32() % 3 == 0);
-            let missed = caches.iter_mut().zip(entries).map(|(cache, most)| {
-                let (cached, dirty) = cache.touch(lpn, writes, most as usize);
-                if writes { !dirty } else { !cached }
-            });
-            // A larger cache has all entries that a smaller one has.
-            let missed = missed.filter(|&missed| missed).count();
-            expected.add(0..missed, if writes { 100.0 } else { 7.0 });
-            match writes {
-                true => forecast.write(Lpn(lpn), 0, 100.0, &mut costs),
-                false => forecast.read(Lpn(lpn), 0, 7.0, &mut costs),
+            expected.add_at(owed.remove(&(lpn / PER_PAGE)).unwrap_or(0), MAP.batch_ns);
+            for (share, cache) in caches.iter_mut().enumerate() {
+                let most = entries[share] as usize;
+                let (cached, batch) = cache.touch(lpn, writes, most, PER_PAGE);
+                if !writes && !cached {
+                    expected.add_at(1 << share, MAP.read_ns);
+                }
+                batch.into_iter().for_each(|page| *owed.entry(page).or_default() |= 1 << share);
             }
-            assert_eq!(costs.by_share(), expected.by_share(), "step {step}");
+            match writes {
+                true => forecast.write(Lpn(lpn), 0, MAP, &mut costs),
+                false => forecast.read(Lpn(lpn), 0, MAP, &mut costs),
+            }
+            // A miss at all shares is left out of the forecast.
+            let missed_by_all = expected.by_share()[32] - costs.by_share()[32];
+            let found = costs.by_share().map(|ns| ns + missed_by_all);
+            assert_eq!(found, expected.by_share(), "step {step}");
         }
-        assert!(costs.by_share()[4] > costs.by_share()[31] && costs.by_share()[31] > 0.0);
+        let costs = costs.by_share();
+        assert!(costs[4] > costs[16] && costs[16] > costs[31] && costs[31] > 0.0, "{costs:?}");
+        forecast.audit().unwrap();
     }
 
     #[test]
-    fn a_write_costs_its_part_of_a_batch() {
-        let mut forecast = CacheForecast::new(core::array::from_fn(|share| share as u32));
+    fn a_batch_cleans_all_entries_of_its_page() {
+        // Caches of 0 to 32 entries; four entries a page.
+        let mut forecast = CacheForecast::new(core::array::from_fn(|share| share as u32), 4);
         let mut costs = ShareCosts::ZERO;
-        (0..1000).for_each(|batch| forecast.count_batch(if batch % 2 == 0 { 3 } else { 5 }));
-        [1, 2, 3, 1].into_iter().for_each(|lpn| forecast.write(Lpn(lpn), 0, 100.0, &mut costs));
-        let found = costs.by_share().map(|ns| ns.round() as u64);
-        assert!((23..=27).contains(&found[2]), "about 4 entries a batch: {found:?}");
-        assert_eq!((found[3], found[32]), (0, 0), "room for the 2 entries between");
+        // 0 to 3 are written, and 8 others are read: no cache of up to 8 has an entry of them.
+        (0..4).for_each(|lpn| forecast.write(Lpn(lpn), 0, MAP, &mut costs));
+        (8..16).for_each(|lpn| {
+            forecast.read(Lpn(lpn), 0, MapCosts { read_ns: 0.0, ..MAP }, &mut costs)
+        });
+        forecast.write(Lpn(1), 0, MAP, &mut costs);
+        let found = costs.by_share();
+        assert_eq!((found[4], found[11], found[12]), (100.0, 100.0, 0.0), "all 12 have room in 12");
+        // The entry of 1 is the only dirty one now, and there is room for it.
+        forecast.write(Lpn(2), 0, MAP, &mut costs);
+        assert_eq!(costs.by_share(), found);
+    }
+
+    #[test]
+    fn where_the_buffer_absorbs_a_write_there_is_no_batch() {
+        let mut forecast = CacheForecast::new(core::array::from_fn(|share| share as u32), 4);
+        let mut costs = ShareCosts::ZERO;
+        (0..20).for_each(|page| forecast.write(Lpn(4 * page), 0, MAP, &mut costs));
+        forecast.write(Lpn(0), 5, MAP, &mut costs);
+        let found = costs.by_share();
+        assert_eq!((found[4], found[5], found[19], found[20]), (0.0, 100.0, 100.0, 0.0));
+        forecast.write(Lpn(0), 0, MAP, &mut costs);
+        assert_eq!(costs.by_share(), found, "the entry was used just now at all shares");
+    }
+
+    #[test]
+    fn samples_of_many_pages_cost_as_much_as_all_of_them() {
+        const PER_PAGE: u32 = 16;
+        let sizes: Shares<u32> = core::array::from_fn(|share| 1 + 1024 * share as u32);
+        let mut forecast = CacheForecast::new(sizes, PER_PAGE);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
+        let mut costs = ShareCosts::ZERO;
+        let shares = [4, 12, 24];
+        let mut naive = shares.map(|_| (NaiveCache::default(), 0.0));
+        for _ in 0..400_000 {
+            // Every eighth page has more than half of the uses.
+            let lpn = rng.next_u32() % 60_000;
+            let lpn = if rng.next_u32() % 2 == 0 { lpn / 8 * 8 } else { lpn };
+            let writes = rng.next_u32() % 4 > 0;
+            for ((cache, ns), share) in naive.iter_mut().zip(shares) {
+                let most = sizes[share] as usize;
+                let (cached, batch) = cache.touch(lpn, writes, most, PER_PAGE);
+                *ns += if writes || cached { 0.0 } else { MAP.read_ns };
+                *ns += if batch.is_some() { MAP.batch_ns } else { 0.0 };
+            }
+            match writes {
+                true => forecast.write(Lpn(lpn), 0, MAP, &mut costs),
+                false => forecast.read(Lpn(lpn), 0, MAP, &mut costs),
+            }
+        }
+        assert!(forecast.pages.weight() > 2.0 && forecast.ages.sample.weight() > 2);
+        // Costs at all shares are left out, so differences are compared.
+        let found = costs.by_share();
+        for pair in [(0, 1), (1, 2)] {
+            let expected = naive[pair.0].1 - naive[pair.1].1;
+            let found = found[shares[pair.0]] - found[shares[pair.1]];
+            let ratio = found / expected;
+            assert!((0.9..1.1).contains(&ratio), "{pair:?}: {found} of {expected}, {ratio}");
+        }
+        forecast.audit().unwrap();
     }
 }

@@ -49,7 +49,7 @@ mod reading;
 use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn, Sink, Timing};
 use spec::{Kind, Param, Params};
 
-use self::cache_forecast::CacheForecast;
+use self::cache_forecast::{CacheForecast, MapCosts};
 use self::cached_map::CachedMap;
 use crate::contract::{
     Base, Error, Ftl, MapBudget, MapEvent, Metric, MissCosts, MountConfig, PageCosts, Ram, Report,
@@ -314,7 +314,6 @@ impl Dftl {
             let flushed = u64::from(self.cmt.clean(page));
             self.counts.count_batch(flushed);
             self.interval.count_batch(flushed);
-            self.forecast.iter_mut().for_each(|forecast| forecast.count_batch(flushed));
         }
         self.cmt.remove(lpn);
         self.note(MapEvent::Left(lpn));
@@ -466,6 +465,12 @@ impl Dftl {
             self.rewrite(nand, page)?;
         }
         Ok(self.outdated.len() as u64)
+    }
+
+    fn map_costs(&self) -> MapCosts {
+        let overhead = self.reclaimed.translation_overhead_ns(self.pages_per_block);
+        let batch_ns = self.rewrites_ns(1) as f64 + overhead;
+        MapCosts { read_ns: self.timing.read_ns as f64, batch_ns }
     }
 
     /// Time of `pages` reads and `pages` programs.
@@ -671,6 +676,7 @@ impl Ftl for Dftl {
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.map.audit(nand, &[self.data, self.translation], 1)?;
         self.audit_contents(nand)?;
+        self.forecast.as_ref().map_or(Ok(()), CacheForecast::audit)?;
         self.audit_entries(nand)
     }
 
@@ -759,19 +765,25 @@ impl ResizableMap for Dftl {
     fn start_forecast(&mut self, sizes: &Shares<u64>) {
         let pages = u64::from(self.map.logical_pages());
         let entries = sizes.map(|bytes| (bytes / CACHED_BYTES).clamp(1, pages) as u32);
-        self.forecast = Some(CacheForecast::new(entries));
+        self.forecast = Some(CacheForecast::new(entries, self.entries));
     }
 
     fn forecast_write(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
-        let overhead = self.reclaimed.translation_overhead_ns(self.pages_per_block);
-        let batch_ns = self.rewrites_ns(1) as f64 + overhead;
+        let map = self.map_costs();
         let forecast = self.forecast.as_mut().expect("the forecast was started");
-        forecast.write(lpn, first, batch_ns, costs);
+        forecast.write(lpn, first, map, costs);
+    }
+
+    fn forecast_trim(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
+        if first > 0 || self.map.flat.newest(lpn).is_some() {
+            self.forecast_write(lpn, first, costs);
+        }
     }
 
     fn forecast_read(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
+        let map = self.map_costs();
         let forecast = self.forecast.as_mut().expect("the forecast was started");
-        forecast.read(lpn, first, self.timing.read_ns as f64, costs);
+        forecast.read(lpn, first, map, costs);
     }
 
     fn page_costs(&self) -> PageCosts {

@@ -19,19 +19,18 @@
 //! copies the rest of the data block, whatever the size of the log. It also takes the pages of the
 //! block out of the random log: those that had not reached the end need no other merge.
 //!
-//! **Sample.** Only some of the data blocks are observed. A block of which no log has a page may be
-//! forgotten. The sample is halved when there are too many other blocks, and doubled when there are
-//! few. **Epochs.** Times are numbers of short epochs. For each of the last epochs the forecast
-//! remembers how many pages had arrived at each size.
+//! **Sample.** Only some of the data blocks are [observed](crate::part::index::observed). A block of
+//! which no log has a page may be forgotten. **Epochs.** Times are numbers of short epochs. For each
+//! of the last epochs the forecast remembers how many pages had arrived at each size.
 //!
 //! Choices: a merge is noticed at the next write to its block. A page that the buffer absorbs at a
 //! small share of the map counts as written there too: it will reach the log later.
 
 use nand::{Lpn, Timing};
 
-use crate::contract::{SHARES, ShareCosts, Shares, Violation, ensure};
-use crate::part::index::sample::Sample;
-use crate::part::index::slot_table::SlotTable;
+use crate::contract::shares::{ALL_SHARES, ShareSet, members, shares_from, shares_where};
+use crate::contract::{SHARES, ShareCosts, Shares, Violation};
+use crate::part::index::observed::Observed;
 
 /// The most blocks in the sample.
 const BLOCKS_MAX: usize = 512;
@@ -45,6 +44,15 @@ pub struct LogForecast {
     pages_per_block: u32,
     copy_ns: f64,
     erase_ns: f64,
+    arrivals: Arrivals,
+    /// The page behind the last one in the SW block; 0 if there is no SW block.
+    stream_end: Shares<u32>,
+    blocks: Observed<ObservedBlock>,
+}
+
+/// The pages that have arrived in the random log.
+#[derive(Clone, Debug)]
+struct Arrivals {
     /// Pages of the random log.
     log_pages: Shares<u32>,
     /// Pages that have arrived there. It wraps around; a log is much smaller.
@@ -52,17 +60,11 @@ pub struct LogForecast {
     /// The same at the beginning of each of the last epochs, at the epoch's number modulo `EPOCHS`.
     arrived_before: Vec<Shares<u32>>,
     epoch: u32,
-    /// The page behind the last one in the SW block; 0 if there is no SW block.
-    stream_end: Shares<u32>,
-    sample: Sample,
-    slot_of: SlotTable,
-    blocks: Vec<ObservedBlock>,
 }
 
 /// A data block of the sample. Times are epochs; 0 is never.
 #[derive(Clone, Debug)]
 struct ObservedBlock {
-    block: u32,
     /// When each page was written to the random log last.
     written: Box<[u32]>,
     /// Older pages have left the log in a merge.
@@ -85,14 +87,9 @@ impl LogForecast {
             pages_per_block,
             copy_ns: (timing.read_ns + timing.program_ns) as f64,
             erase_ns: timing.erase_ns as f64,
-            log_pages,
-            arrived: [0; SHARES],
-            arrived_before: vec![[0; SHARES]; EPOCHS as usize],
-            epoch: 1,
+            arrivals: Arrivals::new(log_pages),
             stream_end: [0; SHARES],
-            sample: Sample::ALL,
-            slot_of: SlotTable::new(),
-            blocks: Vec::with_capacity(BLOCKS_MAX),
+            blocks: Observed::new(BLOCKS_MAX),
         }
     }
 
@@ -100,90 +97,52 @@ impl LogForecast {
     /// shares from `first` on.
     pub fn write(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
         let (block, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
-        let shares = from(first);
+        let shares = shares_from(first);
         if offset == 0 {
             self.merge_streams(shares, costs);
             members(shares).for_each(|share| self.stream_end[share] = lpn.0 + 1);
             return;
         }
-        let appended = shares & set_of(|share| self.stream_end[share] == lpn.0);
+        let appended = shares & shares_where(|share| self.stream_end[share] == lpn.0);
         members(appended).for_each(|share| self.stream_end[share] += 1);
         self.arrive(block, offset, shares & !appended, costs);
     }
 
-    // ---- The random log -----------------------------------------------------------------------
+    /// Adds the costs of the merges that a trim reveals. Its page is stale from now on.
+    pub fn trim(&mut self, lpn: Lpn, costs: &mut ShareCosts) {
+        let (block, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
+        let merge_ns = self.merge_ns();
+        if let Some(observed) = self.blocks.get_mut(block) {
+            observed.count_merge(ALL_SHARES, &self.arrivals, merge_ns, costs);
+            observed.written[offset as usize] = 0;
+        }
+    }
 
     /// Adds a page to the random log at these shares.
     fn arrive(&mut self, block: u32, offset: u32, shares: ShareSet, costs: &mut ShareCosts) {
         if shares == 0 {
             return;
         }
-        for (share, arrived) in self.arrived.iter_mut().enumerate() {
-            *arrived = arrived.wrapping_add((shares >> share & 1) as u32);
-        }
-        self.count_epoch();
-        if self.sample.contains(block)
-            && let Some(slot) = self.observe(block, costs)
-        {
-            self.count_merge(slot, shares, costs);
-            self.blocks[slot as usize].written[offset as usize] = self.epoch;
-        }
-    }
-
-    fn count_epoch(&mut self) {
-        let length = (self.log_pages[SHARES - 1] / EPOCHS_A_LOG).max(1);
-        let began = self.arrived_before[(self.epoch % EPOCHS) as usize][SHARES - 1];
-        if self.arrived[SHARES - 1].wrapping_sub(began) >= length {
-            self.epoch += 1;
-            self.arrived_before[(self.epoch % EPOCHS) as usize] = self.arrived;
-        }
-    }
-
-    /// Counts the merge of a block since its last write, at those of these shares at which there
-    /// was one.
-    fn count_merge(&mut self, slot: u32, shares: ShareSet, costs: &mut ShareCosts) {
-        let merged = shares & self.presence(slot).merged;
-        charge(costs, merged, self.merge_ns());
-        self.empty(slot, merged, self.epoch);
-    }
-
-    /// Takes pages of a block that are older than an epoch out of the log of some shares.
-    fn empty(&mut self, slot: u32, shares: ShareSet, epoch: u32) {
-        let block = &mut self.blocks[slot as usize];
-        members(shares).for_each(|share| block.merged[share] = epoch);
-    }
-
-    /// Where the log has pages of a block.
-    fn presence(&self, slot: u32) -> Presence {
-        let ObservedBlock { written, merged, .. } = &self.blocks[slot as usize];
-        let mut presence = Presence { stays: 0, merged: 0 };
-        let (mut since, mut oldest) = (0, None);
-        for (share, merged) in merged.iter().enumerate() {
-            // Neighbouring shares have mostly merged the block at the same time.
-            if since != (*merged).max(1) {
-                since = (*merged).max(1);
-                oldest = written.iter().copied().filter(|&epoch| epoch >= since).min();
+        self.arrivals.count(shares);
+        let (merge_ns, pages, arrivals) = (self.merge_ns(), self.pages_per_block, &self.arrivals);
+        let new = || ObservedBlock::new(pages);
+        let observed = self.blocks.observe(block, new, |observed| {
+            let Presence { stays, merged } = observed.presence(arrivals);
+            if stays == 0 {
+                costs.add_at(merged, merge_ns);
             }
-            let Some(oldest) = oldest else { continue };
-            match self.arrived_since(oldest, share) >= self.log_pages[share] {
-                true => presence.merged |= 1 << share,
-                false => presence.stays |= 1 << share,
-            }
+            stays != 0
+        });
+        if let Some(observed) = observed {
+            observed.count_merge(shares, arrivals, merge_ns, costs);
+            observed.written[offset as usize] = arrivals.epoch;
         }
-        presence
-    }
-
-    /// How many pages have arrived since an epoch began. An epoch that is not remembered counts as
-    /// the oldest that is.
-    fn arrived_since(&self, epoch: u32, share: usize) -> u32 {
-        let epoch = epoch.max((self.epoch + 1).saturating_sub(EPOCHS));
-        self.arrived[share].wrapping_sub(self.arrived_before[(epoch % EPOCHS) as usize][share])
     }
 
     /// The time of a full merge, for all blocks for which one of the sample stands.
     fn merge_ns(&self) -> f64 {
         let merge_ns = f64::from(self.pages_per_block) * self.copy_ns + self.erase_ns;
-        self.sample.weight() as f64 * merge_ns
+        self.blocks.weight() * merge_ns
     }
 
     // ---- The sequential block -----------------------------------------------------------------
@@ -193,7 +152,7 @@ impl LogForecast {
         let mut left = shares;
         while left != 0 {
             let end = self.stream_end[left.trailing_zeros() as usize];
-            let alike = left & set_of(|share| self.stream_end[share] == end);
+            let alike = left & shares_where(|share| self.stream_end[share] == end);
             if end != 0 {
                 self.merge_stream(end, alike, costs);
             }
@@ -205,112 +164,98 @@ impl LogForecast {
     fn merge_stream(&mut self, end: u32, shares: ShareSet, costs: &mut ShareCosts) {
         let (block, last) = ((end - 1) / self.pages_per_block, (end - 1) % self.pages_per_block);
         let copies = self.pages_per_block - 1 - last;
-        charge(costs, shares, f64::from(copies) * self.copy_ns + self.erase_ns);
-        if let Some(slot) = self.slot_of.get(Lpn(block)) {
-            self.count_merge(slot, shares, costs);
-            self.empty(slot, shares, self.epoch + 1);
-        }
-    }
-
-    // ---- The sample ---------------------------------------------------------------------------
-
-    /// The slot of a block. If it is new and there is no room, others are forgotten, or the block
-    /// is no longer in the sample.
-    fn observe(&mut self, block: u32, costs: &mut ShareCosts) -> Option<u32> {
-        if let Some(slot) = self.slot_of.get(Lpn(block)) {
-            return Some(slot);
-        }
-        if self.blocks.len() == BLOCKS_MAX {
-            self.forget_absent(costs);
-        }
-        while self.blocks.len() == BLOCKS_MAX {
-            self.sample = self.sample.half();
-            let sample = self.sample;
-            self.retain(|observed| sample.contains(observed.block));
-        }
-        if !self.sample.contains(block) {
-            return None;
-        }
-        let slot = self.blocks.len() as u32;
-        let written = vec![0; self.pages_per_block as usize].into();
-        self.slot_of.insert(Lpn(block), slot);
-        self.blocks.push(ObservedBlock { block, written, merged: [0; SHARES] });
-        Some(slot)
-    }
-
-    /// Forgets the blocks of which no log has a page. Doubles the sample if few blocks are left.
-    fn forget_absent(&mut self, costs: &mut ShareCosts) {
-        let mut stays = Vec::with_capacity(self.blocks.len());
-        for slot in 0..self.blocks.len() as u32 {
-            let presence = self.presence(slot);
-            stays.push(presence.stays != 0);
-            if presence.stays == 0 {
-                charge(costs, presence.merged, self.merge_ns());
-            }
-        }
-        let mut stays = stays.into_iter();
-        self.retain(|_| stays.next() == Some(true));
-        if self.blocks.len() < BLOCKS_MAX / 4 {
-            self.sample = self.sample.double();
-        }
-    }
-
-    fn retain(&mut self, stays: impl FnMut(&ObservedBlock) -> bool) {
-        self.blocks.retain(stays);
-        self.slot_of = SlotTable::new();
-        for (slot, observed) in (0..).zip(&self.blocks) {
-            self.slot_of.insert(Lpn(observed.block), slot);
+        costs.add_at(shares, f64::from(copies) * self.copy_ns + self.erase_ns);
+        let merge_ns = self.merge_ns();
+        if let Some(observed) = self.blocks.get_mut(block) {
+            observed.count_merge(shares, &self.arrivals, merge_ns, costs);
+            observed.empty(shares, self.arrivals.epoch + 1);
         }
     }
 
     /// Bytes of RAM.
     pub fn bytes(&self) -> u64 {
-        let block = size_of::<ObservedBlock>() + 4 * self.pages_per_block as usize;
-        let epochs = size_of_val(self.arrived_before.as_slice());
-        (BLOCKS_MAX * block + epochs) as u64 + self.slot_of.bytes()
+        let epochs = size_of_val(self.arrivals.arrived_before.as_slice());
+        self.blocks.bytes(4 * self.pages_per_block as usize) + epochs as u64
     }
 
-    /// Checks that the table finds each block of the sample.
+    /// Checks the sample.
     ///
     /// # Errors
     /// The contradiction.
     pub fn audit(&self) -> Result<(), Violation> {
-        for (slot, ObservedBlock { block, .. }) in (0..).zip(&self.blocks) {
-            let known = self.slot_of.get(Lpn(*block));
-            ensure!(known == Some(slot), "block {block} has slot {slot}, not {known:?}");
-        }
-        let (found, known) = (self.blocks.len() as u32, self.slot_of.len());
-        ensure!(found == known, "{found} blocks are observed, but {known} are in the table");
-        Ok(())
+        self.blocks.audit()
     }
 }
 
-// ---- Sets of shares ---------------------------------------------------------------------------
+impl Arrivals {
+    fn new(log_pages: Shares<u32>) -> Arrivals {
+        let arrived_before = vec![[0; SHARES]; EPOCHS as usize];
+        Arrivals { log_pages, arrived: [0; SHARES], arrived_before, epoch: 1 }
+    }
 
-/// A set of shares, one bit each.
-type ShareSet = u64;
+    /// Counts a page that arrives at these shares.
+    fn count(&mut self, shares: ShareSet) {
+        for (share, arrived) in self.arrived.iter_mut().enumerate() {
+            *arrived = arrived.wrapping_add((shares >> share & 1) as u32);
+        }
+        let length = (self.log_pages[SHARES - 1] / EPOCHS_A_LOG).max(1);
+        let began = self.arrived_before[(self.epoch % EPOCHS) as usize][SHARES - 1];
+        if self.arrived[SHARES - 1].wrapping_sub(began) >= length {
+            self.epoch += 1;
+            self.arrived_before[(self.epoch % EPOCHS) as usize] = self.arrived;
+        }
+    }
 
-const ALL: ShareSet = (1 << SHARES) - 1;
-
-/// The shares from one on.
-fn from(first: usize) -> ShareSet {
-    ALL << first & ALL
+    /// How many pages have arrived since an epoch began. An epoch that is not remembered counts as
+    /// the oldest that is.
+    fn since(&self, epoch: u32, share: usize) -> u32 {
+        let epoch = epoch.max((self.epoch + 1).saturating_sub(EPOCHS));
+        self.arrived[share].wrapping_sub(self.arrived_before[(epoch % EPOCHS) as usize][share])
+    }
 }
 
-/// The shares of which something is true.
-fn set_of(is: impl Fn(usize) -> bool) -> ShareSet {
-    (0..SHARES).fold(0, |set, share| set | u64::from(is(share)) << share)
-}
+impl ObservedBlock {
+    /// No page was written yet.
+    fn new(pages: u32) -> ObservedBlock {
+        ObservedBlock { written: vec![0; pages as usize].into(), merged: [0; SHARES] }
+    }
 
-/// The shares of a set, ascending.
-fn members(set: ShareSet) -> impl Iterator<Item = usize> {
-    (0..SHARES).filter(move |share| set >> share & 1 == 1)
-}
+    /// Counts the merge since the last write, at those of these shares at which there was one.
+    fn count_merge(
+        &mut self,
+        shares: ShareSet,
+        arrivals: &Arrivals,
+        merge_ns: f64,
+        costs: &mut ShareCosts,
+    ) {
+        let merged = shares & self.presence(arrivals).merged;
+        costs.add_at(merged, merge_ns);
+        self.empty(merged, arrivals.epoch);
+    }
 
-/// Adds a cost at a set of shares. A cost at all shares is left out.
-fn charge(costs: &mut ShareCosts, set: ShareSet, ns: f64) {
-    if set != ALL {
-        members(set).for_each(|share| costs.add(share..share + 1, ns));
+    /// Takes pages that are older than an epoch out of the log of some shares.
+    fn empty(&mut self, shares: ShareSet, epoch: u32) {
+        members(shares).for_each(|share| self.merged[share] = epoch);
+    }
+
+    /// Where the log has pages of the block.
+    fn presence(&self, arrivals: &Arrivals) -> Presence {
+        let ObservedBlock { written, merged } = self;
+        let mut presence = Presence { stays: 0, merged: 0 };
+        let (mut since, mut oldest) = (0, None);
+        for (share, merged) in merged.iter().enumerate() {
+            // Neighbouring shares have mostly merged the block at the same time.
+            if since != (*merged).max(1) {
+                since = (*merged).max(1);
+                oldest = written.iter().copied().filter(|&epoch| epoch >= since).min();
+            }
+            let Some(oldest) = oldest else { continue };
+            match arrivals.since(oldest, share) >= arrivals.log_pages[share] {
+                true => presence.merged |= 1 << share,
+                false => presence.stays |= 1 << share,
+            }
+        }
+        presence
     }
 }
 
@@ -400,6 +345,13 @@ mod tests {
             if !with_streams && lpn.is_multiple_of(PAGES) {
                 continue;
             }
+            if rng.next_u32() % 16 == 0 {
+                logs.iter_mut().for_each(|log| _ = log.valid.remove(&lpn));
+                expected.add_at(owed.remove(&(lpn / PAGES)).unwrap_or(0), 1.0);
+                forecast.trim(Lpn(lpn), &mut costs);
+                assert_eq!(counts(&costs), counts(&expected), "trim at step {step}");
+                continue;
+            }
             let mut place = Place::RandomLog;
             for (share, log) in logs.iter_mut().enumerate() {
                 let (merged, found) = log.write(lpn, sizes[share]);
@@ -412,7 +364,7 @@ mod tests {
                 Place::RandomLog => Some(lpn / PAGES),
             };
             if let Some(shares) = noticed.and_then(|block| owed.remove(&block)) {
-                charge(&mut expected, shares, 1.0);
+                expected.add_at(shares, 1.0);
             }
             forecast.write(Lpn(lpn), 0, &mut costs);
             assert_eq!(counts(&costs), counts(&expected), "step {step}");
@@ -463,7 +415,7 @@ mod tests {
                 forecast.write(Lpn(lpn), 0, &mut costs);
             }
         }
-        assert!(forecast.sample.weight() > 8, "{:?}", forecast.sample);
+        assert!(forecast.blocks.weight() > 8.0, "{}", forecast.blocks.weight());
         // After the log is full, a block is merged once in B + L writes. Merges at all shares are
         // left out, so differences are compared.
         let merges = costs.by_share();

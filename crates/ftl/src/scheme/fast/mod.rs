@@ -237,6 +237,11 @@ impl ResizableMap for Fast {
     }
 
     /// The map of the log is entirely in RAM.
+    fn forecast_trim(&mut self, lpn: Lpn, _: usize, costs: &mut ShareCosts) {
+        let forecast = self.forecast.as_mut().expect("the forecast was started");
+        forecast.trim(lpn, costs);
+    }
+
     fn forecast_read(&mut self, _: Lpn, _: usize, _: &mut ShareCosts) {}
 
     /// A page takes a page of the log, and so its part of the erase of a log block.
