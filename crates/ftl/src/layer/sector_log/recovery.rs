@@ -73,7 +73,7 @@ pub fn mount(
     let lends = aside.is_some();
     let is_new = nand.is_factory_new() || layout.blocks == 0;
     let (of_ftl, ring, found) = match is_new {
-        true => unused(data, layout, usable, lends),
+        true => unused(data, layout, usable),
         false => find(nand, device, data, layout, usable, lends)?,
     };
     let ftl = mount_on(nand, device, &of_ftl, system, mount_below)?;
@@ -104,11 +104,8 @@ fn log_above(
 type Shares = (Vec<BlockId>, SectorRing, FoundPages);
 
 /// Divides the blocks of a new chip.
-fn unused(data: &[BlockId], layout: SectorLogSize, usable: u32, lends: bool) -> Shares {
+fn unused(data: &[BlockId], layout: SectorLogSize, usable: u32) -> Shares {
     let found = FoundPages { pages: Vec::new(), held: Vec::new() };
-    if lends {
-        return (data.to_vec(), SectorRing::without_blocks(layout.blocks, usable), found);
-    }
     let (of_ftl, of_log) = data.split_at(data.len() - layout.blocks as usize);
     (of_ftl.to_vec(), SectorRing::of(of_log, usable), found)
 }

@@ -1,7 +1,15 @@
 //! A miniature: a small device in the RAM of the controller that runs the same code as the device
 //! itself, and whose flash operations are only counted.
+//!
+//! ```text
+//! device             [ 128 pages ] [ 128 pages ] [ 128 pages ] …    8,280 blocks
+//! miniature 1 : 32   [16] [16] [16] …                               2,070 blocks, 8 times shorter
+//! ```
+//! Its blocks are shorter rather than few. Pages that were written together often die together, and
+//! a block that takes as long to be filled as that of a device 32 times as large would mix pages of
+//! different fates: garbage collection would copy pages that the device never copies.
 
-use nand::{BlockId, Geometry, Mode, Nand, Sink, Timing};
+use nand::{BlockId, Cause, Geometry, Mode, Nand, Op, Sink, Timing};
 
 use super::sample::Sample;
 use crate::contract::{Durability, Ftl, MountConfig, Ram, Result, Step, Violation};
@@ -18,6 +26,9 @@ const BLOCKS_MIN: u32 = 256;
 /// of it and nothing is free.
 const LOG_BLOCKS_MIN: u32 = 16;
 
+/// Pages that a block of a miniature has at least, if it is smaller than a block of the device. The
+/// fewer pages a block has, the more its number of valid pages depends on chance.
+const BLOCK_PAGES_MIN: u32 = 16;
 /// Pages that the write buffer of a miniature has at least. A sector log takes one of them.
 const BUFFER_PAGES_MIN: u32 = 64;
 /// Blocks that a scheme keeps erased for garbage collection.
@@ -34,21 +45,51 @@ pub struct DeviceSize {
     pub fixed_blocks: u32,
 }
 
-/// The largest scale at which a miniature of a device with so many blocks has enough of them.
-pub fn scale(blocks: u32, log_blocks: u32) -> u32 {
-    (blocks / BLOCKS_MIN).min(log_blocks / LOG_BLOCKS_MIN).max(1)
+/// How much smaller a miniature is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// Pages of the device for one page of the miniature.
+    pub pages: u32,
+    /// How many times shorter its blocks are.
+    block: u32,
+}
+
+impl Scale {
+    /// The largest scale at which a miniature of a device with so many blocks has enough of them.
+    pub fn largest(blocks: u32, log_blocks: u32) -> u32 {
+        (blocks / BLOCKS_MIN).min(log_blocks / LOG_BLOCKS_MIN).max(1)
+    }
+
+    /// A scale of at most `pages`, with blocks that are as short as possible.
+    pub fn new(pages: u32, pages_per_block: u32) -> Scale {
+        let fits = |block: &u32| {
+            pages_per_block.is_multiple_of(*block) && pages_per_block / block >= BLOCK_PAGES_MIN
+        };
+        let block = (1..=pages).rev().find(fits).unwrap_or(1);
+        Scale { pages: pages / block * block, block }
+    }
+
+    /// A number of blocks, scaled.
+    fn blocks(self, blocks: u32) -> u32 {
+        let fewer = self.pages / self.block;
+        (blocks + fewer / 2) / fewer
+    }
+
+    /// A number of pages of a block, scaled.
+    fn block_pages(self, pages: u32) -> u32 {
+        (pages + self.block / 2) / self.block
+    }
 }
 
 impl DeviceSize {
     /// The size of a miniature with so many logical pages.
-    fn scaled(&self, scale: u32, pages: u32, pages_per_block: u32) -> DeviceSize {
-        let rounded = |blocks: u32| (blocks + scale / 2) / scale;
+    fn scaled(&self, scale: Scale, pages: u32, pages_per_block: u32) -> DeviceSize {
         let logical_blocks = pages.div_ceil(pages_per_block);
-        let data_blocks = rounded(self.blocks_below - self.fixed_blocks).max(logical_blocks);
+        let data_blocks = scale.blocks(self.blocks_below - self.fixed_blocks).max(logical_blocks);
         DeviceSize {
             logical_blocks,
             blocks_below: data_blocks + self.fixed_blocks,
-            log_blocks: rounded(self.log_blocks).max(1),
+            log_blocks: scale.blocks(self.log_blocks).max(1),
             ..*self
         }
     }
@@ -108,12 +149,25 @@ impl<'a> Original<'a> {
     }
 
     /// The largest scale at which a miniature has enough blocks, and enough pages in its buffer.
-    pub fn scale(&self) -> u32 {
+    pub fn scale(&self) -> Scale {
         let page_bytes = u64::from(self.geometry.page_bytes());
         let buffered = |buffer: &Params| (buffer.size("size") / page_bytes) as u32;
         let of_buffer = self.buffer.as_ref().map(|buffer| buffered(buffer) / BUFFER_PAGES_MIN);
         let DeviceSize { blocks_below, log_blocks, .. } = self.size;
-        scale(blocks_below + log_blocks, log_blocks).min(of_buffer.unwrap_or(u32::MAX)).max(1)
+        let of_blocks = Scale::largest(blocks_below + log_blocks, log_blocks);
+        let pages = of_blocks.min(of_buffer.unwrap_or(u32::MAX)).max(1);
+        Scale::new(pages, self.geometry.pages_per_block())
+    }
+
+    /// Pages of a block of a miniature.
+    fn pages_per_block(&self, scale: Scale) -> u32 {
+        scale.block_pages(self.geometry.pages_per_block())
+    }
+
+    /// The times of a miniature's operations. A short block takes its part of the time to erase.
+    fn timing(&self, scale: Scale) -> Timing {
+        let timing = self.config.timing;
+        Timing { erase_ns: timing.erase_ns / u64::from(scale.block), ..timing }
     }
 
     /// A miniature that uses its log.
@@ -121,14 +175,14 @@ impl<'a> Original<'a> {
     /// # Errors
     /// The scheme refuses it.
     pub fn with_log(&self, sample: &Sample, mount: &mut MountBelow) -> Result<Miniature> {
-        let size = self.scaled(sample);
-        self.build(size, sample.scale(), |nand, config, blocks| {
+        let (scale, size) = (sample.scale(), self.scaled(sample));
+        self.build(size, scale, |nand, config, blocks| {
             let (of_ftl, of_log) = blocks.split_at(size.blocks_below as usize);
             let paper = MountConfig { blocks: of_ftl, durability: Durability::Paper, ..*config };
             let ftl = mount(nand, &paper)?;
-            let map_bytes_max = self.map_bytes_max.map(|most| most / u64::from(sample.scale()));
+            let map_bytes_max = self.map_bytes_max.map(|most| most / u64::from(scale.pages));
             let layout = SectorLogSize { blocks: size.log_blocks, map_bytes_max };
-            let ring = SectorRing::of(of_log, self.usable);
+            let ring = SectorRing::of(of_log, scale.block_pages(self.usable));
             Ok((self.log_above)(ftl, nand, config, ring, layout))
         })
     }
@@ -138,26 +192,35 @@ impl<'a> Original<'a> {
     /// # Errors
     /// The scheme refuses it.
     pub fn without_log(&self, sample: &Sample, mount: &mut MountBelow) -> Result<Miniature> {
-        self.build(self.scaled(sample), sample.scale(), |nand, config, blocks| {
+        let scale = sample.scale();
+        self.build(self.scaled(sample), scale, |nand, config, blocks| {
             mount(nand, &MountConfig { blocks, durability: Durability::Paper, ..*config })
         })
     }
 
+    /// Blocks of the log of a miniature.
+    pub fn log_blocks(&self, sample: &Sample) -> u64 {
+        self.scaled(sample).log_blocks.into()
+    }
+
     /// Time to copy the pages of a miniature's log once, and to erase its blocks.
     pub fn copy_ns(&self, sample: &Sample) -> u64 {
-        let Timing { read_ns, program_ns, erase_ns, .. } = self.config.timing;
-        let block_ns = u64::from(self.usable) * (read_ns + program_ns) + erase_ns;
+        let scale = sample.scale();
+        let Timing { read_ns, program_ns, erase_ns, .. } = self.timing(scale);
+        let block_ns =
+            u64::from(scale.block_pages(self.usable)) * (read_ns + program_ns) + erase_ns;
         u64::from(self.scaled(sample).log_blocks) * block_ns
     }
 
     fn scaled(&self, sample: &Sample) -> DeviceSize {
-        self.size.scaled(sample.scale(), sample.pages(), self.geometry.pages_per_block())
+        let scale = sample.scale();
+        self.size.scaled(scale, sample.pages(), self.pages_per_block(scale))
     }
 
     fn build(
         &self,
         size: DeviceSize,
-        scale: u32,
+        scale: Scale,
         mount: impl FnOnce(&mut Nand, &MountConfig, &[BlockId]) -> Result<Box<dyn Ftl>>,
     ) -> Result<Miniature> {
         let blocks: Vec<BlockId> = (0..size.blocks_below + size.log_blocks).map(BlockId).collect();
@@ -165,7 +228,7 @@ impl<'a> Original<'a> {
         let geometry = Geometry::new(
             like.page_bytes(),
             like.spare_bytes(),
-            like.pages_per_block(),
+            self.pages_per_block(scale),
             blocks.len() as u32,
             like.program_order(),
         )?;
@@ -175,15 +238,16 @@ impl<'a> Original<'a> {
             blocks: &blocks,
             policy: None,
             foresight: None,
+            timing: self.timing(scale),
             ..*self.config
         };
         let mut ftl = mount(&mut nand, &config, &blocks)?;
         if let Some(params) = &self.buffer {
-            let bytes = params.size("size") / u64::from(scale);
+            let bytes = params.size("size") / u64::from(scale.pages);
             ftl = Box::new(WriteBuffer::new(ftl, &nand, &config, params, bytes));
         }
         nand.finish_mount();
-        Ok(Miniature { nand, ftl, timing: self.config.timing, spent_ns: 0 })
+        Ok(Miniature { nand, ftl, timing: config.timing, spent_ns: 0 })
     }
 }
 
@@ -205,6 +269,16 @@ impl Miniature {
         Ok(all_ns - core::mem::replace(&mut self.spent_ns, all_ns))
     }
 
+    /// How many blocks it has erased.
+    pub fn erases(&self) -> u64 {
+        self.nand.tally().total(Op::Erase)
+    }
+
+    /// How many of them were blocks of the log.
+    pub fn erases_of_log(&self) -> u64 {
+        self.nand.tally().count(Op::Erase, Cause::Log)
+    }
+
     /// Bytes of RAM of a controller: its FTL, and the owner of each page, which a chip would keep
     /// in the spare area. Its write buffer holds no pages.
     pub fn ram_bytes(&self) -> u64 {
@@ -219,5 +293,32 @@ impl Miniature {
     /// The first contradiction.
     pub fn audit(&self) -> core::result::Result<(), Violation> {
         self.ftl.audit(&self.nand)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_become_shorter_before_they_become_fewer() {
+        let scaled = |pages, pages_per_block| {
+            let scale = Scale::new(pages, pages_per_block);
+            (scale.pages, scale.block_pages(pages_per_block), scale.blocks(8280))
+        };
+        assert_eq!(scaled(32, 128), (32, 16, 2070));
+        assert_eq!(scaled(12, 128), (8, 16, 8280), "a multiple of the factor of the blocks");
+        assert_eq!(scaled(5, 32), (4, 16, 4140));
+        assert_eq!(scaled(7, 4), (7, 4, 1183), "short blocks stay as they are");
+        assert_eq!(scaled(3, 48), (3, 16, 8280));
+        assert_eq!(scaled(1, 128), (1, 128, 8280));
+    }
+
+    #[test]
+    fn a_scale_leaves_enough_blocks() {
+        assert_eq!(Scale::largest(8280, 652), 32);
+        assert_eq!(Scale::largest(1024, 652), 4);
+        assert_eq!(Scale::largest(8280, 33), 2);
+        assert_eq!(Scale::largest(100, 5), 1);
     }
 }

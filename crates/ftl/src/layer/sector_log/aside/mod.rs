@@ -20,10 +20,12 @@
 //! the scheme. Then the scheme gets all its blocks as extra blocks, and every write passes to it.
 //! To use the log again, the scheme collects victims until it has given back as many blocks.
 //!
-//! **Recovery.** A log programs its first page only after all its blocks came back. So if a mount
+//! On a new chip the log is used, as it was asked for.
+//!
+//! **Recovery.** A log programs its first page only while it has all its blocks. So if a mount
 //! finds a page that counts in the log, all blocks of the log are its own; otherwise the scheme
-//! gets all blocks, and the log begins aside. So it does on a new chip. Miniatures are lost with
-//! the power; a mount fills new ones with the pages that are mapped.
+//! gets all blocks, and the log begins aside. Miniatures are lost with the power; a mount fills new
+//! ones with the pages that are mapped.
 //!
 //! The RAM of the miniatures is reported, and is not taken from a write buffer above the log. With
 //! a scale of 1, which small devices have, each takes more than the maps of the device itself.
@@ -41,12 +43,16 @@ mod sample;
 use nand::{Geometry, Lpn};
 use spec::Params;
 
-use self::miniature::{Miniature, Original};
+use self::miniature::{Miniature, Original, Scale};
 use self::regret::Regret;
 use self::sample::Sample;
 use crate::contract::{Ftl, Metric, Result, Run, Step, Violation, table_bytes};
 use crate::layer::definition::{MountBelow, Stack};
 use crate::layer::write_buffer;
+
+/// How often the blocks of the log would have been erased as extra blocks when the log is no longer
+/// waited for.
+const TURNS_MAX: u64 = 4;
 
 /// How a log decides whether it is used.
 #[derive(Clone, Debug)]
@@ -75,7 +81,7 @@ impl AsideChoice {
 pub(super) fn memory_bytes(geometry: &Geometry, log_bytes: u64) -> u64 {
     let log_blocks = log_bytes.div_ceil(geometry.block_bytes());
     let log_blocks = log_blocks.min(geometry.blocks().into()) as u32;
-    let scale = miniature::scale(geometry.blocks(), log_blocks);
+    let scale = Scale::largest(geometry.blocks(), log_blocks);
     2 * table_bytes(geometry, 24, 100) / u64::from(scale)
 }
 
@@ -101,6 +107,8 @@ struct Trial {
     with_log: Miniature,
     without_log: Miniature,
     regret: Regret,
+    /// Blocks of the log of a miniature.
+    log_blocks: u64,
     /// Times of the miniatures at the last reset.
     before_ns: [u64; 2],
 }
@@ -113,8 +121,9 @@ impl Trial {
         Ok(Trial {
             with_log: original.with_log(&sample, mount)?,
             without_log: original.without_log(&sample, mount)?,
-            regret: Regret::new(original.copy_ns(&sample)),
+            regret: Regret::undecided(original.copy_ns(&sample)),
             before_ns: [0; 2],
+            log_blocks: original.log_blocks(&sample),
             sample,
         })
     }
@@ -123,10 +132,22 @@ impl Trial {
     fn serve(&mut self, step: &Step, is_aside: bool) -> Result<()> {
         let Some(step) = self.sample.of(step) else { return Ok(()) };
         let (with_log, without_log) = (self.with_log.serve(&step)?, self.without_log.serve(&step)?);
+        if !self.is_warm() {
+            return Ok(());
+        }
         let (present, other) =
             if is_aside { (without_log, with_log) } else { (with_log, without_log) };
         self.regret.note(present, other);
         Ok(())
+    }
+
+    /// Whether the miniatures have got over their beginning. An empty log needs no cleaning, so it
+    /// looks better than it is until its blocks were erased once; empty extra blocks need no
+    /// garbage collection. A log that is hardly used is not waited for.
+    fn is_warm(&self) -> bool {
+        let of_scheme = self.without_log.erases();
+        let of_log = self.with_log.erases_of_log();
+        of_scheme.min(of_log) >= self.log_blocks || of_scheme >= TURNS_MAX * self.log_blocks
     }
 
     fn figures(&self) -> [(&'static str, Metric); 3] {
@@ -134,7 +155,7 @@ impl Trial {
         let [with_log, without_log] =
             [with_log - self.before_ns[0], without_log - self.before_ns[1]];
         [
-            ("miniature_scale", Metric::Count(self.sample.scale().into())),
+            ("miniature_scale", Metric::Count(self.sample.scale().pages.into())),
             ("miniature_bytes", Metric::Count(self.ram_bytes())),
             ("miniature_time_ratio", Metric::Real(with_log as f64 / without_log as f64)),
         ]
@@ -178,7 +199,10 @@ impl Aside {
             }
             at += extent.pages;
         }
-        trial.regret.reset();
+        let is_new = trial.times_ns() == [0; 2];
+        if !is_new {
+            trial.regret.reset();
+        }
         trial.before_ns = trial.times_ns();
         Ok(Aside::of(Decision::Auto(Box::new(trial)), original.buffer.is_some()))
     }

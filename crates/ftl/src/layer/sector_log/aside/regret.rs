@@ -13,6 +13,8 @@
 //! then, which makes two units. And each miniature can be in debt to the other: a log whose sectors
 //! are not cleaned yet, extra blocks whose dead pages are not collected yet. Each debt is one unit
 //! at most, comes and goes without meaning anything, and must not lead to a change.
+//!
+//! On a new device nothing speaks for the choice with which it begins. Then one unit is enough.
 
 /// Units of regret at which a change is due: the change, its undoing, and a debt on either side.
 const UNITS: u64 = 4;
@@ -21,13 +23,14 @@ const UNITS: u64 = 4;
 #[derive(Clone, Debug)]
 pub struct Regret {
     regret_ns: u64,
-    due_ns: u64,
+    unit_ns: u64,
 }
 
 impl Regret {
-    /// No regret yet. Copying the pages of the log once takes `unit_ns`.
-    pub fn new(unit_ns: u64) -> Regret {
-        Regret { regret_ns: 0, due_ns: UNITS * unit_ns }
+    /// The regret of a new device, where nothing was chosen yet: all but one unit, which is the time
+    /// to copy the pages of the log once.
+    pub fn undecided(unit_ns: u64) -> Regret {
+        Regret { regret_ns: (UNITS - 1) * unit_ns, unit_ns }
     }
 
     /// Notes the times of the same step under the present choice and under the other one.
@@ -37,10 +40,10 @@ impl Regret {
 
     /// Whether a change is due.
     pub fn is_due(&self) -> bool {
-        self.regret_ns > self.due_ns
+        self.regret_ns > UNITS * self.unit_ns
     }
 
-    /// Starts again after a change.
+    /// No regret: the choice was just made, or earlier than anything is known about it.
     pub fn reset(&mut self) {
         self.regret_ns = 0;
     }
@@ -52,7 +55,8 @@ mod tests {
 
     #[test]
     fn a_change_is_due_once_it_would_have_paid_for_itself() {
-        let mut regret = Regret::new(3);
+        let mut regret = Regret::undecided(3);
+        regret.reset();
         regret.note(0, 100);
         regret.note(8, 0);
         regret.note(1, 3);
@@ -61,6 +65,18 @@ mod tests {
         regret.note(1, 0);
         assert!(regret.is_due(), "earlier savings do not count");
         regret.reset();
+        assert!(!regret.is_due());
+    }
+
+    #[test]
+    fn on_a_new_device_one_unit_is_enough_unless_the_choice_has_proved_good() {
+        let mut regret = Regret::undecided(3);
+        regret.note(3, 0);
+        assert!(!regret.is_due());
+        regret.note(1, 0);
+        assert!(regret.is_due());
+        regret.note(0, 100);
+        regret.note(12, 0);
         assert!(!regret.is_due());
     }
 }

@@ -16,13 +16,14 @@ use core::ops::Range;
 
 use nand::{Data, Lpn, SectorMask};
 
+use super::miniature::Scale;
 use crate::contract::{Run, Step};
 use crate::part::index::sample::mixed;
 
-/// One of `scale` pages.
+/// One of a scale of pages.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    scale: u32,
+    scale: Scale,
     /// Pages in the sample. A last group that is not whole has none.
     pages: u32,
     full: SectorMask,
@@ -31,13 +32,13 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// One of `scale` pages of a device with `logical_pages`; `full` is the mask of a whole page.
-    pub fn new(scale: u32, logical_pages: u32, full: SectorMask) -> Sample {
-        Sample { scale, pages: logical_pages / scale, full, flushes: 0 }
+    /// One page of `scale` of a device with `logical_pages`; `full` is the mask of a whole page.
+    pub fn new(scale: Scale, logical_pages: u32, full: SectorMask) -> Sample {
+        Sample { scale, pages: logical_pages / scale.pages, full, flushes: 0 }
     }
 
     /// The scale.
-    pub fn scale(&self) -> u32 {
+    pub fn scale(&self) -> Scale {
         self.scale
     }
 
@@ -57,7 +58,7 @@ impl Sample {
                 (!span.is_empty()).then(|| Step::Trim(Lpn(span.start), span.len() as u32))
             }
             Step::Flush => {
-                self.flushes = (self.flushes + 1) % self.scale;
+                self.flushes = (self.flushes + 1) % self.scale.pages;
                 (self.flushes == 0).then_some(Step::Flush)
             }
         }
@@ -75,8 +76,8 @@ impl Sample {
     /// The pages of the sample among consecutive pages of the device.
     fn span(&self, first: Lpn, pages: u32) -> Range<u32> {
         let end = first.0 + pages;
-        let group_of_last = (end - 1) / self.scale;
-        let start = first.0 / self.scale;
+        let group_of_last = (end - 1) / self.scale.pages;
+        let start = first.0 / self.scale.pages;
         let start = start + u32::from(self.chosen(start) < first.0);
         let end = group_of_last + u32::from(self.chosen(group_of_last) < end);
         start.min(self.pages)..end.min(self.pages)
@@ -84,7 +85,7 @@ impl Sample {
 
     /// The page of the device that is chosen in a group.
     fn chosen(&self, group: u32) -> u32 {
-        group * self.scale + mixed(group) % self.scale
+        group * self.scale.pages + mixed(group) % self.scale.pages
     }
 }
 
@@ -101,7 +102,7 @@ mod tests {
     #[test]
     fn a_run_is_sampled_page_by_page() {
         for scale in [1, 2, 3, 7] {
-            let mut sample = Sample::new(scale, 40, FULL);
+            let mut sample = Sample::new(Scale::new(scale, 4), 40, FULL);
             let place = |lpn: u32| (0..40 / scale).find(|&page| sample.chosen(page) == lpn);
             let places: Vec<Option<u32>> = (0..40).map(place).collect();
             assert_eq!(places.iter().flatten().count() as u32, 40 / scale);
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn as_many_sectors_wait_for_a_flush() {
-        let mut sample = Sample::new(3, 40, FULL);
+        let mut sample = Sample::new(Scale::new(3, 4), 40, FULL);
         let sampled: Vec<bool> = (0..7).map(|_| sample.of(&Step::Flush).is_some()).collect();
         assert_eq!(sampled, [false, false, true, false, false, true, false]);
     }
