@@ -39,13 +39,15 @@ mod changes;
 pub(super) mod miniature;
 mod regret;
 mod sample;
+mod scale;
 
 use nand::{Geometry, Lpn};
 use spec::Params;
 
-use self::miniature::{Miniature, Original, Scale};
+use self::miniature::{Miniature, Original};
 use self::regret::Regret;
 use self::sample::Sample;
+use self::scale::Scale;
 use crate::contract::{Ftl, Metric, Result, Run, Step, Violation, table_bytes};
 use crate::layer::definition::{MountBelow, Stack};
 use crate::layer::write_buffer;

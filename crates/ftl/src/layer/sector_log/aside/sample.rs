@@ -16,7 +16,7 @@ use core::ops::Range;
 
 use nand::{Data, Lpn, SectorMask};
 
-use super::miniature::Scale;
+use super::scale::Scale;
 use crate::contract::{Run, Step};
 use crate::part::index::sample::mixed;
 
