@@ -5,6 +5,8 @@
 //! and a page that waits in the buffer when the power fails keeps its previous value.
 
 mod common;
+#[path = "common/half.rs"]
+mod half;
 #[path = "common/layers.rs"]
 mod layers;
 
@@ -12,6 +14,7 @@ use check::campaign::Campaign;
 use check::cut::power_loss::SecondCuts;
 use common::{campaign, finds_nothing, models, small_models};
 use ftl::{Durability, Layers};
+use half::half_of;
 use layers::{corners, under};
 
 fn buffer(text: &str) -> Layers {
@@ -34,14 +37,22 @@ fn every_scheme_conforms_in_the_corners_of_every_layer() {
 
 #[test]
 fn every_scheme_survives_every_cut_in_the_corners_of_every_layer() {
-    let campaign = campaign(under(&corners()), models(&["tiny"]));
-    finds_nothing(&Campaign { second_cuts: SecondCuts::OneIn(1000), ..campaign }, 500);
+    let campaign = campaign(under(&corners()), models(&["tiny", "least"]));
+    let halves = half_of(&Campaign { second_cuts: SecondCuts::OneIn(1000), ..campaign });
+    halves.iter().for_each(|half| _ = finds_nothing(half, 200));
 }
 
 #[test]
 fn short_programs_find_nothing_under_a_buffer() {
     let campaign = campaign(under(&[buffer("2KiB")]), models(&["least"]));
     finds_nothing(&Campaign { workloads: Vec::new(), short_programs: 2, ..campaign }, 100);
+}
+
+#[test]
+#[ignore = "minutes: all small chips in all corners"]
+fn every_scheme_survives_every_cut_of_every_chip_in_the_corners_of_every_layer() {
+    let campaign = campaign(under(&corners()), small_models());
+    finds_nothing(&Campaign { second_cuts: SecondCuts::OneIn(1000), ..campaign }, 500);
 }
 
 #[test]

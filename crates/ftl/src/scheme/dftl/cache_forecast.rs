@@ -33,8 +33,9 @@ use crate::part::index::stack_distances::StackDistances;
 
 /// Pages in the sample at most. With so many, the error of a curve of misses is below 1 % (SHARDS).
 const PAGES_MAX: u64 = 8192;
-/// Translation pages in the sample at most.
-const TRANSLATION_PAGES_MAX: usize = 512;
+/// Entries of the translation pages in their sample at most; but at least 16 pages.
+const ENTRIES_MAX: u32 = 1 << 16;
+const TRANSLATION_PAGES_MIN: u32 = 16;
 /// How many uses of different pages by epochs fill the largest cache.
 const EPOCHS_A_CACHE: u32 = 128;
 
@@ -100,7 +101,8 @@ pub struct MapCosts {
 impl CacheForecast {
     /// Nothing was used yet. The cache has these numbers of entries.
     pub fn new(entries: Shares<u32>, entries_per_page: u32) -> CacheForecast {
-        let pages = Observed::new(TRANSLATION_PAGES_MAX);
+        let most = (ENTRIES_MAX / entries_per_page).max(TRANSLATION_PAGES_MIN);
+        let pages = Observed::new(most as usize);
         CacheForecast { ages: Ages::new(entries), entries_per_page, pages }
     }
 
@@ -357,7 +359,7 @@ mod tests {
 
     #[test]
     fn samples_of_many_pages_cost_as_much_as_all_of_them() {
-        const PER_PAGE: u32 = 16;
+        const PER_PAGE: u32 = 64;
         let sizes: Shares<u32> = core::array::from_fn(|share| 1 + 1024 * share as u32);
         let mut forecast = CacheForecast::new(sizes, PER_PAGE);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
@@ -366,7 +368,7 @@ mod tests {
         let mut naive = shares.map(|_| (NaiveCache::default(), 0.0));
         for _ in 0..400_000 {
             // Every eighth page has more than half of the uses.
-            let lpn = rng.next_u32() % 60_000;
+            let lpn = rng.next_u32() % 260_000;
             let lpn = if rng.next_u32() % 2 == 0 { lpn / 8 * 8 } else { lpn };
             let writes = rng.next_u32() % 4 > 0;
             for ((cache, ns), share) in naive.iter_mut().zip(shares) {
