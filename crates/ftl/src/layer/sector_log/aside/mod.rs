@@ -48,7 +48,7 @@ use self::miniature::{Miniature, Original};
 use self::regret::Regret;
 use self::sample::Sample;
 use self::scale::Scale;
-use crate::contract::{Ftl, Metric, Result, Run, Step, Violation, table_bytes};
+use crate::contract::{Ftl, Metric, Result, Run, Step, Violation};
 use crate::layer::definition::{MountBelow, Stack};
 use crate::layer::write_buffer;
 
@@ -83,8 +83,10 @@ impl AsideChoice {
 pub(super) fn memory_bytes(geometry: &Geometry, log_bytes: u64) -> u64 {
     let log_blocks = log_bytes.div_ceil(geometry.block_bytes());
     let log_blocks = log_blocks.min(geometry.blocks().into()) as u32;
-    let scale = Scale::largest(geometry.blocks(), log_blocks);
-    2 * table_bytes(geometry, 24, 100) / u64::from(scale)
+    let pages = Scale::largest(geometry.blocks(), log_blocks);
+    let scale = Scale::new(pages, geometry.pages_per_block());
+    let (pages, blocks) = (geometry.pages() / scale.pages, scale.blocks(geometry.blocks()));
+    2 * (24 * u64::from(pages) + 100 * u64::from(blocks))
 }
 
 /// Decides whether the log is used.
