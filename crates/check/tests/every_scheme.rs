@@ -58,8 +58,9 @@ fn every_scheme_survives_every_cut() {
     half_of(&campaign).iter().for_each(|half| survives_all_cuts(half, 1001));
 }
 
+/// Each of them on one of the chips.
 #[test]
-fn every_form_survives_every_cut_on_one_of_two_chips() {
+fn every_form_survives_every_cut_on_two_chips() {
     let workloads = ["random", "hot", "trims", "sectors", "merges"].map(str::to_owned).to_vec();
     let campaign = campaign(single_changes(), models(&["tiny", "odd-any"]));
     let halves = half_of(&Campaign { workloads, ..campaign });

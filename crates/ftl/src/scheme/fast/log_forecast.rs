@@ -19,9 +19,9 @@
 //! copies the rest of the data block, whatever the size of the log. It also takes the pages of the
 //! block out of the random log: those that had not reached the end need no other merge.
 //!
-//! **Sample.** Only some of the data blocks are [observed](crate::part::index::observed). A block of
-//! which no log has a page may be forgotten. **Epochs.** Times are numbers of short epochs. For each
-//! of the last epochs the forecast remembers how many pages had arrived at each size.
+//! **Sample.** Only some of the data blocks are [observed](crate::part::index::observed). A block
+//! of which no log has a page may be forgotten. **Epochs.** Times are numbers of short epochs. For
+//! each of the last epochs the forecast remembers how many pages had arrived at each size.
 //!
 //! Choices: a merge is noticed at the next write to its block. A page that the buffer absorbs at a
 //! small share of the map counts as written there too: it will reach the log later.
