@@ -1,6 +1,8 @@
 //! The schemes that place pages, against a naive model; and what they have in common with `page`.
 
-use ftl::Run;
+use std::collections::HashMap;
+
+use ftl::{Metric, Run};
 use nand::{Data, Lpn};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -25,6 +27,10 @@ trait Rule {
     fn of_write(&mut self, page: &Moved) -> usize;
     fn of_copy(&mut self, page: &Moved) -> usize;
     fn erased(&mut self, _class: usize, _lifespan: u64) {}
+    /// What the scheme reports of itself.
+    fn figures(&self) -> Vec<(&'static str, Metric)> {
+        Vec::new()
+    }
 }
 
 struct HostAndCopies;
@@ -120,6 +126,124 @@ impl Rule for ByLifespan {
             self.lifespans.push(lifespan);
         }
     }
+    fn figures(&self) -> Vec<(&'static str, Metric)> {
+        vec![("lifespan_limit", Metric::Real(self.limit()))]
+    }
+}
+
+/// A cluster of pages that are rewritten at similar intervals.
+#[derive(Clone, Default)]
+struct Cluster {
+    is_closed: bool,
+    /// Whether it is closed when its block is full.
+    closes_next: bool,
+    centre: f64,
+    /// Intervals of the pages in the block that is being filled.
+    intervals: Vec<u64>,
+}
+
+impl Cluster {
+    fn distance(&self, interval: u64) -> f64 {
+        (self.centre - interval as f64).abs()
+    }
+}
+
+struct ByInterval {
+    np: usize,
+    clusters: Vec<Cluster>,
+    penalties: HashMap<usize, u64>,
+    /// The clusters of all pages since the last review, and the blocks that they have filled.
+    written: Vec<usize>,
+    filled: u64,
+    splits: u64,
+    merges: u64,
+}
+
+impl ByInterval {
+    fn new(clusters: usize, np: usize) -> ByInterval {
+        ByInterval {
+            np,
+            clusters: vec![Cluster::default(); clusters],
+            penalties: HashMap::new(),
+            written: Vec::new(),
+            filled: 0,
+            splits: 0,
+            merges: 0,
+        }
+    }
+
+    fn open(&self) -> Vec<usize> {
+        (0..self.clusters.len()).filter(|&at| !self.clusters[at].is_closed).collect()
+    }
+
+    fn close(&mut self, at: usize) {
+        self.clusters[at].closes_next = false;
+        if self.open().len() > 1 {
+            self.clusters[at].is_closed = true;
+            self.merges += 1;
+        }
+    }
+
+    fn review(&mut self) {
+        let written = core::mem::take(&mut self.written);
+        let pages = |at: usize| written.iter().filter(|&&to| to == at).count();
+        for at in self.open() {
+            self.clusters[at].closes_next = pages(at) < self.np;
+            if self.clusters[at].closes_next && self.clusters[at].intervals.is_empty() {
+                self.close(at);
+            }
+        }
+        let large = self.open().into_iter().find(|&at| 2 * pages(at) > written.len());
+        let free = self.clusters.iter().position(|cluster| cluster.is_closed);
+        let (Some(large), Some(free)) = (large, free) else { return };
+        let own = self.clusters[large].centre;
+        let mut centres: Vec<f64> =
+            self.open().into_iter().map(|at| self.clusters[at].centre).collect();
+        centres.sort_by(f64::total_cmp);
+        let below = centres.iter().rfind(|&&centre| centre < own).unwrap_or(&0.0);
+        let above = centres.iter().find(|&&centre| centre > own);
+        let centre = above.map_or(own + (own - below) / 2.0, |above| (own + above) / 2.0);
+        self.clusters[free] = Cluster { centre, ..Cluster::default() };
+        self.splits += 1;
+    }
+}
+
+impl Rule for ByInterval {
+    fn classes(&self) -> usize {
+        self.clusters.len() + 1
+    }
+    fn copy_classes(&self) -> usize {
+        1
+    }
+    fn of_write(&mut self, page: &Moved) -> usize {
+        let penalty = self.penalties.remove(&page.lpn).unwrap_or(0);
+        let interval = page.class.map_or(0, |_| page.age + penalty);
+        let distance = |at: usize| self.clusters[at].distance(interval);
+        let nearer = |&one: &usize, &other: &usize| distance(one).total_cmp(&distance(other));
+        let at = self.open().into_iter().min_by(nearer).unwrap();
+        self.written.push(at);
+        let Cluster { intervals, centre, .. } = &mut self.clusters[at];
+        intervals.push(interval);
+        *centre = intervals.iter().sum::<u64>() as f64 / intervals.len() as f64;
+        if intervals.len() == self.np {
+            intervals.clear();
+            self.filled += 1;
+            if self.filled.is_multiple_of(128) {
+                self.review();
+            }
+            if self.clusters[at].closes_next {
+                self.close(at);
+            }
+        }
+        at
+    }
+    fn of_copy(&mut self, page: &Moved) -> usize {
+        self.penalties.insert(page.lpn, page.age);
+        self.clusters.len()
+    }
+    fn figures(&self) -> Vec<(&'static str, Metric)> {
+        vec![("splits", Metric::Count(self.splits)), ("merges", Metric::Count(self.merges))]
+    }
 }
 
 struct NaivePlaced {
@@ -135,6 +259,9 @@ struct NaivePlaced {
     victims: NaiveVictims,
     clock: u64,
     counts: Counts,
+    /// Pages that the host wrote to each class, and pages copied to it.
+    class_writes: Vec<u64>,
+    class_copies: Vec<u64>,
 }
 
 impl NaivePlaced {
@@ -151,6 +278,8 @@ impl NaivePlaced {
             victims: NaiveVictims::new(params(spec), np, SEED),
             clock: 0,
             counts: Counts::default(),
+            class_writes: vec![0; rule.classes()],
+            class_copies: vec![0; rule.classes()],
             rule,
         }
     }
@@ -175,6 +304,12 @@ impl NaivePlaced {
         }
     }
 
+    fn copy(&mut self, class: usize, lpn: usize) {
+        self.append(class, lpn);
+        self.counts.copies += 1;
+        self.class_copies[class] += 1;
+    }
+
     fn valid(&self, block: usize) -> Vec<usize> {
         let pages = self.blocks[block].iter().enumerate();
         pages.filter(|&(at, &lpn)| self.l2p[lpn] == Some((block, at))).map(|it| *it.1).collect()
@@ -193,8 +328,7 @@ impl NaivePlaced {
         // Room in open blocks is used up before a block is opened.
         for (to, part) in parts.iter_mut().enumerate() {
             while !part.is_empty() && self.has_room(to) {
-                self.append(to, part.remove(0));
-                self.counts.copies += 1;
+                self.copy(to, part.remove(0));
             }
         }
         for (to, part) in parts.into_iter().enumerate() {
@@ -202,8 +336,7 @@ impl NaivePlaced {
                 if !self.has_room(to) {
                     self.take(to);
                 }
-                self.append(to, lpn);
-                self.counts.copies += 1;
+                self.copy(to, lpn);
             }
         }
         self.rule.erased(class, self.clock - self.opened[victim]);
@@ -229,6 +362,14 @@ impl NaivePlaced {
         self.written[lpn] = self.clock;
         self.append(class, lpn);
         self.counts.host += 1;
+        self.class_writes[class] += 1;
+    }
+
+    fn figures(&self) -> Vec<(&'static str, Metric)> {
+        let mut figures = self.rule.figures();
+        figures.push(("class_writes", Metric::Counts(self.class_writes.clone())));
+        figures.push(("class_copies", Metric::Counts(self.class_copies.clone())));
+        figures
     }
 }
 
@@ -247,6 +388,10 @@ fn agrees(spec: &str, rule: Box<dyn Rule>, np: usize, extra: u32) {
         }
         assert_eq!(real.counts(), naive.counts, "{spec}, Np {np}, step {round}");
     }
+    let figures = real.ftl.report().figures;
+    for figure in naive.figures() {
+        assert!(figures.contains(&figure), "{spec}: {figure:?} is not in {figures:?}");
+    }
     assert!(naive.counts.copies > 500 && naive.counts.rmw > 100, "{:?}", naive.counts);
 }
 
@@ -263,6 +408,8 @@ fn placement_counts_as_the_naive_model_counts() {
         agrees(&format!("sepbit:{setting}"), Box::new(exact), 4, 10);
         let queue = ByLifespan { queue: Some(Vec::new()), ..ByLifespan::default() };
         agrees(&format!("sepbit:times=queue,{setting}"), Box::new(queue), 4, 10);
+        let clusters = Box::new(ByInterval::new(4, 4));
+        agrees(&format!("warcip:clusters=4,{setting}"), clusters, 4, 7);
     }
 }
 
@@ -317,5 +464,22 @@ fn the_least_extra_is_a_block_per_class_and_one_per_class_of_copies() {
         assert!(choice.check(&chip, LOGICAL_BLOCKS, least).is_ok(), "{spec:?}");
         let error = choice.check(&chip, LOGICAL_BLOCKS, least - 1).unwrap_err().to_string();
         assert!(error.contains(&format!("at least {least} extra blocks")), "{error}");
+    }
+}
+
+/// The class of a page is in four bits of its spare area.
+#[test]
+fn no_scheme_has_more_classes_than_survive_a_power_cut() {
+    let chip = nand::ChipModel::from_spec(&spec::Spec::parse("slc-lsb").unwrap()).unwrap();
+    for form in ["streams:streams", "streams:isolation=initial,streams", "warcip:clusters"] {
+        let check = |classes: u32| {
+            let spec = spec::Spec::parse(&format!("{form}={classes}")).unwrap();
+            ftl::Choice::from_spec(&spec).unwrap().check(&chip, LOGICAL_BLOCKS, 40)
+        };
+        assert!(check(15).is_ok(), "{form}=15");
+        for classes in [0, 16] {
+            let error = check(classes).unwrap_err().to_string();
+            assert!(error.contains("1 to 15 are possible"), "{form}={classes}: {error}");
+        }
     }
 }

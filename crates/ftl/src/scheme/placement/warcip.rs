@@ -222,3 +222,36 @@ impl PagePolicy for Warcip {
         vec![("splits", Metric::Count(self.splits)), ("merges", Metric::Count(self.merges))]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The centres of open clusters after a review that finds these centres and numbers of pages.
+    fn centres_after_review(found: [(f64, u64); 3]) -> Vec<f64> {
+        let device = PlacedDevice {
+            page_bytes: 2048,
+            pages_per_block: 4,
+            logical_pages: 1000,
+            extra_blocks: 10,
+        };
+        let mut warcip = Warcip::new(found.len(), &device);
+        for (cluster, (centre, reviewed)) in warcip.clusters.iter_mut().zip(found) {
+            (cluster.centre, cluster.reviewed) = (centre, reviewed);
+        }
+        warcip.review();
+        warcip.open_clusters().map(|at| warcip.clusters[at].centre).collect()
+    }
+
+    #[test]
+    fn a_cluster_with_more_than_half_of_the_pages_is_split_if_another_one_is_free() {
+        let between = centres_after_review([(10.0, 3), (100.0, 600), (400.0, 500)]);
+        assert_eq!(between, [250.0, 100.0, 400.0], "10 is merged, 100 is split towards 400");
+        let above = centres_after_review([(10.0, 3), (100.0, 500), (400.0, 600)]);
+        assert_eq!(above, [550.0, 100.0, 400.0], "no centre is above 400");
+        let none = centres_after_review([(10.0, 3), (100.0, 550), (400.0, 550)]);
+        assert_eq!(none, [100.0, 400.0], "none has more than half");
+        let all = centres_after_review([(10.0, 4), (100.0, 600), (400.0, 500)]);
+        assert_eq!(all, [10.0, 100.0, 400.0], "a block of pages is enough to stay");
+    }
+}
