@@ -1,5 +1,6 @@
 //! A small page-granular device, its counts, and random steps for it and a naive model.
 
+use ftl::contract::foresight::Foresight;
 use ftl::contract::page_policy::PolicySource;
 use ftl::{Choice, Durability, Ftl, MountConfig, Result, Run};
 use nand::{BlockId, Cause, ChipModel, Data, Lpn, Mode, Nand, Op, Timing};
@@ -60,14 +61,28 @@ impl Real {
         let geometry = chip.geometry(LOGICAL_BLOCKS + extra).unwrap();
         let mut nand = Nand::new(geometry, mode);
         let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
-        let ftl = mount(&choice, &mut nand, policy)?;
+        let ftl = mount(&choice, &mut nand, policy, None)?;
         Ok(Real { nand, ftl, choice })
+    }
+
+    /// A new device whose scheme knows the future.
+    pub fn foreseeing(
+        foresight: &dyn Foresight,
+        ftl: &str,
+        order: &str,
+        np: usize,
+        extra: u32,
+    ) -> Real {
+        let Real { nand, choice, .. } = Real::new(ftl, order, np, extra);
+        let mut nand = Nand::new(*nand.geometry(), nand.mode());
+        let ftl = mount(&choice, &mut nand, None, Some(foresight)).unwrap();
+        Real { nand, ftl, choice }
     }
 
     /// A power cycle between two operations. The chip must keep spare areas.
     pub fn power_cycle(&mut self) {
         self.nand.power_on();
-        self.ftl = mount(&self.choice, &mut self.nand, None).unwrap();
+        self.ftl = mount(&self.choice, &mut self.nand, None, None).unwrap();
         self.ftl.audit(&self.nand).unwrap();
     }
 
@@ -89,6 +104,7 @@ fn mount(
     choice: &Choice,
     nand: &mut Nand,
     policy: Option<&dyn PolicySource>,
+    foresight: Option<&dyn Foresight>,
 ) -> Result<Box<dyn Ftl>> {
     let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
     let device = MountConfig {
@@ -99,7 +115,7 @@ fn mount(
         seed: SEED,
         timing: TIMING,
         policy,
-        foresight: None,
+        foresight,
     };
     choice.mount(nand, &device)
 }

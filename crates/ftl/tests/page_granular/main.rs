@@ -9,6 +9,7 @@ mod dac;
 mod device;
 mod dftl;
 mod naive_victims;
+mod oracle;
 mod page;
 mod placed;
 mod placement;
