@@ -5,6 +5,7 @@ mod aside;
 mod device;
 mod elastic;
 mod lost_data;
+mod naive_aside;
 mod naive_balance;
 mod naive_buffer;
 mod naive_log;

@@ -242,3 +242,73 @@ impl Miniature {
         self.ftl.audit(&self.nand)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use nand::ProgramOrder;
+    use spec::Spec;
+
+    use super::*;
+    use crate::Choice;
+    use crate::layer::write_buffer;
+
+    const TIMING: Timing = Timing { read_ns: 88, program_ns: 263, erase_ns: 2000, ..Timing::ZERO };
+
+    /// A log of 652 blocks, half of whose pages are used, above a scheme that keeps 31 blocks open.
+    fn with_original<T>(buffer: &str, test: impl FnOnce(&Original, &mut Sample) -> T) -> T {
+        let geometry = Geometry::new(2048, 64, 128, 8280, ProgramOrder::Any).unwrap();
+        let choice = Choice::from_spec(&Spec::plain("page")).unwrap();
+        let config = MountConfig {
+            params: &choice.params,
+            logical_blocks: 7000,
+            blocks: &[],
+            durability: Durability::Full,
+            seed: 0,
+            timing: TIMING,
+            policy: None,
+            foresight: None,
+        };
+        let layout = SectorLogSize { blocks: 652, map_bytes_max: Some(3_200_000) };
+        let buffer = crate::layer::Layers::from_texts(&[("buffer", buffer)]).unwrap();
+        let buffer = buffer.named(write_buffer::LAYER.name).map(|buffer| buffer.params.clone());
+        let log_above: LogAbove = |ftl, nand, config, ring, layout| {
+            assert_eq!(nand.geometry().blocks(), 1931 + 163);
+            assert_eq!((config.logical_blocks, config.timing.erase_ns), (1750, 250));
+            assert_eq!((ring.blocks(), ring.pages()), (163, 163 * 8));
+            assert_eq!(layout, SectorLogSize { blocks: 163, map_bytes_max: Some(100_000) });
+            ftl
+        };
+        let original = Original::of(&geometry, &config, 8280, layout, 64, log_above);
+        let original = original.with(31, buffer);
+        let mut sample = Sample::new(original.scale(), 7000 * 128, geometry.full_mask());
+        test(&original, &mut sample)
+    }
+
+    #[test]
+    fn a_miniature_has_its_share_of_everything_but_of_the_blocks_that_the_scheme_needs() {
+        with_original("4MiB", |original, sample| {
+            assert_eq!(sample.scale(), Scale { pages: 32, block: 8 });
+            assert_eq!(original.log_blocks(sample), 163);
+            assert_eq!(original.copy_ns(sample), 163 * (8 * (88 + 263) + 250));
+            let choice = Choice::from_spec(&Spec::plain("page")).unwrap();
+            let mut blocks = Vec::new();
+            let mut mount: MountBelow = &mut |nand: &mut Nand, config: &MountConfig| {
+                blocks.push(config.blocks.len());
+                choice.mount(nand, config)
+            };
+            let with_log = original.with_log(sample, &mut mount).unwrap();
+            let without_log = original.without_log(sample, &mut mount).unwrap();
+            assert_eq!(blocks, [1931, 1931 + 163]);
+            for miniature in [with_log, without_log] {
+                assert_eq!(miniature.ftl.ram().buffer, 128 << 10);
+                assert_eq!(miniature.nand.geometry().pages_per_block(), 16);
+            }
+        });
+    }
+
+    #[test]
+    fn a_small_write_buffer_makes_a_miniature_larger() {
+        let scale = |buffer: &str| with_original(buffer, |original, _| original.scale().pages);
+        assert_eq!(["1MiB", "100KiB"].map(scale), [8, 1]);
+    }
+}

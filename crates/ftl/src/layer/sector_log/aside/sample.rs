@@ -127,6 +127,14 @@ mod tests {
     }
 
     #[test]
+    fn the_chosen_page_is_any_of_its_group() {
+        let sample = Sample::new(Scale::new(4, 4), 4000, FULL);
+        let mut groups = [0; 4];
+        (0..1000).for_each(|group| groups[(sample.chosen(group) - 4 * group) as usize] += 1);
+        assert!(groups.iter().all(|groups| (200..300).contains(groups)), "{groups:?}");
+    }
+
+    #[test]
     fn as_many_sectors_wait_for_a_flush() {
         let mut sample = Sample::new(Scale::new(3, 4), 40, FULL);
         let sampled: Vec<bool> = (0..7).map(|_| sample.of(&Step::Flush).is_some()).collect();

@@ -69,6 +69,7 @@ mod tests {
         assert_eq!(scaled(5, 32), (4, 16, 4140));
         assert_eq!(scaled(7, 4), (7, 4, 1183), "short blocks stay as they are");
         assert_eq!(scaled(3, 48), (3, 16, 8280));
+        assert_eq!(scaled(6, 100), (5, 20, 8280), "a factor of the pages of a block");
         assert_eq!(scaled(1, 128), (1, 128, 8280));
     }
 
