@@ -8,6 +8,7 @@ ISOLATION = "crates/ftl/src/scheme/faster/isolation_area.rs"
 RANDOM = "crates/ftl/src/part/log/random_log.rs"
 LOG_MAP = "crates/ftl/src/part/log/log_map.rs"
 LOG_MOUNT = "crates/ftl/src/part/log/log_mount.rs"
+ASSOCIATIVE = "crates/ftl/src/part/log/fully_associative.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
@@ -41,4 +42,12 @@ MUTANTS = [
     ("faster-kinds-shifted", "faster, mount: marks are read from the wrong slot", LOG_MOUNT,
      "kinds[geometry.offset_of(ppn) as usize] = spare.kind;",
      "kinds[0] = spare.kind.max(kinds[0]);\n        let _ = ppn;"),
+    ("faster-streams-anyway", "faster, sequential=false: a write at offset 0 opens a block for streams", ASSOCIATIVE,
+     "_ if offset == 0 && self.streams => TargetBlock::NewSequential,", "_ if offset == 0 => TargetBlock::NewSequential,"),
+    ("faster-stream-block-lost", "faster, sequential=false: the block for streams does not go to RW", ASSOCIATIVE,
+     "random_max: most - u32::from(streams) - aside,", "random_max: most - 1 - aside,"),
+    ("faster-stream-block-paid", "faster, sequential=false: the block for streams is still counted", ASSOCIATIVE,
+     "u32::from(self.streams) + self.random_max + self.aside", "1 + self.random_max + self.aside"),
+    ("faster-streams-off", "faster: without the parameter there is no block for streams", FASTER,
+     'opt_switch("sequential").unwrap_or(true)', 'opt_switch("sequential").unwrap_or(false)'),
 ]

@@ -332,6 +332,7 @@ fn without_a_sequential_block_writes_at_offset_0_go_to_the_random_log() {
     let costs = ["", ":sequential=false"].map(|params| {
         let mut real = faster(params, 4);
         real.write_each(&[0, 4, 8, 12]);
+        assert_eq!(real.ftl.gauges()[0], ("log_blocks", 3.0), "one block is kept clean");
         real.cost()
     });
     let partial_merges = 3;
