@@ -27,8 +27,8 @@ pub struct Regret {
 }
 
 impl Regret {
-    /// The regret of a new device, where nothing was chosen yet: all but one unit. Copying the pages
-    /// of the log once takes `unit_ns`.
+    /// The regret of a new device, where nothing was chosen yet: all but one unit. Copying the
+    /// pages of the log once takes `unit_ns`.
     pub fn undecided(unit_ns: u64) -> Regret {
         Regret { regret_ns: (UNITS - 1) * unit_ns, unit_ns }
     }

@@ -4,9 +4,9 @@
 //! device             [ 128 pages ] [ 128 pages ] [ 128 pages ] …    8,280 blocks
 //! miniature 1 : 32   [16] [16] [16] …                               2,070 blocks, 8 times shorter
 //! ```
-//! The blocks of a miniature are shorter rather than few. Pages that were written together often die
-//! together. A long block takes long to be filled with the pages of a sample, so it would mix pages
-//! of different fates, and garbage collection would copy pages that the device never copies.
+//! The blocks of a miniature are shorter rather than few. Pages that were written together often
+//! die together. A long block takes long to be filled with the pages of a sample, so it would mix
+//! pages of different fates, and garbage collection would copy pages that the device never copies.
 
 /// Blocks that a miniature has at least, if the device has as many. With fewer, garbage collection
 /// would have too little choice.
