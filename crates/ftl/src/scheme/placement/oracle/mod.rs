@@ -351,7 +351,6 @@ impl Ftl for Oracle {
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        self.dies_at[first.0 as usize..][..pages as usize].fill(NEVER);
         self.map.trim(nand, first, pages)
     }
 
