@@ -9,10 +9,10 @@
 //! and the more entries share the cost.
 //!
 //! ```text
-//! entries of a translation page,        3w   9r   7w   4w   9w
+//! entries of a translation page,        3w   9r   7w   4w   8w
 //! by time of last use            ────────────│──────────────────▶ now      w: dirty
 //! the oldest use in a cache                  └─ 3 has left a cache of this size: a batch has
-//!                                               cleaned 3, 7, 4 and 9
+//!                                               cleaned 3, 7, 4 and 8
 //! ```
 //! For a sample of the translation pages the forecast remembers when each entry was used and
 //! written last, and for each size up to when writes were cleaned. The distances tell when the
@@ -36,7 +36,7 @@ const PAGES_MAX: u64 = 8192;
 /// Entries of the translation pages in their sample at most; but at least 16 pages.
 const ENTRIES_MAX: u32 = 1 << 16;
 const TRANSLATION_PAGES_MIN: u32 = 16;
-/// How many uses of different pages by epochs fill the largest cache.
+/// How many epochs pass at least until the largest cache is filled.
 const EPOCHS_A_CACHE: u32 = 128;
 
 /// The distances between uses of a sample of the pages, and the entries of a sample of the
