@@ -5,8 +5,8 @@
 //! run with `make test-long`.
 
 mod common;
-#[path = "common/half.rs"]
-mod half;
+#[path = "common/part.rs"]
+mod part;
 
 use check::campaign::{Campaign, CampaignReport};
 use check::cut::faults::FaultClass;
@@ -15,8 +15,8 @@ use check::device_model::DEVICE_MODELS;
 use check::subject::Subject;
 use common::{campaign, finds_nothing, models, schemes, small_models};
 use ftl::Durability;
-use half::half_of;
 use nand::{Outcome, Pairing};
+use part::one_in;
 
 /// Every scheme with its default parameters.
 fn default_subjects() -> Vec<Subject> {
@@ -55,7 +55,7 @@ fn survives_all_cuts(campaign: &Campaign, cuts_min: u64) {
 fn every_scheme_survives_every_cut() {
     let campaign = campaign(default_subjects(), small_models());
     let campaign = Campaign { second_cuts: SecondCuts::OneIn(800), ..campaign };
-    half_of(&campaign).iter().for_each(|half| survives_all_cuts(half, 1001));
+    one_in::<3>(&campaign).iter().for_each(|part| survives_all_cuts(part, 1001));
 }
 
 /// Each of them on one of the chips.
@@ -63,8 +63,8 @@ fn every_scheme_survives_every_cut() {
 fn every_form_survives_every_cut_on_two_chips() {
     let workloads = ["random", "hot", "trims", "sectors", "merges"].map(str::to_owned).to_vec();
     let campaign = campaign(single_changes(), models(&["tiny", "odd-any"]));
-    let halves = half_of(&Campaign { workloads, ..campaign });
-    halves.iter().for_each(|half| survives_all_cuts(half, 500));
+    let parts = one_in::<2>(&Campaign { workloads, ..campaign });
+    parts.iter().for_each(|part| survives_all_cuts(part, 500));
 }
 
 #[test]
@@ -87,8 +87,8 @@ fn every_scheme_survives_every_program_of_three_steps() {
 fn every_scheme_survives_every_cut_of_sixteen_pages_per_block() {
     let workloads = ["trims", "large"].map(str::to_owned).to_vec();
     let campaign = campaign(default_subjects(), models(&["small", "small-ascending"]));
-    let halves = half_of(&Campaign { workloads, ..campaign });
-    halves.iter().for_each(|half| _ = finds_nothing(half, 0));
+    let parts = one_in::<2>(&Campaign { workloads, ..campaign });
+    parts.iter().for_each(|part| _ = finds_nothing(part, 0));
 }
 
 /// A checkpoint of trims has several pages here, and mounts read it.

@@ -5,17 +5,17 @@
 //! and a page that waits in the buffer when the power fails keeps its previous value.
 
 mod common;
-#[path = "common/half.rs"]
-mod half;
 #[path = "common/layers.rs"]
 mod layers;
+#[path = "common/part.rs"]
+mod part;
 
 use check::campaign::Campaign;
 use check::cut::power_loss::SecondCuts;
 use common::{campaign, finds_nothing, models, small_models};
 use ftl::{Durability, Layers};
-use half::half_of;
 use layers::{corners, under};
+use part::one_in;
 
 fn buffer(text: &str) -> Layers {
     Layers::from_texts(&[("buffer", text)]).unwrap()
@@ -38,8 +38,8 @@ fn every_scheme_conforms_in_the_corners_of_every_layer() {
 #[test]
 fn every_scheme_survives_every_cut_in_the_corners_of_every_layer() {
     let campaign = campaign(under(&corners()), models(&["tiny", "least"]));
-    let halves = half_of(&Campaign { second_cuts: SecondCuts::OneIn(1000), ..campaign });
-    halves.iter().for_each(|half| _ = finds_nothing(half, 200));
+    let parts = one_in::<2>(&Campaign { second_cuts: SecondCuts::OneIn(1000), ..campaign });
+    parts.iter().for_each(|part| _ = finds_nothing(part, 200));
 }
 
 #[test]

@@ -2,15 +2,15 @@
 //! every flash operation, second cuts.
 
 mod common;
-#[path = "common/half.rs"]
-mod half;
+#[path = "common/part.rs"]
+mod part;
 
 use check::campaign::Campaign;
 use check::cut::power_loss::SecondCuts;
 use check::subject::Subject;
 use common::{campaign, finds_nothing, models, schemes, small_models};
 use ftl::{Durability, Layers};
-use half::half_of;
+use part::one_in;
 
 fn layers(buffer: &str, sector_log: &str) -> Layers {
     Layers::from_texts(&[("buffer", buffer), ("sector_log", sector_log)]).unwrap()
@@ -81,8 +81,8 @@ fn every_scheme_survives_every_cut_under_a_sector_log_on_other_chips() {
 #[test]
 fn every_scheme_survives_every_cut_under_a_sector_log_with_paired_pages() {
     let campaign = campaign(under(&[("none", "32KiB")]), models(&["small-tlc", "tiny-mlc"]));
-    let halves = half_of(&Campaign { workloads: workloads(&["sectors"]), ..campaign });
-    halves.iter().for_each(|half| _ = finds_nothing(half, 100));
+    let parts = one_in::<2>(&Campaign { workloads: workloads(&["sectors"]), ..campaign });
+    parts.iter().for_each(|part| _ = finds_nothing(part, 100));
 }
 
 #[test]
