@@ -18,9 +18,8 @@
 //!
 //! **Standing aside.** The log is cleaned until it is empty, and its waiting sectors are written to
 //! the scheme. Then the scheme gets all its blocks as extra blocks, and every write passes to it.
-//! To use the log again, the scheme collects victims until it has given back as many blocks.
-//!
-//! On a new chip the log is used, as it was asked for.
+//! To use the log again, the scheme collects victims until it has given back as many blocks. On a
+//! new chip the log is used.
 //!
 //! **Recovery.** A log programs its first page only while it has all its blocks. So if a mount
 //! finds a page that counts in the log, all blocks of the log are its own; otherwise the scheme

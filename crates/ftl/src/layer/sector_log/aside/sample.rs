@@ -20,7 +20,7 @@ use super::scale::Scale;
 use crate::contract::{Run, Step};
 use crate::part::index::sample::mixed;
 
-/// One of a scale of pages.
+/// One page of each group.
 #[derive(Clone, Debug)]
 pub struct Sample {
     scale: Scale,
@@ -32,7 +32,8 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// One page of `scale` of a device with `logical_pages`; `full` is the mask of a whole page.
+    /// One of `scale.pages` pages of a device with `logical_pages`; `full` is the mask of a whole
+    /// page.
     pub fn new(scale: Scale, logical_pages: u32, full: SectorMask) -> Sample {
         Sample { scale, pages: logical_pages / scale.pages, full, flushes: 0 }
     }
