@@ -151,7 +151,6 @@ mod tests {
         least_extra: |_, _, _| 1,
         takes_policy: false,
         foresees: false,
-        variable_blocks: false,
         open_blocks: None,
         memory: |_, _, _| 0,
         mount: |_, _| unreachable!("the scheme is never mounted"),

@@ -48,27 +48,6 @@ fn every_scheme_survives_every_cut_under_a_sector_log() {
     finds_nothing(&Campaign { workloads, second_cuts, ..campaign }, 666);
 }
 
-/// A log that stands aside by turns, above each scheme that takes its blocks.
-fn by_turns(pairs: &[(&str, &str)]) -> Vec<Subject> {
-    let subjects = under(pairs).into_iter();
-    subjects.filter(|subject| subject.choice.scheme.variable_blocks).collect()
-}
-
-#[test]
-fn blocks_come_and_go_under_every_cut() {
-    let pairs = [("none", "8KiB,aside=alternate"), ("3KiB", "4KiB,aside=alternate")];
-    let campaign = campaign(by_turns(&pairs), models(&["tiny", "sector", "odd"]));
-    let workloads = workloads(&["partial", "sectors", "forced", "trims"]);
-    let second_cuts = SecondCuts::OneIn(200);
-    finds_nothing(&Campaign { workloads, second_cuts, ..campaign }, 500);
-}
-
-#[test]
-fn blocks_come_and_go_under_every_cut_with_paired_pages() {
-    let campaign = campaign(by_turns(&[("none", "32KiB,aside=alternate")]), models(&["small-tlc"]));
-    finds_nothing(&Campaign { workloads: workloads(&["sectors"]), ..campaign }, 50);
-}
-
 #[test]
 fn every_scheme_survives_every_cut_under_a_sector_log_on_other_chips() {
     let subjects = under(&[("none", "8KiB"), ("2KiB,evict=run", "12KiB")]);

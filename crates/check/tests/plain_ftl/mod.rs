@@ -70,7 +70,6 @@ pub static SCHEME: Scheme = Scheme {
     least_extra: |_, _, _| RESERVE as u32 + 3,
     takes_policy: false,
     foresees: false,
-    variable_blocks: false,
     open_blocks: None,
     memory: |_, _, _| 0,
     mount,

@@ -5,7 +5,6 @@ use nand::{BlockId, Lpn, Nand};
 
 use super::error::Result;
 use super::report::{Entered, LayerReport};
-use super::run::Run;
 use super::shares::{ShareCosts, Shares};
 
 /// The part of a map that can grow and shrink at run time: cached entries (dftl), the map of the
@@ -94,45 +93,6 @@ pub trait BlockLender {
     /// Takes a block that the layer has just erased, in return for the one lent. It becomes the
     /// last of the free blocks.
     fn give_back(&mut self, block: BlockId);
-}
-
-/// Extra blocks that come and go while the FTL runs. A layer above gives blocks that it does not
-/// need, and takes as many back later.
-pub trait VariableBlocks {
-    /// Takes an erased block as one more extra block.
-    fn add_block(&mut self, block: BlockId);
-
-    /// Gives up an extra block and returns it erased; it need not be one that was added. Makes room
-    /// as a write would. The caller guarantees that more blocks were added than removed.
-    ///
-    /// # Errors
-    /// The power fails, or no room can be made.
-    fn remove_block(&mut self, nand: &mut Nand) -> Result<BlockId>;
-}
-
-/// A step of the host, without its data.
-#[derive(Clone, Copy, Debug)]
-pub enum Step<'a> {
-    /// Pages are read.
-    Read(Run<'a>),
-    /// Pages are written.
-    Write(Run<'a>),
-    /// Whole pages are forgotten.
-    Trim(Lpn, u32),
-    /// Everything that was answered must survive a power cut.
-    Flush,
-    /// A run that was just written must survive a power cut.
-    FlushRun(Run<'a>),
-}
-
-/// Follows the host's steps from below a buffer, which absorbs some of them. The buffer shows each
-/// step before it serves it.
-pub trait Observer {
-    /// Takes notice of a step.
-    ///
-    /// # Errors
-    /// What the observer does with the step failed.
-    fn observe(&mut self, step: &Step) -> Result<()>;
 }
 
 /// Reports of the layers above a scheme. The topmost layer answers for all layers below it too.

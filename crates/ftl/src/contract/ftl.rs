@@ -10,7 +10,7 @@ use super::base::Base;
 use super::error::Error;
 use super::error::Result;
 use super::extent::Extent;
-use super::facets::{BlockLender, Layered, Observer, ResizableMap, VariableBlocks};
+use super::facets::{BlockLender, Layered, ResizableMap};
 use super::report::{Ram, Report};
 use super::run::Run;
 use super::span::Span;
@@ -187,16 +187,6 @@ pub trait Ftl: Send {
     /// The exchange of erased blocks with a layer above.
     fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {
         self.base_mut().block_lender()
-    }
-
-    /// The number of extra blocks, if it can change at run time.
-    fn variable_blocks(&mut self) -> Option<&mut dyn VariableBlocks> {
-        None
-    }
-
-    /// Who wants to see the steps that a buffer above this FTL absorbs; none if nobody does.
-    fn observer(&mut self) -> Option<&mut dyn Observer> {
-        None
     }
 
     /// Reports of the layers above the scheme; none for a scheme without layers. In that case all

@@ -26,8 +26,7 @@ pub(crate) use base::version_at;
 pub use error::{Error, Result};
 pub use extent::Extent;
 pub use facets::{
-    BlockLender, Layered, MapEvent, MissCosts, Observer, PageCosts, ResizableMap, Step,
-    VariableBlocks,
+    BlockLender, Layered, MapEvent, MissCosts, PageCosts, ResizableMap,
 };
 pub use ftl::Ftl;
 pub use mount_config::{Durability, MountConfig};

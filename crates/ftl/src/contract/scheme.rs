@@ -32,8 +32,6 @@ pub struct Scheme {
     /// Whether it is told when pages die, if a trace is replayed: it bounds other schemes, and is
     /// for simulations only.
     pub foresees: bool,
-    /// Whether it can take further extra blocks while it runs, and give them back.
-    pub variable_blocks: bool,
     /// The most blocks that it fills at the same time with pages of its own choice, by its
     /// parameters; none if that is not a fixed number.
     pub open_blocks: Option<fn(&Params) -> u32>,

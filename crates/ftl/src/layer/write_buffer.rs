@@ -45,7 +45,7 @@ use spec::{Kind, Param, Params};
 
 use crate::contract::{
     Base, Entered, Error, Extent, Ftl, LayerReport, Layered, Metric, MountConfig, Ram, Report,
-    Result, Run, Step, Violation, ensure,
+    Result, Run, Violation, ensure,
 };
 use crate::layer::below::Below;
 use crate::layer::definition::{Layer, LayerBlocks, LayerEvidence, equal, read_size_and_keys};
@@ -107,7 +107,7 @@ pub static LAYER: Layer = Layer {
     },
     mount: |params, _, nand, config, below| {
         let below = below(nand, config)?;
-        Ok(Box::new(WriteBuffer::new(below, nand, config, params, params.size("size"))))
+        Ok(Box::new(WriteBuffer::new(below, nand, config, params)))
     },
     laws: buffered_pages_are_accounted_for,
 };
@@ -185,8 +185,6 @@ pub(super) struct WriteBuffer {
     pub(super) below: Below,
     /// The pages evicted for lack of room, if a partitioner estimates the value of more room.
     pub(super) ghost: Option<GhostBuffer>,
-    /// Whether a layer below observes the host's steps.
-    is_observed: bool,
     slot_of: Vec<u32>,
     slots: Vec<Slot>,
     free: Vec<u32>,
@@ -214,15 +212,8 @@ pub(super) struct WriteBuffer {
 }
 
 impl WriteBuffer {
-    /// A write buffer of so many bytes.
-    pub(super) fn new(
-        below: Box<dyn Ftl>,
-        nand: &Nand,
-        device: &MountConfig,
-        params: &Params,
-        bytes: u64,
-    ) -> WriteBuffer {
-        let mut buffer = WriteBuffer::of_a_share(below, nand, device, bytes);
+    fn new(below: Box<dyn Ftl>, nand: &Nand, device: &MountConfig, params: &Params) -> WriteBuffer {
+        let mut buffer = WriteBuffer::of_a_share(below, nand, device, params.size("size"));
         buffer.keeps_reads = params.switch("reads");
         buffer.evicts_runs = params.choice("evict") == "run";
         buffer.capacity_min = 1;
@@ -237,7 +228,7 @@ impl WriteBuffer {
     /// A write buffer that evicts single pages and has no room yet. It may be
     /// [given](Self::set_budget) at most `budget` bytes.
     pub(super) fn of_a_share(
-        mut below: Box<dyn Ftl>,
+        below: Box<dyn Ftl>,
         nand: &Nand,
         device: &MountConfig,
         budget: u64,
@@ -249,7 +240,6 @@ impl WriteBuffer {
         let most = (budget / u64::from(page_bytes)).min(pages.into()) as u32 + 1;
         let cells = || Cells::new(nand.mode(), most, sectors_per_page);
         WriteBuffer {
-            is_observed: below.observer().is_some(),
             below: Below::new(below),
             ghost: None,
             slot_of: vec![NONE; pages as usize],
@@ -270,15 +260,6 @@ impl WriteBuffer {
             pages_per_block: geometry.pages_per_block(),
             counts: Counts::default(),
             lost: None,
-        }
-    }
-
-    /// Shows a step to a layer below that observes.
-    #[inline]
-    fn show(&mut self, step: Step) -> Result<()> {
-        match self.is_observed {
-            true => self.below.ftl.observer().map_or(Ok(()), |observer| observer.observe(&step)),
-            false => Ok(()),
         }
     }
 
@@ -634,17 +615,14 @@ impl Ftl for WriteBuffer {
     }
 
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.show(Step::Read(*run))?;
         (0..run.pages).try_for_each(|index| self.read_page(nand, run, index, sink))
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        self.show(Step::Write(*run))?;
         (0..run.pages).try_for_each(|index| self.write_page(nand, run, index))
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        self.show(Step::Trim(first, pages))?;
         for lpn in (0..pages).map(|page| first.plus(page)) {
             if let Some(slot) = self.slot(lpn) {
                 let written = self.take(slot).written;
@@ -656,14 +634,12 @@ impl Ftl for WriteBuffer {
     }
 
     fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.show(Step::Flush)?;
         self.drain(nand)?;
         self.below.ftl.flush(nand)?;
         Error::of_lost(self.lost.take())
     }
 
     fn flush_run(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        self.show(Step::FlushRun(*run))?;
         for lpn in (0..run.pages).map(|page| run.first.plus(page)) {
             if self.written(lpn) != 0 {
                 let slot = self.slot(lpn).expect("a dirty page has a slot");

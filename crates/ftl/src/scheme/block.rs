@@ -55,7 +55,6 @@ pub static SCHEME: Scheme = Scheme {
     least_extra: |_, _, _| 1,
     takes_policy: false,
     foresees: false,
-    variable_blocks: false,
     open_blocks: None,
     memory: |_, geometry, _| table_bytes(geometry, 0, 40),
     mount,

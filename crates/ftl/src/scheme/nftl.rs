@@ -71,7 +71,6 @@ pub static SCHEME: Scheme = Scheme {
     least_extra: |_, _, _| LEAST_EXTRA,
     takes_policy: false,
     foresees: false,
-    variable_blocks: false,
     open_blocks: None,
     memory: |_, geometry, _| log_map::memory_bytes(geometry, 48),
     mount,

@@ -22,8 +22,8 @@ use spec::{Kind, Param, Params};
 
 use crate::contract::page_policy::{Class, PolicySource};
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Span, VariableBlocks,
-    Violation, table_bytes,
+    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Span, Violation,
+    table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
@@ -59,7 +59,6 @@ pub static SCHEME: Scheme = Scheme {
     least_extra: |params, _, _| RESERVE + params.count("frontiers") as u32,
     takes_policy: true,
     foresees: false,
-    variable_blocks: true,
     open_blocks: Some(|params| params.count("frontiers") as u32),
     memory: |_, geometry, _| table_bytes(geometry, 4, 16),
     mount,
@@ -169,19 +168,6 @@ impl PageMapped {
     }
 }
 
-impl VariableBlocks for PageMapped {
-    fn add_block(&mut self, block: BlockId) {
-        self.map.add_block(block);
-    }
-
-    fn remove_block(&mut self, nand: &mut Nand) -> Result<BlockId> {
-        while self.map.pool.len() <= RESERVE {
-            self.collect(nand)?;
-        }
-        self.map.remove_block(nand)
-    }
-}
-
 impl Ftl for PageMapped {
     fn base(&self) -> &dyn Base {
         &self.map
@@ -213,10 +199,6 @@ impl Ftl for PageMapped {
 
     fn ram(&self) -> Ram {
         Ram { map: self.map.map_bytes(), other: self.map.other_bytes(), ..Ram::default() }
-    }
-
-    fn variable_blocks(&mut self) -> Option<&mut dyn VariableBlocks> {
-        Some(self)
     }
 
     fn report(&self) -> Report {

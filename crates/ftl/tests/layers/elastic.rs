@@ -32,7 +32,6 @@ pub static SCHEME: Scheme = Scheme {
     least_extra: |_, _, _| 0,
     takes_policy: false,
     foresees: false,
-    variable_blocks: false,
     open_blocks: None,
     memory: |_, _, _| 0,
     mount: |_, _| unreachable!("the tests mount it"),

@@ -1,11 +1,9 @@
 //! Layers above a scheme: cases counted by hand above an FTL that records its calls, and naive
 //! models.
 
-mod aside;
 mod device;
 mod elastic;
 mod lost_data;
-mod naive_aside;
 mod naive_balance;
 mod naive_buffer;
 mod naive_log;

@@ -47,7 +47,7 @@ pub fn on_chip(settings: &str, layout: SectorLogSize, durability: Durability) ->
     let mut below = |_: &mut Nand, _: &MountConfig| -> ftl::Result<Box<dyn ftl::Ftl>> {
         Ok(Box::new(recorder.take().expect("mounted once")))
     };
-    let ftl = sector_log::mount(&mut nand, &device, layout, None, &mut below).unwrap();
+    let ftl = sector_log::mount(&mut nand, &device, layout, &mut below).unwrap();
     (Real { nand, ftl, writes: 0 }, calls)
 }
 

@@ -1,7 +1,7 @@
 //! A device with random work for it, which can be switched off and on.
 
 use ftl::{Choice, Durability, Extent, Ftl, Layers, MountConfig, Run, SCHEMES};
-use nand::{BlockId, ChipModel, Data, FlashArray, Lpn, Mode, Nand, Timing};
+use nand::{BlockId, ChipModel, Data, FlashArray, Lpn, Nand, Timing};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Spec;
@@ -41,11 +41,6 @@ impl Form {
     /// Whether a sector log is among the layers.
     pub fn has_sector_log(&self) -> bool {
         self.layers.named("sector-log").is_some()
-    }
-
-    /// The memory that the layers above the scheme declare.
-    pub fn declared_by_layers(&self, device: &Device) -> u64 {
-        self.layers.memory_bytes(device.nand.geometry(), Mode::Stamps)
     }
 
     fn extra_blocks(&self) -> u32 {

@@ -1,7 +1,7 @@
 //! The memory that a mount takes above the map: the difference between the largest heap during the
 //! mount and the heap after it.
 
-use crate::device::{Device, Form, forms};
+use crate::device::{Device, forms};
 use crate::heap;
 
 /// Bytes for each physical page.
@@ -17,8 +17,6 @@ const STACKS: &[&[(&str, &str)]] = &[
     &[("buffer", "2MiB,reads=true,evict=run")],
     &[("sector_log", "2MiB")],
     &[("buffer", "1MiB"), ("sector_log", "1MiB")],
-    &[("sector_log", "2MiB,aside=alternate")],
-    &[("buffer", "1MiB"), ("sector_log", "1MiB,aside=auto")],
     &[("dram", "1MiB"), ("split", "20%")],
     &[("dram", "512KiB"), ("split", "adaptive")],
 ];
@@ -68,31 +66,4 @@ fn no_mount_takes_more_than_24_bytes_a_page_above_the_map() {
         worst = worst.max(worn).max(trimmed).max(empty);
     }
     assert!(worst <= MOST, "a mount takes {worst} bytes a page above the map");
-}
-
-#[test]
-fn miniatures_take_no_more_memory_than_they_declare() {
-    for (chip, logical_blocks, log) in [
-        ("slc-lsb:page=4KiB", 256, "1MiB"),
-        ("slc-lsb:page=2KiB,pages_per_block=64", 4096, "32MiB"),
-        ("slc-lsb:page=2KiB,pages_per_block=8", 4096, "8MiB"),
-    ] {
-        let aside = format!("{log},aside=auto");
-        let taken = |log: &str| {
-            let stack: &[(&str, &str)] = &[("sector_log", log)];
-            let form = forms(chip, logical_blocks, &[stack]).into_iter();
-            let form = form.filter(Form::has_sector_log).find(|form| form.name.starts_with("dac"));
-            let form = form.unwrap();
-            let (device, heap) = heap::measured(|| {
-                let mut device = Device::new(&form);
-                wear_in(&mut device);
-                device
-            });
-            (heap.growth as u64, form.declared_by_layers(&device))
-        };
-        let ((with, with_declared), (without, declared)) = (taken(&aside), taken(log));
-        let (found, declared) = (with - without, with_declared - declared);
-        assert!(found <= declared, "{chip}: {found} bytes of {declared}");
-        assert!(3 * found > declared, "{chip}: {declared} bytes for only {found}");
-    }
 }

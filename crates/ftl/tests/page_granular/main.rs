@@ -13,5 +13,4 @@ mod oracle;
 mod page;
 mod placed;
 mod placement;
-mod variable_blocks;
 mod victims;

@@ -61,7 +61,7 @@ impl SectorLog {
         let Some(entry) = entry else { return Ok(()) };
         let is_live = self.map.live(entry) >> index & 1 == 1;
         match is_live && self.map.place(entry, index) == place {
-            true => self.evict(nand, lpn, Some(entry)),
+            true => self.evict(nand, lpn, entry),
             false => Ok(()),
         }
     }
@@ -89,15 +89,10 @@ impl SectorLog {
     }
 
     /// Writes all live and waiting sectors of a page to the FTL.
-    pub(super) fn evict(
-        &mut self,
-        nand: &mut Nand,
-        lpn: Lpn,
-        entry: Option<EntryId>,
-    ) -> Result<()> {
-        let (live, waiting) = (self.live(entry), self.buffer.mask(lpn));
+    pub(super) fn evict(&mut self, nand: &mut Nand, lpn: Lpn, entry: EntryId) -> Result<()> {
+        let (live, waiting) = (self.map.live(entry), self.buffer.mask(lpn));
         let mask = live | waiting;
-        let read = entry.map_or(Ok(()), |entry| self.read_log(nand, entry, live, true));
+        let read = self.read_log(nand, entry, live, true);
         if unless_lost(nand, read)?.is_some() {
             if let Some(payload) = &mut self.payload {
                 payload.merge_waiting(&self.buffer, lpn, waiting);
@@ -108,7 +103,7 @@ impl SectorLog {
         }
         self.counts.evicts += 1;
         self.counts.evicted_sectors += sectors(mask);
-        self.forget(lpn, entry);
+        self.forget(lpn, Some(entry));
         let is_left = || self.map.peek(lpn).is_some() || self.buffer.mask(lpn) != 0;
         debug_assert!(!is_left(), "sectors of {lpn:?} are left in the log after its eviction");
         Ok(())

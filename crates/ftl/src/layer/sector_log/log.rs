@@ -4,7 +4,6 @@ use core::ops::Range;
 
 use nand::{Cause, Content, Lpn, Nand, Page, Ppn, SectorMask, Sink};
 
-use super::aside::Aside;
 use super::counts::SectorLogCounts;
 use super::laws::LOG;
 use super::mask::{bits, sectors};
@@ -15,8 +14,8 @@ use super::sector_pages::{self, Addresses, Sector, TrimmedRange};
 use super::sector_ring::SectorRing;
 use super::size::SectorLogSize;
 use crate::contract::{
-    Base, Durability, Entered, Error, Extent, Ftl, LayerReport, Layered, MountConfig, Observer,
-    Ram, Report, Result, Run, Step, Violation, version_at,
+    Base, Durability, Entered, Error, Extent, Ftl, LayerReport, Layered, MountConfig, Ram, Report,
+    Result, Run, Violation, version_at,
 };
 use crate::layer::below::Below;
 use crate::part::recovery::page_kind;
@@ -49,8 +48,6 @@ pub(super) struct SectorLog {
     pub(super) counts: SectorLogCounts,
     /// A page whose sectors were lost since the last flush.
     pub(super) lost: Option<Lpn>,
-    /// Decides whether the log is used; none if it always is.
-    pub(super) aside: Option<Aside>,
 }
 
 impl SectorLog {
@@ -90,7 +87,6 @@ impl SectorLog {
             cleanings: 0,
             counts: SectorLogCounts::default(),
             lost: None,
-            aside: None,
             ring,
         }
     }
@@ -398,7 +394,6 @@ impl Ftl for SectorLog {
     }
 
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.note(Step::Read(*run))?;
         let mut from = 0;
         for index in 0..run.pages {
             if self.is_empty() {
@@ -424,8 +419,7 @@ impl Ftl for SectorLog {
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        self.note(Step::Write(*run))?;
-        if self.ring.has_no_blocks() {
+        if self.ring.blocks() == 0 {
             return self.pass(nand, run);
         }
         let mut index = 0;
@@ -445,32 +439,24 @@ impl Ftl for SectorLog {
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        self.note(Step::Trim(first, pages))?;
         self.note_trim(nand, first, pages)?;
         self.forget_all(first, pages);
         self.below.trim(nand, first, pages)
     }
 
     fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.note(Step::Flush)?;
         self.settle(nand, 1)?;
         self.below.ftl.flush(nand)?;
         Error::of_lost(self.lost.take())
     }
 
     fn flush_run(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        self.note(Step::FlushRun(*run))?;
         let mut waiting = (0..run.pages).map(|page| self.buffer.mask(run.first.plus(page)));
         if !self.buffer.is_empty() && waiting.any(|mask| mask != 0) {
             self.settle(nand, 1)?;
         }
         self.below.ftl.flush_run(nand, run)?;
         Error::of_lost(self.lost.take())
-    }
-
-    fn end_request(&mut self, nand: &mut Nand) -> Result<()> {
-        self.below.end_request(nand)?;
-        self.change_if_due(nand)
     }
 
     fn prefetch(&self, run: &Run) {
@@ -512,16 +498,14 @@ impl Ftl for SectorLog {
         self.audit_places(nand)?;
         self.audit_buffer()?;
         self.audit_copies()?;
-        self.audit_aside()?;
         self.below.ftl.audit(nand)
     }
 
     /// Beside the map a controller keeps the page buffer (a page, and an address per sector) and,
     /// under full durability, for each logical page the number of its sectors in the log.
     fn ram(&self) -> Ram {
-        let mut below = self.below.ftl.ram();
-        below.other += self.aside.as_ref().map_or(0, Aside::ram_bytes);
-        if self.ring.has_no_blocks() {
+        let below = self.below.ftl.ram();
+        if self.ring.blocks() == 0 {
             return below;
         }
         let addresses = 5 * u64::from(self.sectors_per_page);
@@ -540,22 +524,12 @@ impl Ftl for SectorLog {
     fn reset_report(&mut self) {
         self.counts = SectorLogCounts::from_here(self.buffer.len().into(), self.distinct_sectors());
         (self.map.look_ups, self.map.probes) = (0, 0);
-        if let Some(aside) = &mut self.aside {
-            aside.reset_report();
-        }
         self.below.reset_report();
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         let own = [("logged_pages", f64::from(self.map.len()))];
         self.below.ftl.gauges().into_iter().chain(own).collect()
-    }
-
-    fn observer(&mut self) -> Option<&mut dyn Observer> {
-        match self.aside {
-            Some(_) => Some(self),
-            None => None,
-        }
     }
 
     fn layered(&self) -> Option<&dyn Layered> {
@@ -575,7 +549,7 @@ impl Layered for SectorLog {
     }
 
     fn borrowed_bytes(&self) -> u64 {
-        match self.ring.has_no_blocks() {
+        match self.ring.blocks() == 0 {
             true => self.below.borrowed_bytes(),
             false => {
                 u64::from(self.page_bytes) + self.map.ram_bytes() + self.below.borrowed_bytes()

@@ -56,7 +56,6 @@
 //! an empty map is not looked up. With a size of 0 there is no page buffer either: every sub-page
 //! write passes to the FTL at once, and is only counted.
 
-mod aside;
 mod audits;
 mod cleaning;
 mod counts;
@@ -72,7 +71,6 @@ mod sector_pages;
 mod sector_ring;
 mod size;
 
-pub use aside::AsideChoice;
 pub use recovery::mount;
 pub use size::SectorLogSize;
 
@@ -105,70 +103,35 @@ pub static LAYER: Layer = Layer {
             doc: "added: the blocks of the log are added to the device; extra: they are taken \
                   from the extra blocks",
         },
-        Param {
-            name: "aside",
-            kind: Kind::Choice(&["auto", "alternate"]),
-            default: "",
-            unit: "",
-            doc: "auto: while two miniatures of the device say that the log does not pay, its \
-                  blocks are extra blocks of the scheme; alternate: it changes whenever as many \
-                  pages were written as the log has (for tests); without: the log is always used",
-        },
     ],
-    corners: &[
-        &[("sector_log", "8KiB")],
-        &[("buffer", "3KiB"), ("sector_log", "4KiB")],
-        &[("sector_log", "8KiB,aside=auto")],
-        &[("buffer", "3KiB"), ("sector_log", "4KiB,aside=alternate")],
-    ],
+    corners: &[&[("sector_log", "8KiB")], &[("buffer", "3KiB"), ("sector_log", "4KiB")]],
     options: &[LayerOption {
         name: "sector_log",
         kind: Kind::Text,
         default: "none",
         value_name: "SIZE|none",
-        help: "Sector log between write buffer and FTL, as SIZE[,key=value…] such as 512MiB; \
+        help: "Sector log between write buffer and FTL, as SIZE[,from=added|extra] such as 512MiB; \
                it collects writes of partial pages",
     }],
     read: |options| read_size_and_keys(&LAYER, options),
     refuses: |setting, stack, chip| {
-        if let Some(why) = refuses_aside(&setting.params, stack) {
-            return Some(why);
-        }
         size(&setting.params, stack, chip.page_bytes, chip.pages_per_block).refused(chip)
     },
     blocks: |params, chip| {
         let blocks = SectorLogSize::of(params, chip.page_bytes, chip.pages_per_block, None).blocks;
         LayerBlocks { blocks, added: if params.choice("from") == "added" { blocks } else { 0 } }
     },
-    memory: |params, geometry, mode| {
+    memory: |params, _, mode| {
         let sector_bytes = if mode == nand::Mode::Count { 48 } else { 64 };
-        let log = params.size("size") / u64::from(nand::geometry::SECTOR_BYTES) * sector_bytes;
-        let of_miniatures = match params.opt_choice("aside") {
-            Some("auto") => aside::memory_bytes(geometry, params.size("size")),
-            _ => 0,
-        };
-        log + of_miniatures
+        params.size("size") / u64::from(nand::geometry::SECTOR_BYTES) * sector_bytes
     },
     mount: |params, stack, nand, config, below| {
         let geometry = nand.geometry();
         let size = size(params, stack, geometry.page_bytes(), geometry.pages_per_block());
-        let aside = AsideChoice::of(params, stack, config.params).filter(|_| size.blocks > 0);
-        mount(nand, config, size, aside, below)
+        mount(nand, config, size, below)
     },
     laws: laws::logged_sectors_are_accounted_for,
 };
-
-/// Only a scheme that takes blocks while it runs can use those of a log that stands aside.
-fn refuses_aside(params: &Params, stack: &Stack) -> Option<String> {
-    let (aside, scheme) = (params.opt_choice("aside")?, stack.scheme);
-    (!scheme.variable_blocks).then(|| {
-        let name = scheme.name;
-        format!(
-            "`aside={aside}` lends the blocks of the log to the scheme, and {name} cannot take \
-             blocks while it runs"
-        )
-    })
-}
 
 /// The size of the log on a chip with these pages; a buffer above the log limits its map.
 fn size(params: &Params, stack: &Stack, page_bytes: u32, pages_per_block: u32) -> SectorLogSize {

@@ -51,11 +51,6 @@ impl PageBuffer {
         self.waiting.iter().copied()
     }
 
-    /// The page of the sector that has waited longest; none if no sector waits.
-    pub fn first(&self) -> Option<Lpn> {
-        self.waiting.first().map(|sector| sector.lpn)
-    }
-
     /// The waiting sectors of a page, as a mask.
     #[inline]
     pub fn mask(&self, lpn: Lpn) -> SectorMask {

@@ -26,17 +26,11 @@
 //! free page in the log. If the page is a trim record, each trimmed page with any copy in the log
 //! is written to the FTL as zeroes. After that nothing depends on the record. All blocks are
 //! closed, and blocks without pages are erased again before their first program.
-//!
-//! **A log that can stand aside** programs its first page only after all its blocks came back. So
-//! if a page counts in the log, all its blocks are its own. Otherwise the FTL gets all blocks. This
-//! is right even if it had given some back already, because they were erased.
 
 use std::collections::BTreeSet;
 
 use nand::{BlockId, Lpn, Nand, SectorMask};
 
-use super::aside::AsideChoice;
-use super::aside::miniature::Original;
 use super::log::SectorLog;
 use super::mask::bits;
 use super::sector_map::EntryId;
@@ -59,77 +53,44 @@ pub fn mount(
     nand: &mut Nand,
     device: &MountConfig,
     layout: SectorLogSize,
-    aside: Option<AsideChoice>,
     mount_below: MountBelow,
 ) -> Result<Box<dyn Ftl>> {
     let system = trim_log::system_blocks_of(nand, device);
     let (data, system) = device.blocks.split_at(device.blocks.len() - system);
+    let below_count = data.len() - layout.blocks as usize;
     let per_block = nand.geometry().pages_per_block();
     // A cut must not destroy pages of the log that were programmed long ago.
     let usable = match device.durability {
         Durability::Full => nand.geometry().slc_pages(),
         Durability::Paper => per_block,
     };
-    let lends = aside.is_some();
-    let is_new = nand.is_factory_new() || layout.blocks == 0;
-    let (of_ftl, ring, found) = match is_new {
-        true => unused(data, layout, usable),
-        false => find(nand, device, data, layout, usable, lends)?,
-    };
+    if nand.is_factory_new() || layout.blocks == 0 {
+        let (of_ftl, of_log) = data.split_at(below_count);
+        let ftl = mount_on(nand, device, of_ftl, system, mount_below)?;
+        let ring = SectorRing::of(of_log, usable);
+        return Ok(Box::new(SectorLog::new(ftl, nand, device, ring, layout)));
+    }
+    let (of_ftl, ring, found) = find(nand, device, data, below_count, usable)?;
     let ftl = mount_on(nand, device, &of_ftl, system, mount_below)?;
     let mut log = SectorLog::new(ftl, nand, device, ring, layout);
-    if !is_new {
-        log.recover(nand, found, device.logical_blocks * per_block)?;
-    }
-    if let Some(choice) = aside {
-        let (geometry, data_blocks) = (nand.geometry(), data.len() as u32);
-        let original = Original::of(geometry, device, data_blocks, layout, usable, log_above);
-        log.begin_aside(choice, original, mount_below)?;
-    }
+    log.recover(nand, found, device.logical_blocks * per_block)?;
     Ok(Box::new(log))
 }
 
-/// A log above an FTL that was mounted on the other blocks.
-fn log_above(
-    ftl: Box<dyn Ftl>,
-    nand: &Nand,
-    device: &MountConfig,
-    ring: SectorRing,
-    layout: SectorLogSize,
-) -> Box<dyn Ftl> {
-    Box::new(SectorLog::new(ftl, nand, device, ring, layout))
-}
-
-/// The blocks of the FTL, the log's ring of blocks, and what they hold.
-type Shares = (Vec<BlockId>, SectorRing, FoundPages);
-
-/// Divides the blocks of a new chip.
-fn unused(data: &[BlockId], layout: SectorLogSize, usable: u32) -> Shares {
-    let found = FoundPages { pages: Vec::new(), held: Vec::new() };
-    let (of_ftl, of_log) = data.split_at(data.len() - layout.blocks as usize);
-    (of_ftl.to_vec(), SectorRing::of(of_log, usable), found)
-}
-
-/// Finds the log in the blocks `data`. One that `lends` its blocks has none if no page of it
-/// counts.
+/// Finds the log in the blocks `data`. Returns the other blocks, the log's ring of blocks, and what
+/// they hold.
 fn find(
     nand: &mut Nand,
     device: &MountConfig,
     data: &[BlockId],
-    layout: SectorLogSize,
+    below_count: usize,
     usable: u32,
-    lends: bool,
-) -> Result<Shares> {
+) -> Result<(Vec<BlockId>, SectorRing, FoundPages)> {
     let (_, mut trims) = TrimLog::split(nand, device);
     let Survey { scan, .. } = survey::read(nand, device, &mut trims)?;
     let blocks = FoundBlocks::of(data, &scan);
-    let (of_ftl, ring) = match lends && blocks.used.is_empty() {
-        true => (data.to_vec(), SectorRing::without_blocks(layout.blocks, usable)),
-        false => {
-            let (of_ftl, free) = share_out(&blocks, data.len() - layout.blocks as usize)?;
-            (of_ftl, SectorRing::found(&blocks.used, &free, usable))
-        }
-    };
+    let (of_ftl, free) = share_out(&blocks, below_count)?;
+    let ring = SectorRing::found(&blocks.used, &free, usable);
     let logical_pages = device.logical_blocks * nand.geometry().pages_per_block();
     let found = FoundPages::read(nand, &scan, &ring, logical_pages)?;
     Ok((of_ftl, ring, found))
@@ -238,7 +199,7 @@ impl SectorLog {
             let page = self.map.place(entry, index) / self.sectors_per_page;
             let is_live = self.map.live(entry) >> index & 1 == 1;
             if is_live && self.ring.ppn(nand.geometry(), page) == last.ppn {
-                self.evict(nand, sector.lpn, Some(entry))?;
+                self.evict(nand, sector.lpn, entry)?;
             }
         }
         Ok(())

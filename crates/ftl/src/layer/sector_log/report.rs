@@ -1,7 +1,6 @@
 //! The report of a sector log: the metrics of SL Tables 2, 3, 5 and 6, and the counts that its laws
 //! need.
 
-use super::aside::Aside;
 use super::counts::SectorLogCounts;
 use super::log::SectorLog;
 use crate::contract::Metric;
@@ -58,9 +57,8 @@ impl SectorLog {
             ("probes_per_look_up", ratio(self.map.probes, self.map.look_ups)),
         ];
         let per_page = u64::from(self.sectors_per_page);
-        let writes = (self.ring.blocks() > 0).then(|| WriteRatios::of(c, per_page).figures());
-        let aside = self.aside.as_ref().map_or_else(Vec::new, Aside::figures);
-        logged.chain(ratios).chain(writes.into_iter().flatten()).chain(aside).collect()
+        let writes = (!self.ring.has_no_blocks()).then(|| WriteRatios::of(c, per_page).figures());
+        logged.chain(ratios).chain(writes.into_iter().flatten()).collect()
     }
 }
 

@@ -9,7 +9,7 @@
 //! ```
 //! The log has a fixed number of *frames*. Its pages and sectors are numbered frame after frame, so
 //! that the numbers stay small. Each time a frame has been cleaned, another block of the flash
-//! fills it. A log that stands aside has given up its blocks: all its frames are empty.
+//! fills it.
 
 use core::ops::Range;
 use std::collections::VecDeque;
@@ -21,9 +21,6 @@ use crate::part::map::block_audit;
 
 /// The number of a frame.
 pub type Frame = u32;
-
-/// What an empty frame holds.
-const NO_BLOCK: BlockId = BlockId(u32::MAX);
 
 /// The block in a frame, and whether it is doubtful: a mount cannot tell a half-finished erase from
 /// a complete one.
@@ -41,8 +38,6 @@ pub struct SectorRing {
     used: VecDeque<Frame>,
     /// Erased frames: the next head first.
     free: VecDeque<Frame>,
-    /// Frames without a block.
-    empty: Vec<Frame>,
     /// Number of pages of the head that cannot be programmed any more; all pages if there is no
     /// head.
     filled: u32,
@@ -55,15 +50,7 @@ impl SectorRing {
         let frames = blocks.iter().map(|&block| FrameBlock { block, doubtful: false }).collect();
         let free = (0..blocks.len() as u32).collect();
         let used = VecDeque::with_capacity(blocks.len());
-        let empty = Vec::new();
-        SectorRing { frames, used, free, empty, filled: pages_per_block, pages_per_block }
-    }
-
-    /// A log of empty frames.
-    pub fn without_blocks(frames: u32, pages_per_block: u32) -> SectorRing {
-        let mut ring = SectorRing::of(&vec![NO_BLOCK; frames as usize], pages_per_block);
-        ring.empty = ring.free.drain(..).collect();
-        ring
+        SectorRing { frames, used, free, filled: pages_per_block, pages_per_block }
     }
 
     /// The log that a mount found: blocks with pages, the oldest first, and doubtful blocks
@@ -76,10 +63,10 @@ impl SectorRing {
         ring
     }
 
-    /// Whether the log has no blocks: its size is 0, or it stands aside.
+    /// Whether the log has no blocks.
     #[inline]
     pub fn has_no_blocks(&self) -> bool {
-        self.frames.len() == self.empty.len()
+        self.frames.is_empty()
     }
 
     /// Whether no page of the log is programmed.
@@ -87,12 +74,7 @@ impl SectorRing {
         self.used.is_empty()
     }
 
-    /// Number of frames without a block.
-    pub fn empty_frames(&self) -> u32 {
-        self.empty.len() as u32
-    }
-
-    /// Number of frames: the blocks of the log, while it is used.
+    /// Number of blocks.
     pub fn blocks(&self) -> u32 {
         self.frames.len() as u32
     }
@@ -178,45 +160,22 @@ impl SectorRing {
         }
     }
 
-    /// Gives up the next free block and returns it erased; none if no frame is free.
-    ///
-    /// # Errors
-    /// The power fails while a doubtful block is erased.
-    pub fn give_up(&mut self, nand: &mut Nand) -> Result<Option<BlockId>> {
-        let Some(frame) = self.free.pop_front() else { return Ok(None) };
-        let FrameBlock { block, doubtful } = self.frames[frame as usize];
-        if doubtful {
-            nand.erase(block, Cause::Meta)?;
-        }
-        self.frames[frame as usize].block = NO_BLOCK;
-        self.empty.push(frame);
-        Ok(Some(block))
-    }
-
-    /// Puts an erased block into an empty frame.
-    pub fn fill(&mut self, block: BlockId) {
-        let frame = self.empty.pop().expect("a block comes back to an empty frame");
-        self.frames[frame as usize] = FrameBlock { block, doubtful: false };
-        self.free.push_back(frame);
-    }
-
-    /// Checks that each frame is used, free or empty, that each block is in one frame, that
+    /// Checks that each frame is either used or free, that each block is in one frame, that
     /// free blocks are erased, and that the head is programmed as far as recorded.
     ///
     /// # Errors
     /// The first contradiction.
     pub fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         let mut listed = vec![false; self.frames.len()];
-        for &frame in self.used.iter().chain(&self.free).chain(&self.empty) {
+        for &frame in self.used.iter().chain(&self.free) {
             let twice = core::mem::replace(&mut listed[frame as usize], true);
             ensure!(!twice, "frame {frame} of the sector log is in two lists");
         }
         ensure!(listed.iter().all(|&listed| listed), "a frame of the sector log is in no list");
-        let held = || self.used.iter().chain(&self.free).map(|&frame| self.block(frame));
-        let mut blocks: Vec<BlockId> = held().collect();
+        let mut blocks: Vec<BlockId> = self.frames.iter().map(|held| held.block).collect();
         blocks.sort_unstable();
         blocks.dedup();
-        let (distinct, frames) = (blocks.len(), held().count());
+        let (distinct, frames) = (blocks.len(), self.frames.len());
         ensure!(distinct == frames, "{distinct} blocks are in {frames} frames of the sector log");
         for &frame in &self.free {
             let FrameBlock { block, doubtful } = self.frames[frame as usize];

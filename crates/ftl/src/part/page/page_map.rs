@@ -90,25 +90,6 @@ impl PageMap {
         self.written
     }
 
-    // ---- Blocks that come and go --------------------------------------------------------------
-
-    /// Adds an erased block to the free ones.
-    pub fn add_block(&mut self, block: BlockId) {
-        self.pool.give(block);
-        self.blocks += 1;
-    }
-
-    /// Gives up a free block and returns it erased. The caller guarantees that there is one beyond
-    /// the reserve of the scheme.
-    ///
-    /// # Errors
-    /// The power fails.
-    pub fn remove_block(&mut self, nand: &mut Nand) -> Result<BlockId> {
-        let block = self.pool.take(nand)?;
-        self.blocks -= 1;
-        Ok(block)
-    }
-
     // ---- Writing ------------------------------------------------------------------------------
 
     /// Takes a free block to be filled. The caller guarantees that there is one.

@@ -37,8 +37,8 @@ use spec::{Kind, Param, Params};
 
 use self::page_ages::PageAges;
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Span, VariableBlocks,
-    Violation, ensure, table_bytes,
+    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Span, Violation,
+    ensure, table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
@@ -89,7 +89,6 @@ pub static SCHEME: Scheme = Scheme {
     least_extra: |params, _, _| RESERVE + params.count("regions") as u32,
     takes_policy: false,
     foresees: false,
-    variable_blocks: true,
     open_blocks: Some(|params| params.count("regions") as u32),
     memory: |params, geometry, _| {
         let age = page_ages::bytes(geometry.pages(), params.count("young"));
@@ -374,19 +373,6 @@ impl Clustered {
     }
 }
 
-impl VariableBlocks for Clustered {
-    fn add_block(&mut self, block: BlockId) {
-        self.map.add_block(block);
-    }
-
-    fn remove_block(&mut self, nand: &mut Nand) -> Result<BlockId> {
-        while self.map.pool.len() <= RESERVE {
-            self.collect(nand)?;
-        }
-        self.map.remove_block(nand)
-    }
-}
-
 impl Ftl for Clustered {
     fn base(&self) -> &dyn Base {
         &self.map
@@ -439,10 +425,6 @@ impl Ftl for Clustered {
     fn ram(&self) -> Ram {
         let places = 5 * u64::from(self.map.logical_pages());
         Ram { map: self.map.map_bytes(), other: places + self.map.other_bytes(), ..Ram::default() }
-    }
-
-    fn variable_blocks(&mut self) -> Option<&mut dyn VariableBlocks> {
-        Some(self)
     }
 
     fn report(&self) -> Report {

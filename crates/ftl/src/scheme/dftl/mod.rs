@@ -103,7 +103,6 @@ pub static SCHEME: Scheme = Scheme {
     least_extra,
     takes_policy: false,
     foresees: false,
-    variable_blocks: false,
     open_blocks: None,
     memory: simulation_memory,
     mount,

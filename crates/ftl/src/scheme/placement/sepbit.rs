@@ -76,7 +76,6 @@ pub static SCHEME: Scheme = Scheme {
     least_extra: |_, _, _| placed::extra_blocks(CLASSES, COPY_CLASSES),
     takes_policy: false,
     foresees: false,
-    variable_blocks: false,
     open_blocks: Some(|_| CLASSES.into()),
     memory: |_, geometry, _| table_bytes(geometry, 12, 48),
     mount,

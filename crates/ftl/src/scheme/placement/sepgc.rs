@@ -33,7 +33,6 @@ pub static SCHEME: Scheme = Scheme {
     least_extra: |_, _, _| placed::extra_blocks(2, 1),
     takes_policy: false,
     foresees: false,
-    variable_blocks: false,
     open_blocks: Some(|_| 2),
     memory: |_, geometry, _| table_bytes(geometry, 4, 48),
     mount,

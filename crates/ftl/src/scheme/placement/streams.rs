@@ -62,7 +62,6 @@ pub static SCHEME: Scheme = Scheme {
     },
     takes_policy: false,
     foresees: false,
-    variable_blocks: false,
     open_blocks: Some(|params| Streams::of(params).classes().into()),
     memory: |_, geometry, _| table_bytes(geometry, 4, 48),
     mount,

@@ -61,7 +61,6 @@ pub static SCHEME: Scheme = Scheme {
     least_extra: |params, _, _| placed::extra_blocks(params.count("clusters") as Class + 1, 1),
     takes_policy: false,
     foresees: false,
-    variable_blocks: false,
     open_blocks: Some(|params| params.count("clusters") as u32 + 1),
     memory: |_, geometry, _| table_bytes(geometry, 20, 48),
     mount,

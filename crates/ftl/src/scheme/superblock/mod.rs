@@ -102,7 +102,6 @@ pub static SCHEME: Scheme = Scheme {
     least_extra: |_, _, _| RESERVE + 1,
     takes_policy: false,
     foresees: false,
-    variable_blocks: false,
     open_blocks: None,
     memory: simulation_memory,
     mount,

@@ -79,7 +79,6 @@ pub static SCHEME: Scheme = Scheme {
     least_extra: |_, _, _| RESERVE + 1,
     takes_policy: false,
     foresees: true,
-    variable_blocks: false,
     open_blocks: Some(|params| params.count("open") as u32),
     memory: |_, geometry, _| table_bytes(geometry, 28, 24),
     mount,
