@@ -1,7 +1,7 @@
 //! A scheme on a chip in count mode. Requests are served in batches with prefetch hints, as in the
 //! simulator.
 
-use ftl::{Choice, Durability, Ftl, Layers, MountConfig, Run};
+use ftl::{Choice, Durability, Ftl, Layers, MountConfig, Run, Span};
 use nand::{BlockId, ChipModel, Data, Lpn, Mode, Nand, Op, Sink};
 use spec::Spec;
 
@@ -70,7 +70,7 @@ impl SimulatedDevice {
         };
         let mut ftl = layers.mount(choice.scheme, &mut nand, &device).expect("the chip is new");
         let pages = logical_blocks * PAGES_PER_BLOCK;
-        ftl.write(&mut nand, &Run::whole(Lpn(0), pages, PAGE_BYTES, Data::None))
+        ftl.write_run(&mut nand, &Run::whole(Lpn(0), pages, PAGE_BYTES, Data::None))
             .expect("nothing fails on this chip");
         SimulatedDevice { nand, ftl, batch: Vec::with_capacity(BATCH) }
     }
@@ -88,14 +88,16 @@ impl SimulatedDevice {
             let requests = left.min(BATCH as u32);
             self.batch.clear();
             self.batch.extend((0..requests).map(|_| draw()));
-            self.batch.iter().for_each(|&(_, lpn)| self.ftl.prefetch(&run(lpn)));
+            let page = |first| Span { first, pages: 1, head: 0, tail: 0, stream: 0 };
+            let base = self.ftl.base();
+            self.batch.iter().for_each(|&(_, lpn)| base.prefetch(&[page(lpn)], None));
             for &(request, lpn) in &self.batch {
                 let whole = run(lpn);
                 let partial = Run { head: 0b0011, tail: 0b0011, ..whole };
                 match request {
                     PageRequest::Read => self.ftl.read(&mut self.nand, &whole, &mut Sink::None),
-                    PageRequest::Write => self.ftl.write(&mut self.nand, &whole),
-                    PageRequest::PartialWrite => self.ftl.write(&mut self.nand, &partial),
+                    PageRequest::Write => self.ftl.write_run(&mut self.nand, &whole),
+                    PageRequest::PartialWrite => self.ftl.write_run(&mut self.nand, &partial),
                 }
                 .expect("nothing fails on this chip");
             }

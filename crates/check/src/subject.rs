@@ -140,20 +140,13 @@ mod tests {
 
     static SCHEME: Scheme = Scheme {
         name: "sample",
-        summary: "",
-        source: "",
         params: PARAMS,
         corners: &["draws=9,log=9"],
         refuses: |params, _| {
             params.switch("eager").then(|| params.choice("order") == "any")?.then(String::new)
         },
-        map_budget: None,
         least_extra: |_, _, _| 1,
-        takes_policy: false,
-        foresees: false,
-        open_blocks: None,
-        memory: |_, _, _| 0,
-        mount: |_, _| unreachable!("the scheme is never mounted"),
+        ..Scheme::PLAIN
     };
 
     fn specs(subjects: Vec<Subject>) -> Vec<String> {

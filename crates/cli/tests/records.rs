@@ -33,7 +33,7 @@ fn a_replayed_record_counts_what_the_live_disk_counted() {
         assert_eq!(live, replayed, "{}", words.join(" "));
         tried += 1;
     }
-    let schemes = SCHEMES.iter().filter(|scheme| !scheme.foresees).count();
+    let schemes = SCHEMES.iter().filter(|scheme| !scheme.needs_future).count();
     assert!(tried >= 3 * schemes, "only {tried} devices");
 }
 
@@ -165,7 +165,7 @@ fn devices() -> Vec<Device> {
     let layers = corners.map(|corner| Layers::from_texts(corner).unwrap());
     let layers: Vec<Layers> = std::iter::once(Layers::default()).chain(layers).collect();
     let chips = ["slc-fast2010:pages_per_block=8", "mlc-k9gag:pages_per_block=8"];
-    let schemes = SCHEMES.iter().filter(|scheme| !scheme.foresees);
+    let schemes = SCHEMES.iter().filter(|scheme| !scheme.needs_future);
     let forms = schemes.flat_map(|scheme| layers.iter().map(move |layers| (scheme, layers)));
     let on_chips = forms.flat_map(|form| chips.map(|chip| (form, chip)));
     on_chips.filter_map(|((scheme, layers), chip)| device(scheme.name, layers, chip)).collect()

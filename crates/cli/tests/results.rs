@@ -172,7 +172,7 @@ fn found() -> BTreeMap<&'static str, BTreeSet<String>> {
             options.extend(pairs.flat_map(|(name, (_, text))| [name.as_str(), text]));
             taken += usize::from(look(scheme.name, scheme.name, &options));
         }
-        assert!(taken > 0 || scheme.foresees, "{} takes no layer", scheme.name);
+        assert!(taken > 0 || scheme.needs_future, "{} takes no layer", scheme.name);
     }
     assert!(look("page", "page", &["--replay", "open"]));
     assert!(look("page", "page", &["--until", "steady"]));

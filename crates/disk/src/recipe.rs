@@ -34,7 +34,7 @@ pub fn of_device(device: &Device) -> Recipe {
 /// It does.
 pub fn check(device: &Device) -> Result<()> {
     let scheme = device.choice.scheme;
-    match scheme.foresees {
+    match scheme.needs_future {
         false => Ok(()),
         true => Err(Error::from(ftl::Error::Refused {
             scheme: scheme.name,

@@ -24,7 +24,7 @@ fn on_one_die_at_depth_1_both_clocks_agree_for_every_scheme_and_layer() {
     ];
     for scheme in ftl::SCHEMES {
         // A scheme that is told the future takes no layers.
-        for options in layers.into_iter().filter(|it| it.is_empty() || !scheme.foresees) {
+        for options in layers.into_iter().filter(|it| it.is_empty() || !scheme.needs_future) {
             let in_drive = result(|experiment| {
                 experiment.ftl = scheme.name.into();
                 experiment.extra = Some("10%".parse().unwrap());

@@ -305,9 +305,9 @@ impl<'a> PoweredDevice<'a> {
             HostOperation::Write(extent) | HostOperation::Force(extent) => {
                 let number = self.oracle.write(&extent, full);
                 let run = run(&extent, self.buffer.fill(&extent, number), self.case);
-                let written = ftl.write(nand, &run);
+                let written = ftl.write_run(nand, &run);
                 match operation {
-                    HostOperation::Force(_) => written.and_then(|()| ftl.flush_run(nand, &run)),
+                    HostOperation::Force(_) => written.and_then(|()| ftl.flush(nand, Some(&run))),
                     _ => written,
                 }
             }
@@ -315,7 +315,7 @@ impl<'a> PoweredDevice<'a> {
                 self.oracle.trim(first, pages);
                 ftl.trim(nand, Lpn(first), pages)
             }
-            _ => ftl.flush(nand),
+            _ => ftl.flush(nand, None),
         };
         let done = done.and_then(|()| ftl.end_request(nand));
         let done = match operation.makes_durable() {
@@ -391,7 +391,7 @@ impl<'a> PoweredDevice<'a> {
     /// directly after a mount, when no page waits in a buffer.
     fn check_occupancy(&self) -> Result<()> {
         let ftl = self.ftl.as_ref().expect("the device is mounted");
-        let free = ftl.free_blocks();
+        let free = ftl.report().free_blocks;
         let geometry = self.nand.geometry();
         let used = self.buffer.stamps().chunks(self.case.dimensions().sectors_per_page as usize);
         let used = used.filter(|page| page.iter().any(|stamp| *stamp != Stamp::default())).count();
@@ -443,8 +443,7 @@ impl<'a> PoweredDevice<'a> {
     /// Number of pages written into the scheme since power-on. Without a layer, these are the pages
     /// written by the host.
     pub fn pages_entered(&self) -> u64 {
-        let entered =
-            self.ftl.as_ref().and_then(|ftl| ftl.layered()).map(|layers| layers.entered());
+        let entered = self.ftl.as_ref().and_then(|ftl| ftl.report().entered());
         let now = entered.map(|entered| self.entered_before + entered.written);
         now.unwrap_or(self.pages_written)
     }

@@ -209,7 +209,7 @@ impl<'a> Host<'a> {
         let is_doomed =
             (0..pages).any(|index| is_partial(index) && self.lost.contains(&(first + index)));
         let ftl = self.ftl.as_mut().unwrap();
-        if let Err(error) = ftl.write(&mut self.nand, &run) {
+        if let Err(error) = ftl.write_run(&mut self.nand, &run) {
             assert!(is_doomed && error.is_of_request(), "{request:?}: {error}");
             self.refused += 1;
             return Answer::Refused;
@@ -268,7 +268,7 @@ impl<'a> Host<'a> {
     /// A flush may report that a layer has lost sectors.
     fn flush(&mut self) {
         for _ in 0..4 {
-            match self.ftl.as_mut().unwrap().flush(&mut self.nand) {
+            match self.ftl.as_mut().unwrap().flush(&mut self.nand, None) {
                 Ok(()) => return,
                 Err(Error::Lost(_)) => assert!(self.has_layers()),
                 Err(error) => panic!("flush: {error}"),

@@ -13,7 +13,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use ftl::{Base, Extent, Ftl, MountConfig, Ram, Report, Result, Run, Scheme, Violation};
+use ftl::{Base, Extent, Ftl, MountConfig, Ram, Report, Result, Run, Scheme, Span, Violation};
 use nand::{BlockId, Cause, Content, Data, Lpn, Nand, Page, PageState, Ppn, Sink, Spare};
 use spec::{Kind, Param};
 
@@ -57,7 +57,6 @@ pub static SCHEME: Scheme = Scheme {
     name: "plain",
     summary: "a simple page map with one bug",
     source: "the checker's own tests",
-    corners: &[],
     params: &[Param {
         name: "bug",
         kind: Kind::Choice(BUGS),
@@ -65,14 +64,9 @@ pub static SCHEME: Scheme = Scheme {
         unit: "",
         doc: "the bug",
     }],
-    refuses: |_, _| None,
-    map_budget: None,
     least_extra: |_, _, _| RESERVE as u32 + 3,
-    takes_policy: false,
-    foresees: false,
-    open_blocks: None,
-    memory: |_, _, _| 0,
     mount,
+    ..Scheme::PLAIN
 };
 
 struct PlainFtl {
@@ -190,7 +184,7 @@ impl PlainFtl {
         }
         // The victim may hold a trimmed page. Without its tombstone an older copy could return.
         if !self.has("erased-before-tombstones") {
-            Ftl::flush(self, nand)?;
+            Base::flush(self, nand, None)?;
         }
         if !self.has("erased-before-copies") {
             nand.erase(victim, Cause::Gc)?;
@@ -391,10 +385,6 @@ fn looks_erased(nand: &mut Nand, block: BlockId) -> Result<bool> {
 }
 
 impl Base for PlainFtl {
-    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> ftl::Result<()> {
-        Ok(nand.erase(block, cause)?)
-    }
-
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         let full = nand.geometry().full_mask();
         for index in 0..run.pages {
@@ -416,7 +406,7 @@ impl Base for PlainFtl {
         Ok(())
     }
 
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+    fn flush(&mut self, nand: &mut Nand, _: Option<&Run>) -> Result<()> {
         match self.unflushed && !self.has("tombstones-not-flushed") {
             true => self.write_snapshot(nand),
             false => Ok(()),
@@ -434,14 +424,7 @@ impl Base for PlainFtl {
         Extent { is_mapped, pages }
     }
 
-    fn free_blocks(&self) -> u32 {
-        match self.has("free-blocks-overstated") {
-            true => (self.data.len() + TOMBSTONE_BLOCKS) as u32,
-            false => self.free.len() as u32,
-        }
-    }
-
-    fn prefetch(&self, _: &Run) {}
+    fn prefetch(&self, _: &[Span], _: Option<&Nand>) {}
 }
 
 impl Ftl for PlainFtl {
@@ -453,8 +436,9 @@ impl Ftl for PlainFtl {
         self
     }
 
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        (0..run.pages).try_for_each(|index| self.write_page(nand, run, index))
+    fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
+        (0..run.pages).try_for_each(|index| self.write_page(nand, run, index))?;
+        Ok(0)
     }
 
     fn audit(&self, nand: &Nand) -> std::result::Result<(), Violation> {
@@ -473,12 +457,13 @@ impl Ftl for PlainFtl {
         Ok(())
     }
 
-    fn ram(&self) -> Ram {
-        Ram { map: 4 * self.map.len() as u64, ..Ram::default() }
-    }
-
     fn report(&self) -> Report {
-        Report::default()
+        let free_blocks = match self.has("free-blocks-overstated") {
+            true => self.data.len() + TOMBSTONE_BLOCKS,
+            false => self.free.len(),
+        };
+        let ram = Ram { map: 4 * self.map.len() as u64, ..Ram::default() };
+        Report { ram, free_blocks: free_blocks as u32, ..Report::default() }
     }
 
     fn reset_report(&mut self) {}

@@ -163,9 +163,9 @@ impl Disk {
         let data = Data::Bytes(if is_whole { bytes } else { &bounce });
         let run = span.run(bytes.len() as u64, data);
         let done = self.change(|Mounted { nand, ftl }| {
-            ftl.write(nand, &run)?;
+            ftl.write_run(nand, &run)?;
             if force {
-                ftl.flush_run(nand, &Run { data: Data::None, ..run })?;
+                ftl.flush(nand, Some(&Run { data: Data::None, ..run }))?;
             }
             ftl.end_request(nand)
         });
@@ -191,7 +191,7 @@ impl Disk {
                 ftl.trim(nand, Lpn(pages.start), pages.end - pages.start)?;
             }
             if force {
-                ftl.flush(nand)?;
+                ftl.flush(nand, None)?;
             }
             ftl.end_request(nand)
         })
@@ -264,7 +264,7 @@ impl Disk {
     fn flush_chip(&mut self) -> Result<()> {
         self.expect_writable()?;
         self.change(|Mounted { nand, ftl }| {
-            ftl.flush(nand)?;
+            ftl.flush(nand, None)?;
             ftl.end_request(nand)
         })
     }

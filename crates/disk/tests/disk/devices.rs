@@ -27,7 +27,7 @@ pub fn devices() -> Vec<Device> {
     let corners = LAYERS.iter().flat_map(|layer| layer.corners);
     let layers = corners.map(|corner| Layers::from_texts(corner).unwrap());
     let layers: Vec<Layers> = std::iter::once(Layers::default()).chain(layers).collect();
-    let schemes = || SCHEMES.iter().filter(|scheme| !scheme.foresees);
+    let schemes = || SCHEMES.iter().filter(|scheme| !scheme.needs_future);
     let specs = schemes().map(|scheme| match scheme.corners.first() {
         Some(corner) => format!("{}:{corner}", scheme.name),
         None => scheme.name.to_owned(),
@@ -60,7 +60,7 @@ pub fn open(medium: &LossyDisk, device: &Device) -> Disk {
 
 #[test]
 fn a_scheme_that_knows_the_future_is_no_disk() {
-    for scheme in SCHEMES.iter().filter(|scheme| scheme.foresees) {
+    for scheme in SCHEMES.iter().filter(|scheme| scheme.needs_future) {
         let device = device(scheme.name, &Layers::default()).expect("it can be simulated");
         let error = Disk::in_memory(device).err().expect("it is refused").to_string();
         assert!(error.contains("knows the future from a trace"), "{error}");

@@ -1,11 +1,85 @@
-//! Optional abilities of FTLs. [`Ftl`](super::ftl::Ftl) has an accessor for each of these traits;
-//! it returns `None` if the FTL does not have the ability.
+//! Optional abilities of FTLs, all behind one door: [`Ftl::facet`](super::ftl::Ftl::facet). A new
+//! ability is a variant here, and concerns only those who have it and those who use it.
 
-use nand::{BlockId, Lpn, Nand};
+use nand::{BlockId, Cause, Lpn, Nand};
 
 use super::error::Result;
-use super::report::{Entered, LayerReport};
+use super::ftl::Ftl;
+use super::report::Entered;
 use super::shares::{ShareCosts, Shares};
+
+/// The abilities for which a caller can ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FacetKind {
+    /// The part of the map that can grow and shrink at run time.
+    Map,
+    /// The exchange of erased blocks with a layer above.
+    Lender,
+    /// Work after a number of requests.
+    Tuner,
+    /// Totals of the layers.
+    Layers,
+}
+
+/// An ability of an FTL. The kind of the answer is that of the question.
+pub enum Facet<'a> {
+    /// The part of the map that can grow and shrink at run time.
+    Map(&'a mut dyn ResizableMap),
+    /// The exchange of erased blocks with a layer above.
+    Lender(&'a mut dyn BlockLender),
+    /// Work after a number of requests.
+    Tuner(&'a mut dyn Tuner),
+    /// Totals of this layer and those below.
+    Layers(LayerTotals),
+}
+
+/// The abilities of an FTL by name.
+impl dyn Ftl + '_ {
+    /// The part of the map that can grow and shrink at run time.
+    pub fn resizable_map(&mut self) -> Option<&mut dyn ResizableMap> {
+        match self.facet(FacetKind::Map)? {
+            Facet::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// The exchange of erased blocks with a layer above.
+    pub fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {
+        match self.facet(FacetKind::Lender)? {
+            Facet::Lender(lender) => Some(lender),
+            _ => None,
+        }
+    }
+
+    /// Totals of the layers; none for a scheme without layers.
+    pub fn layer_totals(&mut self) -> Option<LayerTotals> {
+        match self.facet(FacetKind::Layers)? {
+            Facet::Layers(totals) => Some(totals),
+            _ => None,
+        }
+    }
+}
+
+/// Totals of the layers above a scheme, cheap enough to be asked for after each request. All else is
+/// in the [report](Ftl::report).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LayerTotals {
+    /// Pages that entered the scheme since the last reset.
+    pub entered: Entered,
+    /// Pages put into or taken out of DRAM since the last reset.
+    pub dram_accesses: u64,
+    /// Bytes that layers take from the DRAM of a buffer above them (the map of a sector log).
+    pub borrowed_bytes: u64,
+}
+
+/// A layer that adapts after a number of requests.
+pub trait Tuner {
+    /// Takes notice of the end of a request.
+    ///
+    /// # Errors
+    /// Power lost.
+    fn end_request(&mut self, nand: &mut Nand) -> Result<()>;
+}
 
 /// The part of a map that can grow and shrink at run time: cached entries (dftl), the map of the
 /// log (fast). [`MapBudget`](super::scheme::MapBudget) says how.
@@ -93,19 +167,14 @@ pub trait BlockLender {
     /// Takes a block that the layer has just erased, in return for the one lent. It becomes the
     /// last of the free blocks.
     fn give_back(&mut self, block: BlockId);
-}
 
-/// Reports of the layers above a scheme. The topmost layer answers for all layers below it too.
-pub trait Layered {
-    /// Metrics of each layer, the topmost first.
-    fn reports(&self) -> Vec<LayerReport>;
+    /// Erases a block of the layer, in which no page counts any more. A power cut must not bring
+    /// its pages back.
+    ///
+    /// # Errors
+    /// The power fails.
+    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()>;
 
-    /// Pages that entered the scheme since the last reset.
-    fn entered(&self) -> Entered;
-
-    /// Bytes that layers take from the DRAM of a buffer above them (the map of a sector log).
-    fn borrowed_bytes(&self) -> u64;
-
-    /// Pages put into or taken out of the DRAM of layers since the last reset.
-    fn dram_accesses(&self) -> u64;
+    /// Number of erased blocks that are not open.
+    fn free_blocks(&self) -> u32;
 }

@@ -1,8 +1,8 @@
 //! Knowledge of the future: when each page that the host writes will die.
 //!
 //! A page *dies* when the host overwrites or trims it. Only the replay of a trace can know this. A
-//! scheme that [foresees](super::scheme::Scheme::foresees) is told. All times are counted in pages
-//! that the host has written, from the first write to the device on.
+//! scheme that [needs the future](super::scheme::Scheme::needs_future) is told. All times are
+//! counted in pages that the host has written, from the first write to the device on.
 
 use core::fmt::Debug;
 

@@ -5,7 +5,6 @@
 //! writes.
 
 pub mod audit;
-pub mod base;
 pub mod error;
 pub mod extent;
 pub mod facets;
@@ -21,14 +20,12 @@ pub mod span;
 
 pub use audit::Violation;
 pub(crate) use audit::ensure;
-pub use base::Base;
-pub(crate) use base::version_at;
 pub use error::{Error, Result};
 pub use extent::Extent;
 pub use facets::{
-    BlockLender, Layered, MapEvent, MissCosts, PageCosts, ResizableMap,
+    BlockLender, Facet, FacetKind, LayerTotals, MapEvent, MissCosts, PageCosts, ResizableMap, Tuner,
 };
-pub use ftl::Ftl;
+pub use ftl::{Base, Ftl};
 pub use mount_config::{Durability, MountConfig};
 pub use report::{Entered, LayerReport, Merges, Metric, Ram, Report};
 pub use run::Run;

@@ -23,7 +23,7 @@ pub struct MountConfig<'a> {
     pub timing: Timing,
     /// Places pages instead of a scheme that [takes a policy](super::scheme::Scheme::takes_policy).
     pub policy: Option<&'a dyn PolicySource>,
-    /// What a scheme that [foresees](super::scheme::Scheme::foresees) knows of the future.
+    /// What a scheme that [needs the future](super::scheme::Scheme::needs_future) knows of it.
     pub foresight: Option<&'a dyn Foresight>,
 }
 

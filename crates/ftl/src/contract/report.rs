@@ -42,13 +42,29 @@ pub enum Metric {
     Counts(Vec<u64>),
 }
 
-/// Report of a scheme about itself.
+/// What an FTL says about itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
+    /// The RAM that a controller would need now, as the papers count it.
+    pub ram: Ram,
+    /// Number of erased blocks that are not open now.
+    pub free_blocks: u32,
     /// Merges, for log-block schemes.
     pub merges: Option<Merges>,
     /// The scheme's own figures by name.
     pub figures: Vec<(&'static str, Metric)>,
+    /// The quantities that scheme and layers regulate or watch, now. A series samples them. Names
+    /// and order are always the same.
+    pub gauges: Vec<(&'static str, f64)>,
+    /// Reports of the layers above the scheme, the topmost first.
+    pub layers: Vec<LayerReport>,
+}
+
+impl Report {
+    /// Pages that entered the scheme; none if no layer is above it: then all pages of the host do.
+    pub fn entered(&self) -> Option<Entered> {
+        self.layers.last().map(|lowest| lowest.went_down)
+    }
 }
 
 /// Report of a layer about itself.

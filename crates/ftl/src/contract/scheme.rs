@@ -31,7 +31,7 @@ pub struct Scheme {
     pub takes_policy: bool,
     /// Whether it is told when pages die, if a trace is replayed: it bounds other schemes, and is
     /// for simulations only.
-    pub foresees: bool,
+    pub needs_future: bool,
     /// The most blocks that it fills at the same time with pages of its own choice, by its
     /// parameters; none if that is not a fixed number.
     pub open_blocks: Option<fn(&Params) -> u32>,
@@ -41,12 +41,31 @@ pub struct Scheme {
     pub mount: fn(&mut Nand, &MountConfig) -> Result<Box<dyn Ftl>>,
 }
 
+impl Scheme {
+    /// A scheme without anything of its own. A scheme states how it differs from it.
+    pub const PLAIN: Scheme = Scheme {
+        name: "",
+        summary: "",
+        source: "",
+        params: &[],
+        corners: &[],
+        refuses: |_, _| None,
+        map_budget: None,
+        least_extra: |_, _, _| 0,
+        takes_policy: false,
+        needs_future: false,
+        open_blocks: None,
+        memory: |_, _, _| 0,
+        mount: |_, _| unreachable!("a scheme states how it is mounted"),
+    };
+}
+
 /// Bytes of memory that the simulation of a scheme or layer takes at most on a chip in this mode:
 /// its maps and lists, without the chip. It is not the RAM of a controller, which [`Ftl::ram`]
 /// reports.
 pub type SimulationMemory = fn(&Params, &Geometry, Mode) -> u64;
 
-/// The memory of tables with so many bytes for each page and each block of the chip.
+/// The memory of tables with `for_page` bytes a page and `for_block` bytes a block of the chip.
 pub fn table_bytes(geometry: &Geometry, for_page: u64, for_block: u64) -> u64 {
     u64::from(geometry.pages()) * for_page + u64::from(geometry.blocks()) * for_block
 }

@@ -2,10 +2,10 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Data, Lpn, Nand, Ppn, Sink};
+use nand::{Data, Lpn, Nand, Sink};
 
 use crate::contract::{
-    Base, BlockLender, Entered, Extent, Ftl, LayerReport, ResizableMap, Result, Run,
+    Entered, Extent, Ftl, LayerReport, LayerTotals, Metric, Report, Result, Run,
 };
 use crate::part::map::lost_data::unless_lost;
 
@@ -27,13 +27,32 @@ impl Below {
         Below { ftl, went_down: Entered::default() }
     }
 
+    /// Reads a run and counts its pages.
+    ///
+    /// # Errors
+    /// As [`Base::read`](crate::contract::Base::read).
+    #[inline]
+    pub fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        self.went_down.read += u64::from(run.pages);
+        self.ftl.read(nand, run, sink)
+    }
+
+    /// Trims pages and counts them.
+    ///
+    /// # Errors
+    /// As [`Base::trim`](crate::contract::Base::trim).
+    pub fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        self.went_down.trimmed += u64::from(pages);
+        self.ftl.trim(nand, first, pages)
+    }
+
     /// Writes a run and counts its pages.
     ///
     /// # Errors
     /// As [`Ftl::write`].
     #[inline]
     pub fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        self.ftl.write(nand, run)?;
+        self.ftl.write_run(nand, run)?;
         self.went_down.written += u64::from(run.pages);
         Ok(())
     }
@@ -78,82 +97,22 @@ impl Below {
         Extent::first_of(first..first + known.pages, run)
     }
 
-    /// Pages that entered the scheme at the bottom.
-    pub fn entered(&self) -> Entered {
-        self.ftl.layered().map_or(self.went_down, |layered| layered.entered())
+    /// Totals of the layers below, or of none.
+    pub fn totals(&mut self) -> LayerTotals {
+        let none = LayerTotals { entered: self.went_down, ..LayerTotals::default() };
+        self.ftl.layer_totals().unwrap_or(none)
     }
 
-    /// Reports of the layers below, the topmost first.
-    pub fn reports(&self) -> Vec<LayerReport> {
-        self.ftl.layered().map_or(Vec::new(), |layered| layered.reports())
-    }
-
-    /// Bytes that layers below take from a buffer's DRAM.
-    pub fn borrowed_bytes(&self) -> u64 {
-        self.ftl.layered().map_or(0, |layered| layered.borrowed_bytes())
-    }
-
-    /// Accesses to the DRAM of layers below.
-    pub fn dram_accesses(&self) -> u64 {
-        self.ftl.layered().map_or(0, |layered| layered.dram_accesses())
+    /// The report of the FTL, with that of a layer above it.
+    pub fn report(&self, layer: &'static str, figures: Vec<(&'static str, Metric)>) -> Report {
+        let mut report = self.ftl.report();
+        report.layers.insert(0, LayerReport { layer, figures, went_down: self.went_down });
+        report
     }
 
     /// Sets counts and metrics to zero, here and below.
     pub fn reset_report(&mut self) {
         self.went_down = Entered::default();
         self.ftl.reset_report();
-    }
-}
-
-impl Base for Below {
-    #[inline]
-    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.went_down.read += u64::from(run.pages);
-        self.ftl.read(nand, run, sink)
-    }
-
-    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        self.went_down.trimmed += u64::from(pages);
-        self.ftl.trim(nand, first, pages)
-    }
-
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.ftl.flush(nand)
-    }
-
-    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
-        self.ftl.base_mut().erase(nand, block, cause)
-    }
-
-    fn end_request(&mut self, nand: &mut Nand) -> Result<()> {
-        self.ftl.end_request(nand)
-    }
-
-    fn prefetch(&self, run: &Run) {
-        self.ftl.prefetch(run);
-    }
-
-    fn place(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn> {
-        self.ftl.place(nand, lpn)
-    }
-
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        self.ftl.version(nand, lpn)
-    }
-
-    fn extent(&self, lpns: Range<u32>) -> Extent {
-        self.ftl.extent(lpns)
-    }
-
-    fn free_blocks(&self) -> u32 {
-        self.ftl.free_blocks()
-    }
-
-    fn resizable_map(&mut self) -> Option<&mut dyn ResizableMap> {
-        self.ftl.resizable_map()
-    }
-
-    fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {
-        self.ftl.block_lender()
     }
 }

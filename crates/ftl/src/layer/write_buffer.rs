@@ -40,12 +40,12 @@
 
 use core::ops::Range;
 
-use nand::{Cells, ChipModel, Data, Lpn, Mode, Nand, SectorMask, Sink};
+use nand::{Cells, ChipModel, Data, Lpn, Mode, Nand, Ppn, SectorMask, Sink};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{
-    Base, Entered, Error, Extent, Ftl, LayerReport, Layered, Metric, MountConfig, Ram, Report,
-    Result, Run, Violation, ensure,
+    Base, Error, Extent, Facet, FacetKind, Ftl, LayerTotals, Metric, MountConfig, Report, Result,
+    Run, Span, Violation, ensure,
 };
 use crate::layer::below::Below;
 use crate::layer::definition::{Layer, LayerBlocks, LayerEvidence, equal, read_size_and_keys};
@@ -276,8 +276,8 @@ impl WriteBuffer {
     }
 
     /// Number of pages that the budget pays for, after a layer below has taken its part of it.
-    fn affordable(&self) -> u32 {
-        let left = self.budget.saturating_sub(self.below.borrowed_bytes());
+    fn affordable(&mut self) -> u32 {
+        let left = self.budget.saturating_sub(self.below.totals().borrowed_bytes);
         let pages = (left / u64::from(self.page_bytes)).min(self.slot_of.len() as u64);
         (pages as u32).max(self.capacity_min)
     }
@@ -409,6 +409,17 @@ impl WriteBuffer {
     /// The dirty sectors of a page.
     fn written(&self, lpn: Lpn) -> SectorMask {
         self.slot(lpn).map_or(0, |slot| self.slots[slot as usize].written)
+    }
+
+    /// Writes the dirty pages of a run to the FTL.
+    fn evict_waiting(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        for lpn in (0..run.pages).map(|page| run.first.plus(page)) {
+            if self.written(lpn) != 0 {
+                let slot = self.slot(lpn).expect("a dirty page has a slot");
+                self.evict(nand, slot, WriteReason::Flush)?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes all dirty pages to the FTL, the least recently used first. Clean pages keep their
@@ -605,21 +616,9 @@ impl WriteBuffer {
     }
 }
 
-impl Ftl for WriteBuffer {
-    fn base(&self) -> &dyn Base {
-        &self.below
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        &mut self.below
-    }
-
+impl Base for WriteBuffer {
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         (0..run.pages).try_for_each(|index| self.read_page(nand, run, index, sink))
-    }
-
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        (0..run.pages).try_for_each(|index| self.write_page(nand, run, index))
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
@@ -633,31 +632,55 @@ impl Ftl for WriteBuffer {
         self.below.trim(nand, first, pages)
     }
 
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.drain(nand)?;
-        self.below.ftl.flush(nand)?;
-        Error::of_lost(self.lost.take())
-    }
-
-    fn flush_run(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        for lpn in (0..run.pages).map(|page| run.first.plus(page)) {
-            if self.written(lpn) != 0 {
-                let slot = self.slot(lpn).expect("a dirty page has a slot");
-                self.evict(nand, slot, WriteReason::Flush)?;
-            }
+    fn flush(&mut self, nand: &mut Nand, only: Option<&Run>) -> Result<()> {
+        match only {
+            None => self.drain(nand)?,
+            Some(run) => self.evict_waiting(nand, run)?,
         }
-        self.below.ftl.flush_run(nand, run)?;
+        self.below.ftl.flush(nand, only)?;
         Error::of_lost(self.lost.take())
     }
 
-    fn prefetch(&self, run: &Run) {
-        let pages = (run.first.0..).take(run.pages.min(16) as usize);
-        pages.for_each(|page| prefetch(&self.slot_of, page as usize));
-        self.below.ftl.prefetch(run);
+    fn prefetch(&self, spans: &[Span], read_from: Option<&Nand>) {
+        for span in spans {
+            let pages = (span.first..).take(span.pages.min(16) as usize);
+            pages.for_each(|page| prefetch(&self.slot_of, page as usize));
+        }
+        self.below.ftl.base().prefetch(spans, read_from);
+    }
+
+    fn place(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn> {
+        self.below.ftl.place(nand, lpn)
     }
 
     fn extent(&self, lpns: Range<u32>) -> Extent {
         self.below.extent_with(lpns, |lpn| self.written(lpn) != 0)
+    }
+
+    fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
+        match kind {
+            FacetKind::Layers => {
+                let mut totals = self.below.totals();
+                totals.dram_accesses += self.counts.dram_accesses;
+                Some(Facet::Layers(LayerTotals { borrowed_bytes: 0, ..totals }))
+            }
+            _ => self.below.ftl.facet(kind),
+        }
+    }
+}
+
+impl Ftl for WriteBuffer {
+    fn base(&self) -> &dyn Base {
+        self
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        self
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
+        (0..run.pages).try_for_each(|index| self.write_page(nand, run, index))?;
+        Ok(0)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -666,52 +689,18 @@ impl Ftl for WriteBuffer {
     }
 
     /// A controller keeps for each page its number, two links and one bit per sector.
-    fn ram(&self) -> Ram {
-        let below = self.below.ftl.ram();
+    fn report(&self) -> Report {
+        let mut report = self.below.report(LAYER.name, self.figures());
         let capacity = u64::from(self.capacity);
         let entry = 4 + 8 + u64::from(self.sectors_per_page.div_ceil(8));
-        Ram {
-            buffer: below.buffer + capacity * u64::from(self.page_bytes),
-            other: below.other + capacity * entry,
-            ..below
-        }
-    }
-
-    fn report(&self) -> Report {
-        self.below.ftl.report()
+        report.ram.buffer += capacity * u64::from(self.page_bytes);
+        report.ram.other += capacity * entry;
+        report.gauges.push(("buffer_pages", f64::from(self.recency.len())));
+        report
     }
 
     fn reset_report(&mut self) {
         self.counts = Counts { waiting_before: self.waiting.into(), ..Counts::default() };
         self.below.reset_report();
-    }
-
-    fn gauges(&self) -> Vec<(&'static str, f64)> {
-        let own = [("buffer_pages", f64::from(self.recency.len()))];
-        self.below.ftl.gauges().into_iter().chain(own).collect()
-    }
-
-    fn layered(&self) -> Option<&dyn Layered> {
-        Some(self)
-    }
-}
-
-impl Layered for WriteBuffer {
-    fn reports(&self) -> Vec<LayerReport> {
-        let (figures, went_down) = (self.figures(), self.below.went_down);
-        let own = LayerReport { layer: LAYER.name, figures, went_down };
-        [own].into_iter().chain(self.below.reports()).collect()
-    }
-
-    fn entered(&self) -> Entered {
-        self.below.entered()
-    }
-
-    fn borrowed_bytes(&self) -> u64 {
-        0
-    }
-
-    fn dram_accesses(&self) -> u64 {
-        self.counts.dram_accesses + self.below.dram_accesses()
     }
 }

@@ -36,16 +36,10 @@ pub static SCHEME: Scheme = Scheme {
               written log block",
     source: "Kim, Kim, Noh, Min, Cho: A space-efficient flash translation layer for CompactFlash \
              systems, IEEE TCE 48(2), 2002; merges as in LAST §2.2",
-    params: &[],
-    corners: &[],
-    refuses: |_, _| None,
-    map_budget: None,
     least_extra: |_, _, _| LEAST_EXTRA,
-    takes_policy: false,
-    foresees: false,
-    open_blocks: None,
     memory: |_, geometry, _| log_map::memory_bytes(geometry, 48),
     mount,
+    ..Scheme::PLAIN
 };
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {

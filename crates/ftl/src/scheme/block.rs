@@ -30,34 +30,27 @@ use core::ops::Range;
 use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder, Sink};
 
 use crate::contract::{
-    Base, BlockLender, Error, Extent, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme,
-    Violation, ensure, table_bytes,
+    Base, Error, Extent, Facet, FacetKind, Ftl, Metric, MountConfig, Ram, Report, Result, Run,
+    Scheme, Span, Violation, ensure, table_bytes,
 };
 use crate::part::index::bit_set::BitSet;
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::block_audit;
-use crate::part::map::block_pool::{self, BlockPool};
+use crate::part::map::block_pool::BlockPool;
 use crate::part::map::rmw;
 use crate::part::recovery::page_kind;
 use crate::part::recovery::spare_scan::{PageCopy, SpareScan, Suspects};
 use crate::part::recovery::survey::{self, Survey};
-use crate::part::recovery::trim_log::{self, TrimLog};
 
 /// Block mapping.
 pub static SCHEME: Scheme = Scheme {
     name: "block",
     summary: "block mapping without a log: the smallest map; every update rewrites a block",
     source: "the classical baseline; DESIGN.md has the counting rules",
-    params: &[],
-    corners: &[],
-    refuses: |_, _| None,
-    map_budget: None,
     least_extra: |_, _, _| 1,
-    takes_policy: false,
-    foresees: false,
-    open_blocks: None,
     memory: |_, geometry, _| table_bytes(geometry, 0, 40),
     mount,
+    ..Scheme::PLAIN
 };
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
@@ -80,7 +73,6 @@ struct BlockMapped {
     /// blocks that it found, because a mount trusts no erased page.
     used: BitSet,
     pool: BlockPool,
-    trims: Option<TrimLog>,
     /// Pages about to be copied; kept for its capacity.
     moving: Vec<Ppn>,
     rewrites: u64,
@@ -115,14 +107,12 @@ fn portions<'a>(run: &'a Run, pages_per_block: u32) -> impl Iterator<Item = Port
 
 impl BlockMapped {
     fn format(nand: &Nand, device: &MountConfig) -> BlockMapped {
-        let (data, trims) = TrimLog::split(nand, device);
         let pages = device.logical_blocks * nand.geometry().pages_per_block();
         BlockMapped {
             map: vec![None; device.logical_blocks as usize],
             live: BitSet::new(pages),
             used: BitSet::new(pages),
-            pool: BlockPool::of(data),
-            trims,
+            pool: BlockPool::format(nand, device),
             moving: Vec::with_capacity(nand.geometry().pages_per_block() as usize),
             rewrites: 0,
             in_place_pages: 0,
@@ -196,7 +186,7 @@ impl BlockMapped {
             self.holds_live_pages(nand, lbn, new),
             "{old:?} holds pages that {new:?} lacks"
         );
-        block_pool::erase(&mut self.trims, nand, old, cause, &mut self.pool)?;
+        self.pool.erase(nand, old, cause)?;
         let replaced = self.map[lbn as usize].replace(new);
         assert!(replaced == Some(old), "LBN {lbn} was rewritten from {old:?}, not {replaced:?}");
         self.rewrites += 1;
@@ -264,7 +254,7 @@ impl BlockMapped {
         let first = run.first.plus(portion.index);
         let pages = portion.end - portion.start;
         self.used.insert_all(first.0..first.0 + pages);
-        if let Some(trims) = &mut self.trims {
+        if let Some(trims) = &mut self.pool.trims {
             (0..pages).for_each(|page| trims.written(first.plus(page)));
         }
         Ok(())
@@ -289,7 +279,7 @@ impl BlockMapped {
     // ---- Recovery -----------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
-        let Survey { scan, suspects, .. } = survey::read(nand, device, &mut self.trims)?;
+        let Survey { scan, suspects, .. } = survey::read(nand, device, &mut self.pool.trims)?;
         scan.is_within(self.live.bound())?;
         let unfinished = self.find_data_blocks(nand.geometry(), &scan)?;
         for copy in scan.alive() {
@@ -301,13 +291,12 @@ impl BlockMapped {
         }
         drop(scan);
         for block in unfinished {
-            block_pool::erase(&mut self.trims, nand, block, Cause::Meta, &mut self.pool)?;
+            self.pool.erase(nand, block, Cause::Meta)?;
         }
         self.secure(nand, &suspects)?;
         let left = suspects.valid(|copy| !self.is_in_use(copy, nand.geometry()));
-        if let Some(trims) = &mut self.trims {
-            let live = &self.live;
-            let free = self.pool.doubtful();
+        let (live, free) = (&self.live, self.pool.doubtful());
+        if let Some(trims) = &mut self.pool.trims {
             trims.commit(nand, |lpn| live.contains(lpn.0), &left, &free)?;
         }
         Ok(())
@@ -330,7 +319,7 @@ impl BlockMapped {
             lbn_of[block] = Some(lpn / per_block);
             born[block] = born[block].min(copy.spare.sequence);
         }
-        let blocks: Vec<BlockId> = core::mem::take(&mut self.pool).iter().collect();
+        let blocks: Vec<BlockId> = self.pool.drain();
         let mut unfinished = Vec::new();
         for block in blocks {
             let Some(lbn) = lbn_of[block.0 as usize] else {
@@ -363,11 +352,6 @@ impl BlockMapped {
 }
 
 impl Base for BlockMapped {
-    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
-        trim_log::erase(&mut self.trims, nand, block, cause)?;
-        Ok(())
-    }
-
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         let full = nand.geometry().full_mask();
         for index in 0..run.pages {
@@ -384,20 +368,20 @@ impl Base for BlockMapped {
         while let Some(run) = self.live.run(rest.clone()) {
             rest.start = run.end;
             self.live.remove_all(run.clone());
-            if let Some(trims) = &mut self.trims {
+            if let Some(trims) = &mut self.pool.trims {
                 trims.trim(nand, run)?;
             }
         }
         Ok(())
     }
 
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))
+    fn flush(&mut self, nand: &mut Nand, _: Option<&Run>) -> Result<()> {
+        self.pool.flush(nand)
     }
 
-    fn prefetch(&self, run: &Run) {
-        let per_block = self.live.bound() / self.map.len().max(1) as u32;
-        prefetch(&self.map, (run.first.0 / per_block.max(1)) as usize);
+    fn prefetch(&self, spans: &[Span], _: Option<&Nand>) {
+        let per_block = (self.live.bound() / self.map.len().max(1) as u32).max(1);
+        spans.iter().for_each(|span| prefetch(&self.map, (span.first / per_block) as usize));
     }
 
     fn place(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn> {
@@ -408,12 +392,11 @@ impl Base for BlockMapped {
         Extent::first_of(lpns.clone(), self.live.run(lpns))
     }
 
-    fn free_blocks(&self) -> u32 {
-        self.pool.len()
-    }
-
-    fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {
-        Some(&mut self.pool)
+    fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
+        match kind {
+            FacetKind::Lender => Some(Facet::Lender(&mut self.pool)),
+            _ => None,
+        }
     }
 }
 
@@ -426,11 +409,12 @@ impl Ftl for BlockMapped {
         self
     }
 
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+    fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         let geometry = *nand.geometry();
         rmw::check_bases(nand, run, |lpn| self.ppn(lpn, &geometry))?;
         let per_block = geometry.pages_per_block();
-        portions(run, per_block).try_for_each(|portion| self.write_portion(nand, portion))
+        portions(run, per_block).try_for_each(|portion| self.write_portion(nand, portion))?;
+        Ok(0)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -442,7 +426,6 @@ impl Ftl for BlockMapped {
             ensure!(!twice, "{block:?} is in two lists");
         }
         self.pool.audit(nand)?;
-        self.trims.as_ref().map_or(Ok(()), |trims| trims.audit(nand))?;
         for (lbn, block) in (0..).zip(&self.map) {
             let Some(block) = *block else { continue };
             block_audit::each_page(nand, block, &self.used, lbn * geometry.pages_per_block())?;
@@ -456,19 +439,20 @@ impl Ftl for BlockMapped {
         Ok(())
     }
 
-    fn ram(&self) -> Ram {
-        let bits = u64::from(self.live.bound() + self.used.bound()).div_ceil(8);
-        let trims = self.trims.as_ref().map_or(0, TrimLog::ram_bytes);
-        Ram { map: 4 * self.map.len() as u64, other: bits + trims, ..Ram::default() }
-    }
-
     fn report(&self) -> Report {
+        let bits = u64::from(self.live.bound() + self.used.bound()).div_ceil(8);
+        let other = bits + self.pool.trim_bytes();
         let figures = vec![
             ("rewrites", Metric::Count(self.rewrites)),
             ("in_place_pages", Metric::Count(self.in_place_pages)),
             ("padded_pages", Metric::Count(self.padded_pages)),
         ];
-        Report { merges: None, figures }
+        Report {
+            ram: Ram { map: 4 * self.map.len() as u64, other, ..Ram::default() },
+            free_blocks: self.pool.len(),
+            figures,
+            ..Report::default()
+        }
     }
 
     fn reset_report(&mut self) {

@@ -32,16 +32,10 @@ pub static SCHEME: Scheme = Scheme {
               allocated log block",
     source: "Ban: Flash file system optimized for page-mode flash technologies, US patent \
              5,937,425, 1999; as FASTer §II.B describes it",
-    params: &[],
-    corners: &[],
-    refuses: |_, _| None,
-    map_budget: None,
     least_extra: |_, _, _| LEAST_EXTRA,
-    takes_policy: false,
-    foresees: false,
-    open_blocks: None,
     memory: |_, geometry, _| log_map::memory_bytes(geometry, 48),
     mount,
+    ..Scheme::PLAIN
 };
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {

@@ -50,12 +50,13 @@ use std::collections::BTreeMap;
 use nand::{Cause, Lpn, Nand, Ppn, ProgramOrder, Sink};
 
 use crate::contract::{
-    Base, Ftl, Merges, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, ensure,
+    Base, Ftl, Merges, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, ensure,
 };
 use crate::part::log::log_map::{self, Lbn, LogMap, WriteTarget};
 use crate::part::log::log_mount;
 use crate::part::log::merge::{self, LogBlock};
 use crate::part::log::tied_logs::{LEAST_EXTRA, TiedLogs};
+use crate::part::map::flat_map::answered_by_flat;
 
 /// NAND flash translation layer with replacement blocks.
 pub static SCHEME: Scheme = Scheme {
@@ -64,16 +65,10 @@ pub static SCHEME: Scheme = Scheme {
     source: "Ban: Flash file system, US patent 5,404,485, 1995, and Flash file system optimized \
              for page-mode flash technologies, US patent 5,937,425, 1999 (M-Systems); as in \
              Chang, Hsieh, Kuo: Endurance enhancement of flash-memory storage systems, DAC 2007",
-    params: &[],
-    corners: &[],
-    refuses: |_, _| None,
-    map_budget: None,
     least_extra: |_, _, _| LEAST_EXTRA,
-    takes_policy: false,
-    foresees: false,
-    open_blocks: None,
     memory: |_, geometry, _| log_map::memory_bytes(geometry, 48),
     mount,
+    ..Scheme::PLAIN
 };
 
 /// RAM of each replacement block: the number of its next page, and its neighbours in the order of
@@ -163,7 +158,7 @@ impl Nftl {
         if let Some(victim) = self.replacements.victim() {
             self.fold(nand, victim)?;
         }
-        self.replacements.open(lbn, self.map.pool.take(nand)?);
+        self.replacements.open(lbn, self.map.flat.pool.take(nand)?);
         Ok(())
     }
 
@@ -227,14 +222,8 @@ fn version(nand: &Nand, ppn: Ppn) -> Option<u64> {
     nand.peek_spare(ppn).ok().flatten().map(|(spare, _)| spare.version)
 }
 
-impl Ftl for Nftl {
-    fn base(&self) -> &dyn Base {
-        &self.map
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        &mut self.map
-    }
+impl Base for Nftl {
+    answered_by_flat!([map.flat] flush prefetch place extent facet);
 
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         let (full, page_bytes) = (nand.geometry().full_mask(), nand.geometry().page_bytes());
@@ -245,13 +234,27 @@ impl Ftl for Nftl {
         Ok(())
     }
 
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        self.map.trim(nand, first, pages)
+    }
+}
+
+impl Ftl for Nftl {
+    fn base(&self) -> &dyn Base {
+        self
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        self
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;
         let mut index = 0;
         while index < run.pages {
             index += self.write_some(nand, run, index)?;
         }
-        Ok(())
+        Ok(0)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -259,33 +262,25 @@ impl Ftl for Nftl {
         self.audit_look_ups(nand)
     }
 
-    fn ram(&self) -> Ram {
-        let map = 2 * self.map.block_map_bytes();
-        let replacements = REPLACEMENT_BYTES * u64::from(self.replacements.most());
-        Ram { map, other: self.map.other_bytes() + replacements, ..Ram::default() }
-    }
-
+    /// The block map has two entries a block.
     fn report(&self) -> Report {
         let Counts { look_ups, spare_reads, .. } = self.counts;
-        let count = Metric::Count;
-        let per_look_up = spare_reads as f64 / look_ups as f64;
-        let figures = vec![
-            ("in_place_pages", count(self.map.in_place_pages)),
-            ("padded_pages", count(self.map.padded_pages)),
-            ("merged_log_pages", count(self.counts.folded_pages)),
-            ("look_ups", count(look_ups)),
-            ("replacement_hits", count(self.counts.replacement_hits)),
-            ("spare_reads_per_look_up", Metric::Real(per_look_up)),
-        ];
-        Report { merges: Some(self.counts.folds.clone()), figures }
-    }
-
-    fn gauges(&self) -> Vec<(&'static str, f64)> {
-        vec![("replacement_blocks", f64::from(self.replacements.count()))]
+        let mut report = self.map.report();
+        report.ram.map *= 2;
+        report.ram.other += REPLACEMENT_BYTES * u64::from(self.replacements.most());
+        report.merges = Some(self.counts.folds.clone());
+        report.figures.extend([
+            ("merged_log_pages", Metric::Count(self.counts.folded_pages)),
+            ("look_ups", Metric::Count(look_ups)),
+            ("replacement_hits", Metric::Count(self.counts.replacement_hits)),
+            ("spare_reads_per_look_up", Metric::Real(spare_reads as f64 / look_ups as f64)),
+        ]);
+        report.gauges = vec![("replacement_blocks", f64::from(self.replacements.count()))];
+        report
     }
 
     fn reset_report(&mut self) {
+        self.map.reset_report();
         self.counts = Counts::default();
-        (self.map.in_place_pages, self.map.padded_pages) = (0, 0);
     }
 }

@@ -22,7 +22,7 @@ use spec::{Kind, Param, Params};
 
 use crate::contract::page_policy::{Class, PolicySource};
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Span, Violation,
+    Base, Error, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation,
     table_bytes,
 };
 use crate::part::map::frontier::Frontier;
@@ -53,15 +53,13 @@ pub static SCHEME: Scheme = Scheme {
     summary: "page mapping: a map entry for each page; several victim policies",
     source: "the baseline of all five papers; victim policies as in the papers that they cite",
     params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
-    corners: &[],
     refuses,
-    map_budget: None,
     least_extra: |params, _, _| RESERVE + params.count("frontiers") as u32,
     takes_policy: true,
-    foresees: false,
     open_blocks: Some(|params| params.count("frontiers") as u32),
     memory: |_, geometry, _| table_bytes(geometry, 4, 16),
     mount,
+    ..Scheme::PLAIN
 };
 
 fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
@@ -138,7 +136,7 @@ impl PageMapped {
     #[inline(never)]
     fn find_room(&mut self, nand: &mut Nand) -> Result<()> {
         while self.host.room() == 0 {
-            if self.map.pool.len() > RESERVE {
+            if self.map.flat.pool.len() > RESERVE {
                 self.host = self.map.open(nand)?;
             } else {
                 self.collect(nand)?;
@@ -177,7 +175,7 @@ impl Ftl for PageMapped {
         &mut self.map
     }
 
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+    fn write(&mut self, nand: &mut Nand, run: &Run, next: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;
         let mut index = 0;
         while index < run.pages {
@@ -185,11 +183,7 @@ impl Ftl for PageMapped {
             let most = run.pages - index;
             index += self.map.write(nand, run, index, most, &mut self.host, page_kind::DATA)?;
         }
-        Ok(())
-    }
-
-    fn write_singles(&mut self, nand: &mut Nand, spans: &[Span]) -> Result<Option<usize>> {
-        self.map.write_singles(nand, spans, &mut self.host)
+        self.map.write_next(nand, next, &mut self.host)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -197,13 +191,9 @@ impl Ftl for PageMapped {
         self.map.audit(nand, &frontiers, RESERVE)
     }
 
-    fn ram(&self) -> Ram {
-        Ram { map: self.map.map_bytes(), other: self.map.other_bytes(), ..Ram::default() }
-    }
-
     fn report(&self) -> Report {
-        let victims = Metric::Count(self.victims_taken);
-        Report { merges: None, figures: vec![("gc_victims", victims)] }
+        let figures = vec![("gc_victims", Metric::Count(self.victims_taken))];
+        Report { figures, ..self.map.report() }
     }
 
     fn reset_report(&mut self) {

@@ -1,10 +1,10 @@
 //! A write buffer above an FTL that records, and above schemes on a small chip.
 
 use ftl::layer::{Layers, Stack, write_buffer};
-use ftl::{Choice, Durability, Ftl, Metric, MountConfig, Run};
-use nand::{BlockId, ChipModel, Data, Lpn, Mode, Nand, SectorMask, Sink, Stamp};
-use spec::Spec;
+use ftl::{Ftl, Metric, MountConfig, Run};
+use nand::{ChipModel, Data, Lpn, Mode, Nand, SectorMask, Sink, Stamp};
 
+use crate::common::{self, blocks, choice, config};
 use crate::recorder::{Call, Calls, Recorder, SECTORS, WHOLE};
 
 pub const PAGE_BYTES: u32 = 2048;
@@ -21,7 +21,7 @@ pub struct Real {
 
 pub fn chip() -> ChipModel {
     let spec = "slc-lsb:program_order=ascending,pages_per_block=4";
-    ChipModel::from_spec(&Spec::parse(spec).unwrap()).unwrap()
+    common::chip(spec)
 }
 
 pub fn layers(buffer: &str) -> Layers {
@@ -35,18 +35,9 @@ pub fn mount(ftl: &str, buffer: &str, nand: &mut Nand) -> ftl::Result<Box<dyn Ft
 
 /// Mounts a scheme with these layers above it.
 pub fn mount_under(ftl: &str, layers: &Layers, nand: &mut Nand) -> ftl::Result<Box<dyn Ftl>> {
-    let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
-    let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
-    let device = MountConfig {
-        params: &choice.params,
-        logical_blocks: LOGICAL_BLOCKS,
-        blocks: &blocks,
-        durability: Durability::Paper,
-        seed: 0,
-        timing: chip().timing,
-        policy: None,
-        foresight: None,
-    };
+    let choice = choice(ftl);
+    let blocks = blocks(nand.geometry());
+    let device = config(&choice, LOGICAL_BLOCKS, &blocks, chip().timing);
     layers.mount(choice.scheme, nand, &device)
 }
 
@@ -69,17 +60,8 @@ impl Real {
         let mut nand = Nand::new(chip().geometry(LOGICAL_BLOCKS).unwrap(), Mode::Stamps);
         let text = format!("{}{settings}", pages * PAGE_BYTES);
         let layers = layers(&text);
-        let choice = Choice::from_spec(&Spec::plain("page")).unwrap();
-        let device = MountConfig {
-            params: &choice.params,
-            logical_blocks: LOGICAL_BLOCKS,
-            blocks: &[],
-            durability: Durability::Paper,
-            seed: 0,
-            timing: chip().timing,
-            policy: None,
-            foresight: None,
-        };
+        let choice = choice("page");
+        let device = config(&choice, LOGICAL_BLOCKS, &[], chip().timing);
         let params = &layers.iter().next().unwrap().params;
         let stack = Stack { layers: &layers, scheme: choice.scheme, given: &[] };
         let mut recorder = Some(recorder);
@@ -125,7 +107,7 @@ impl Real {
             _ => Data::Stamp(self.writes),
         };
         let run = Run { first: Lpn(first), pages, head, tail, request_bytes, stream: 0, data };
-        self.ftl.write(&mut self.nand, &run).unwrap();
+        self.ftl.write_run(&mut self.nand, &run).unwrap();
         self.ftl.audit(&self.nand).unwrap();
     }
 
@@ -160,20 +142,20 @@ impl Real {
     }
 
     pub fn flush(&mut self) {
-        self.ftl.flush(&mut self.nand).unwrap();
+        self.ftl.flush(&mut self.nand, None).unwrap();
         self.ftl.audit(&self.nand).unwrap();
     }
 
     /// Flushes pages that were just written (forced unit access).
     pub fn flush_run(&mut self, first: u32, pages: u32) {
         let run = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::None);
-        self.ftl.flush_run(&mut self.nand, &run).unwrap();
+        self.ftl.flush(&mut self.nand, Some(&run)).unwrap();
         self.ftl.audit(&self.nand).unwrap();
     }
 
     /// A figure of a layer.
     pub fn figure_of(&self, layer: &str, name: &str) -> f64 {
-        let layers = self.ftl.layered().expect("layers").reports();
+        let layers = self.ftl.report().layers;
         let own = layers.iter().find(|report| report.layer == layer).expect("the layer");
         let found = own.figures.iter().find(|(known, _)| *known == name);
         match found {

@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::sync::{Arc, RwLock};
 
 use ftl::{
-    Base, Extent, Ftl, MapBudget, MapEvent, MissCosts, PageCosts, Ram, Report, ResizableMap, Run,
-    SHARES, Scheme, ShareCosts, Shares, Violation,
+    Base, Extent, Facet, FacetKind, Ftl, MapBudget, MapEvent, MissCosts, PageCosts, Ram, Report,
+    ResizableMap, Run, SHARES, Scheme, ShareCosts, Shares, Span, Violation,
 };
-use nand::{BlockId, Cause, Lpn, Nand, Ppn, Sink};
+use nand::{Lpn, Nand, Ppn, Sink};
 
 use crate::recorder::{Calls, Recorder};
 
@@ -18,23 +18,13 @@ pub const ENTRY_BYTES: u64 = 1024;
 /// The scheme; the tests mount it themselves.
 pub static SCHEME: Scheme = Scheme {
     name: "elastic",
-    summary: "",
-    source: "",
-    params: &[],
-    corners: &[],
-    refuses: |_, _| None,
     map_budget: Some(MapBudget {
         replaces: "",
         unit_bytes: |_| 512,
         entry_bytes: ENTRY_BYTES,
         interval: 7,
     }),
-    least_extra: |_, _, _| 0,
-    takes_policy: false,
-    foresees: false,
-    open_blocks: None,
-    memory: |_, _, _| 0,
-    mount: |_, _| unreachable!("the tests mount it"),
+    ..Scheme::PLAIN
 };
 
 /// Pages whose entries are cached, the least recently used first.
@@ -106,10 +96,6 @@ impl Elastic {
 }
 
 impl Base for Elastic {
-    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> ftl::Result<()> {
-        Base::erase(&mut self.recorder, nand, block, cause)
-    }
-
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> ftl::Result<()> {
         self.touch(run, MapEvent::ReadMissed);
         Base::read(&mut self.recorder, nand, run, sink)
@@ -119,8 +105,8 @@ impl Base for Elastic {
         Base::trim(&mut self.recorder, nand, first, pages)
     }
 
-    fn flush(&mut self, nand: &mut Nand) -> ftl::Result<()> {
-        Base::flush(&mut self.recorder, nand)
+    fn flush(&mut self, nand: &mut Nand, only: Option<&Run>) -> ftl::Result<()> {
+        self.recorder.flush(nand, only)
     }
 
     fn place(&self, _: &Nand, _: Lpn) -> Option<Ppn> {
@@ -131,11 +117,7 @@ impl Base for Elastic {
         Base::extent(&self.recorder, lpns)
     }
 
-    fn free_blocks(&self) -> u32 {
-        0
-    }
-
-    fn prefetch(&self, _: &Run) {}
+    fn prefetch(&self, _: &[Span], _: Option<&Nand>) {}
 }
 
 impl Ftl for Elastic {
@@ -147,27 +129,24 @@ impl Ftl for Elastic {
         self
     }
 
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> ftl::Result<()> {
+    fn write(&mut self, nand: &mut Nand, run: &Run, next: &[Span]) -> ftl::Result<usize> {
         self.touch(run, MapEvent::WriteMissed);
-        self.recorder.write(nand, run)
+        self.recorder.write(nand, run, next)
     }
 
     fn audit(&self, _: &Nand) -> Result<(), Violation> {
         Ok(())
     }
 
-    fn ram(&self) -> Ram {
-        Ram { map: 100, cache: self.cache.capacity as u64 * ENTRY_BYTES, ..Ram::default() }
-    }
-
     fn report(&self) -> Report {
-        Report::default()
+        let cache = self.cache.capacity as u64 * ENTRY_BYTES;
+        Report { ram: Ram { map: 100, cache, ..Ram::default() }, ..Report::default() }
     }
 
     fn reset_report(&mut self) {}
 
-    fn resizable_map(&mut self) -> Option<&mut dyn ResizableMap> {
-        Some(self)
+    fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
+        (kind == FacetKind::Map).then_some(Facet::Map(self))
     }
 }
 

@@ -37,7 +37,7 @@ fn loses_and_heals(layers: &[(&str, &str)], make_leave: impl Fn(&mut Real)) {
     assert_eq!(real.read(5, 0b0010), [0, 2, 0, 0], "the layer holds this sector");
     assert!(read(&mut real, 5).unwrap_err().is_of_request());
     make_leave(&mut real);
-    assert_eq!(real.ftl.flush(&mut real.nand), Err(Error::Lost(Lpn(5))));
+    assert_eq!(real.ftl.flush(&mut real.nand, None), Err(Error::Lost(Lpn(5))));
     real.flush();
     assert!(read(&mut real, 5).unwrap_err().is_of_request());
     assert_eq!(read(&mut real, 6).unwrap(), [1; 4]);
@@ -60,7 +60,7 @@ fn an_evicted_run_loses_only_the_page_that_cannot_be_read() {
     let mut real = with_lost_page(&[("buffer", "8KiB,evict=run")]);
     real.write(4, 1);
     real.patch(5, 0b0010);
-    assert_eq!(real.ftl.flush(&mut real.nand), Err(Error::Lost(Lpn(5))));
+    assert_eq!(real.ftl.flush(&mut real.nand, None), Err(Error::Lost(Lpn(5))));
     assert_eq!(read(&mut real, 4).unwrap(), [2; 4]);
 }
 

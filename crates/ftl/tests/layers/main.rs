@@ -1,6 +1,8 @@
 //! Layers above a scheme: cases counted by hand above an FTL that records its calls, and naive
 //! models.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod device;
 mod elastic;
 mod lost_data;

@@ -4,10 +4,10 @@
 use std::sync::{Arc, RwLock};
 
 use ftl::layer::{Layers, Stack, partitioner};
-use ftl::{Choice, Durability, MissCosts, MountConfig};
+use ftl::{MissCosts, MountConfig};
 use nand::{Cause, Mode, Nand, Op};
-use spec::Spec;
 
+use crate::common::{choice, config};
 use crate::device::{LOGICAL_BLOCKS, PAGE_BYTES, Real, chip, mount_under, written_pages};
 use crate::elastic::{ENTRY_BYTES, Elastic, SCHEME};
 use crate::recorder::{Calls, WHOLE};
@@ -28,17 +28,8 @@ impl Divided {
         let ftl = Elastic::default();
         let (calls, costs, budgets) = (ftl.calls(), ftl.costs.clone(), ftl.budgets.clone());
         let mut nand = Nand::new(chip().geometry(LOGICAL_BLOCKS).unwrap(), Mode::Stamps);
-        let choice = Choice::from_spec(&Spec::plain("page")).unwrap();
-        let device = MountConfig {
-            params: &choice.params,
-            logical_blocks: LOGICAL_BLOCKS,
-            blocks: &[],
-            durability: Durability::Paper,
-            seed: 0,
-            timing: chip().timing,
-            policy: None,
-            foresight: None,
-        };
+        let choice = choice("page");
+        let device = config(&choice, LOGICAL_BLOCKS, &[], chip().timing);
         let layers = budget(split);
         let params = &layers.iter().next().unwrap().params;
         let stack = Stack { layers: &layers, scheme: &SCHEME, given: &[] };
@@ -252,17 +243,17 @@ fn a_request_of_many_pages_counts_once() {
     divided.end();
     assert_eq!(divided.split("tunings"), 1.0);
     let paper = Divided::new("adaptive");
-    assert_eq!(paper.real.ftl.gauges().last(), Some(&("map_share", 0.5)));
+    assert_eq!(paper.real.ftl.report().gauges.last(), Some(&("map_share", 0.5)));
 }
 
 #[test]
 fn ram_beyond_the_budget_is_reported_as_other() {
-    let ram = Divided::new("25%").real.ftl.ram();
+    let ram = Divided::new("25%").real.ftl.report().ram;
     assert_eq!((ram.cache, ram.buffer, ram.map), (6 * 1024, 9 * 2048, 0));
     assert_eq!(ram.other, 100 + 9 * 13);
     // Half of the budget: at most six pages in the ghost of the buffer, and one bit per eight
     // bytes.
-    let ram = Divided::new("adaptive").real.ftl.ram();
+    let ram = Divided::new("adaptive").real.ftl.report().ram;
     assert_eq!(ram.other, 100 + 6 * 13 + 6 * 12 + 4096 / 8);
 }
 
@@ -281,7 +272,7 @@ fn divided(ftl: &str, split: &str) -> Real {
 #[test]
 fn dftl_gets_at_least_one_cache_entry() {
     for (split, entries, pages) in [("0%", 1, 12), ("50%", 1536, 6), ("100%", 3072, 0)] {
-        let ram = divided("dftl", split).ftl.ram();
+        let ram = divided("dftl", split).ftl.report().ram;
         assert_eq!((ram.cache, ram.buffer), (8 * entries, 2048 * pages), "{split}");
         assert_eq!(ram.map, 0, "the directory is reported as other");
     }
@@ -292,8 +283,8 @@ fn fast_gets_at_least_two_log_blocks_and_at_most_all() {
     // Four pages per block: 16 bytes per log block. Of eight extra blocks seven are log blocks.
     for (split, log_blocks) in [("0%", 2), ("0.2%", 3), ("0.4%", 6), ("50%", 7)] {
         let real = divided("fast", split);
-        assert_eq!(real.ftl.ram().map, 16 * log_blocks, "{split}");
-        assert!(real.ftl.gauges().contains(&("log_blocks", log_blocks as f64)), "{split}");
+        assert_eq!(real.ftl.report().ram.map, 16 * log_blocks, "{split}");
+        assert!(real.ftl.report().gauges.contains(&("log_blocks", log_blocks as f64)), "{split}");
     }
 }
 
@@ -314,7 +305,7 @@ fn without_a_buffer_dftl_counts_as_without_a_partitioner() {
 #[test]
 fn impossible_divisions_are_refused_with_the_reason() {
     let refused = |texts: &[(&str, &str)], ftl: &str| {
-        let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
+        let choice = choice(ftl);
         let layers = Layers::from_texts(texts);
         let checked = layers.and_then(|layers| layers.check(choice.scheme, &choice.given, &chip()));
         checked.unwrap_err().to_string()

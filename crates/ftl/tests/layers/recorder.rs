@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, RwLock};
 
-use ftl::{Base, Entered, Extent, Ftl, LayerReport, Layered, Ram, Report, Run, Violation};
-use nand::{BlockId, Cause, Data, Lpn, Nand, Ppn, SectorMask, Sink, Stamp};
+use ftl::{
+    Base, Entered, Extent, Facet, FacetKind, Ftl, LayerTotals, Ram, Report, Run, Span, Violation,
+};
+use nand::{Data, Lpn, Nand, Ppn, SectorMask, Sink, Stamp};
 
 pub const SECTORS: u32 = 4;
 pub const WHOLE: SectorMask = 0b1111;
@@ -48,10 +50,6 @@ impl Recorder {
 }
 
 impl Base for Recorder {
-    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> ftl::Result<()> {
-        nand.erase(block, cause).map_err(Into::into)
-    }
-
     fn read(&mut self, _: &mut Nand, run: &Run, sink: &mut Sink) -> ftl::Result<()> {
         self.entered.read += u64::from(run.pages);
         for index in 0..run.pages {
@@ -75,7 +73,7 @@ impl Base for Recorder {
         Ok(())
     }
 
-    fn flush(&mut self, _: &mut Nand) -> ftl::Result<()> {
+    fn flush(&mut self, _: &mut Nand, _: Option<&Run>) -> ftl::Result<()> {
         self.calls.write().unwrap().push(Call::Flush);
         Ok(())
     }
@@ -91,11 +89,13 @@ impl Base for Recorder {
         Extent { is_mapped: first, pages }
     }
 
-    fn free_blocks(&self) -> u32 {
-        0
-    }
+    fn prefetch(&self, _: &[Span], _: Option<&Nand>) {}
 
-    fn prefetch(&self, _: &Run) {}
+    fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
+        let borrowed_bytes = *self.borrows.read().unwrap();
+        let totals = LayerTotals { entered: self.entered, borrowed_bytes, dram_accesses: 0 };
+        (kind == FacetKind::Layers).then_some(Facet::Layers(totals))
+    }
 }
 
 impl Ftl for Recorder {
@@ -107,51 +107,25 @@ impl Ftl for Recorder {
         self
     }
 
-    fn write(&mut self, _: &mut Nand, run: &Run) -> ftl::Result<()> {
+    fn write(&mut self, _: &mut Nand, run: &Run, _: &[Span]) -> ftl::Result<usize> {
         self.entered.written += u64::from(run.pages);
         let masks = (0..run.pages).map(|index| run.mask(index, WHOLE)).collect();
         let (first, request_bytes) = (run.first.0, run.request_bytes);
         self.calls.write().unwrap().push(Call::Write { first, masks, request_bytes });
         self.streams.write().unwrap().push(run.stream);
         (0..run.pages).for_each(|index| self.store(run, index));
-        Ok(())
+        Ok(0)
     }
 
     fn audit(&self, _: &Nand) -> Result<(), Violation> {
         Ok(())
     }
 
-    fn ram(&self) -> Ram {
-        Ram { other: 7, ..Ram::default() }
-    }
-
     fn report(&self) -> Report {
-        Report::default()
+        Report { ram: Ram { other: 7, ..Ram::default() }, ..Report::default() }
     }
 
     fn reset_report(&mut self) {
         self.entered = Entered::default();
-    }
-
-    fn layered(&self) -> Option<&dyn Layered> {
-        Some(self)
-    }
-}
-
-impl Layered for Recorder {
-    fn reports(&self) -> Vec<LayerReport> {
-        Vec::new()
-    }
-
-    fn entered(&self) -> Entered {
-        self.entered
-    }
-
-    fn borrowed_bytes(&self) -> u64 {
-        *self.borrows.read().unwrap()
-    }
-
-    fn dram_accesses(&self) -> u64 {
-        0
     }
 }

@@ -6,10 +6,10 @@
 
 use ftl::layer::sector_log::{self, SectorLogSize};
 use ftl::layer::{LayerBlocks, Layers};
-use ftl::{Choice, Durability, MountConfig, Run, system_blocks};
+use ftl::{Durability, MountConfig, Run, system_blocks};
 use nand::{BlockId, Cause, ChipModel, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink};
-use spec::Spec;
 
+use crate::common::{self, blocks, choice, config};
 use crate::device::{LOGICAL_BLOCKS, PAGE_BYTES, Real, writes, written_pages};
 use crate::recorder::{Call, Calls, Recorder, WHOLE};
 
@@ -20,7 +20,7 @@ pub fn layout(blocks: u32) -> SectorLogSize {
 
 fn chip(settings: &str) -> ChipModel {
     let spec = format!("slc-lsb:pages_per_block=2{settings}");
-    ChipModel::from_spec(&Spec::parse(&spec).unwrap()).unwrap()
+    common::chip(&spec)
 }
 
 /// A log above a recorder, on a chip with these settings.
@@ -29,18 +29,10 @@ pub fn on_chip(settings: &str, layout: SectorLogSize, durability: Durability) ->
     let system = system_blocks(&chip, LOGICAL_BLOCKS, durability);
     let count = LOGICAL_BLOCKS + layout.blocks + system;
     let mut nand = Nand::new(chip.geometry(count).unwrap(), Mode::Stamps);
-    let choice = Choice::from_spec(&Spec::plain("page")).unwrap();
+    let choice = choice("page");
     let blocks: Vec<BlockId> = (0..count).map(BlockId).collect();
-    let device = MountConfig {
-        params: &choice.params,
-        logical_blocks: LOGICAL_BLOCKS,
-        blocks: &blocks,
-        durability,
-        seed: 0,
-        timing: chip.timing,
-        policy: None,
-        foresight: None,
-    };
+    let device =
+        MountConfig { durability, ..config(&choice, LOGICAL_BLOCKS, &blocks, chip.timing) };
     let recorder = Recorder::default();
     let calls = recorder.calls.clone();
     let mut recorder = Some(recorder);
@@ -66,18 +58,10 @@ fn mount_as(
     durability: Durability,
     nand: &mut Nand,
 ) -> ftl::Result<Box<dyn ftl::Ftl>> {
-    let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
-    let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
-    let device = MountConfig {
-        params: &choice.params,
-        logical_blocks: LOGICAL_BLOCKS,
-        blocks: &blocks,
-        durability,
-        seed: 0,
-        timing: chip("").timing,
-        policy: None,
-        foresight: None,
-    };
+    let choice = choice(ftl);
+    let blocks = blocks(nand.geometry());
+    let device =
+        MountConfig { durability, ..config(&choice, LOGICAL_BLOCKS, &blocks, chip("").timing) };
     layers("none", log).mount(choice.scheme, nand, &device)
 }
 
@@ -447,7 +431,7 @@ fn data_overwritten_before_a_trim_stays_gone_after_the_log_is_cleaned() {
     let mut real = Real { nand, ftl, writes: 0 };
     real.write(0, 1);
     real.touch(&[0, 1, 2, 3]);
-    real.ftl.flush(&mut real.nand).unwrap();
+    real.ftl.flush(&mut real.nand, None).unwrap();
     assert_eq!(real.read(0, WHOLE), [2, 1, 1, 1]);
     real.trim(0, 1);
     // [0.0 1.0 2.0 3.0] [trim] and two more pages; the fifth page cleans the first block.
@@ -472,7 +456,10 @@ fn with_a_size_of_0_everything_passes_and_is_counted() {
     assert_eq!(real.logs(["Writes_full", "Writes_subpage", "Evicts_SL"]), [2.0, 3.0, 3.0]);
     assert_eq!(real.logs(["subpage_hit_ratio", "sectors_per_eviction"]), [0.0, 2.0]);
     assert_eq!((real.operations(), real.log("map_bytes")), ([0; 3], 0.0));
-    assert_eq!((real.ftl.layered().unwrap().borrowed_bytes(), real.ftl.ram().sector_map), (0, 0));
+    assert_eq!(
+        (real.ftl.layer_totals().unwrap().borrowed_bytes, real.ftl.report().ram.sector_map),
+        (0, 0)
+    );
     assert_eq!(real.read(0, WHOLE), [0, 0, 0, 1]);
     real.trim(0, 1);
     real.flush();
@@ -484,15 +471,18 @@ fn with_a_size_of_0_everything_passes_and_is_counted() {
 fn the_map_is_paid_for_by_the_buffer() {
     let (mut real, _) = logged(4);
     assert_eq!(
-        (real.log("map_bytes"), real.ftl.layered().unwrap().borrowed_bytes()),
+        (real.log("map_bytes"), real.ftl.layer_totals().unwrap().borrowed_bytes),
         (32.0, 2048 + 32)
     );
     real.patch_each(&[(0, 0b0011), (1, 0b0001), (2, 0b0001), (0, 0b0100)]);
     assert_eq!(
-        (real.log("map_bytes"), real.ftl.layered().unwrap().borrowed_bytes()),
+        (real.log("map_bytes"), real.ftl.layer_totals().unwrap().borrowed_bytes),
         (32.0 + 72.0, 2048 + 104)
     );
-    assert_eq!((real.ftl.ram().sector_map, real.ftl.ram().other), (104, 7 + 2048 + 20));
+    assert_eq!(
+        (real.ftl.report().ram.sector_map, real.ftl.report().ram.other),
+        (104, 7 + 2048 + 20)
+    );
 }
 
 #[test]
@@ -515,7 +505,7 @@ fn a_map_at_its_limit_makes_the_log_clean_early() {
 #[test]
 fn impossible_settings_are_refused_with_the_reason() {
     let check = |buffer, log| {
-        let choice = Choice::from_spec(&Spec::plain("page")).unwrap();
+        let choice = choice("page");
         layers(buffer, log).check(choice.scheme, &[], &chip("")).map_err(|error| error.to_string())
     };
     // Two pages of 2 KiB; a log of 4 pages: 16 bytes of buckets, 4 entries of 24 bytes.
@@ -527,7 +517,7 @@ fn impossible_settings_are_refused_with_the_reason() {
     let parse = |log| Layers::from_texts(&[("sector_log", log)]);
     assert!(parse("8KiB,from=spare").unwrap_err().to_string().contains("one of `added`, `extra`"));
     let dram = Layers::from_texts(&[("sector_log", "8KiB"), ("dram", "1MiB")]).unwrap();
-    let dftl = Choice::from_spec(&Spec::plain("dftl")).unwrap();
+    let dftl = choice("dftl");
     let refused = dram.check(dftl.scheme, &[], &chip("")).unwrap_err().to_string();
     assert!(refused.contains("sector log"), "{refused}");
     assert_eq!(layers("4KiB", "8KiB").to_string(), " --buffer 4KiB --sector-log 8KiB");
@@ -548,11 +538,11 @@ fn an_erased_block_is_exchanged_for_the_next_free_one() {
     let mut real = Real { nand, ftl, writes: 0 };
     real.touch(&[0, 1, 2, 3, 4, 5, 6, 7]);
     assert!(real.nand.owners(BlockId(14)).iter().all(|&owner| owner == Lpn::SYSTEM.0));
-    let free = real.ftl.free_blocks();
+    let free = real.ftl.report().free_blocks;
     real.touch(&[8, 9, 10, 11]);
     // Eight pages fill blocks 0 to 3, so block 4 comes next.
     assert_eq!(real.nand.owners(BlockId(4)), [Lpn::SYSTEM.0, Lpn::NONE.0]);
-    assert_eq!((real.log("exchanges"), real.ftl.free_blocks()), (1.0, free - 4));
+    assert_eq!((real.log("exchanges"), real.ftl.report().free_blocks), (1.0, free - 4));
     assert!(real.nand.owners(BlockId(14)).iter().all(|&owner| owner == Lpn::NONE.0));
     // An FTL without free blocks exchanges none: the recorder has no blocks at all.
     let (mut real, _) = logged(1);
@@ -599,8 +589,8 @@ fn write_and_flush(real: &mut Real) -> ftl::Result<()> {
         let (page, mask) = (step * 5 % 11, 1 << (step % 4) | 1 << (step / 4 % 4));
         real.writes = step + 1;
         let whole = Run::whole(Lpn(page), 1, PAGE_BYTES, Data::Stamp(step + 1));
-        real.ftl.write(&mut real.nand, &Run { head: mask, tail: mask, ..whole })?;
-        real.ftl.flush(&mut real.nand)?;
+        real.ftl.write_run(&mut real.nand, &Run { head: mask, tail: mask, ..whole })?;
+        real.ftl.flush(&mut real.nand, None)?;
     }
     Ok(())
 }
@@ -657,7 +647,7 @@ fn bytes_are_passed_through() {
         let bytes = vec![round as u8; 2048];
         let run = Run::whole(Lpn(lpn), 1, PAGE_BYTES, Data::Bytes(&bytes));
         let mask = if round % 9 == 0 { WHOLE } else { 1 << sector | 1 };
-        ftl.write(&mut nand, &Run { head: mask, tail: mask, ..run }).unwrap();
+        ftl.write_run(&mut nand, &Run { head: mask, tail: mask, ..run }).unwrap();
         for sector in (0..4).filter(|sector| mask >> sector & 1 == 1) {
             let at = (lpn * 4 + sector) as usize * 512;
             expected[at..at + 512].fill(round as u8);

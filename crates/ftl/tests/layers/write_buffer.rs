@@ -150,7 +150,7 @@ fn with_streams(settings: &str, pages: &[(u32, u8)]) -> Vec<(Vec<u32>, u8)> {
     let mut real = Real::above(recorder, 4, settings);
     for (&(page, stream), number) in pages.iter().zip(1..) {
         let run = Run::whole(Lpn(page), 1, 2048, Data::Stamp(number));
-        real.ftl.write(&mut real.nand, &Run { stream, ..run }).unwrap();
+        real.ftl.write_run(&mut real.nand, &Run { stream, ..run }).unwrap();
     }
     real.flush();
     let streams = streams.read().unwrap().clone();
@@ -293,14 +293,15 @@ fn pages_that_enter_the_scheme_are_counted() {
     real.write_each(&[0, 0, 1, 2, 3]);
     real.read_run(0, 4, WHOLE, WHOLE);
     real.trim(2, 2);
-    let entered = real.ftl.layered().unwrap().entered();
+    let entered = real.ftl.layer_totals().unwrap().entered;
     assert_eq!((entered.written, entered.read, entered.trimmed), (2, 2, 2));
     assert_eq!(real.nand.tally().count(Op::Program, Cause::Host), 2);
     // DRAM accesses: 0, 0, 1, 2 and 3 were put in, 0 and 1 taken out, 2 and 3 read.
-    assert_eq!(real.ftl.layered().unwrap().dram_accesses(), 9);
+    assert_eq!(real.ftl.layer_totals().unwrap().dram_accesses, 9);
     real.ftl.reset_report();
     assert_eq!(
-        real.ftl.layered().unwrap().entered().written + real.ftl.layered().unwrap().dram_accesses(),
+        real.ftl.layer_totals().unwrap().entered.written
+            + real.ftl.layer_totals().unwrap().dram_accesses,
         0
     );
 }
@@ -338,7 +339,7 @@ fn last_sees_single_pages_unless_runs_are_evicted() {
 #[test]
 fn ram_counts_the_buffered_pages_and_the_list() {
     let (real, _) = Real::recorded(5, "");
-    let ram = real.ftl.ram();
+    let ram = real.ftl.report().ram;
     assert_eq!((ram.buffer, ram.other), (5 * 2048, 7 + 5 * 13));
 }
 
@@ -361,7 +362,7 @@ fn bytes_are_passed_through() {
     for (lpn, fill, mask) in [(0, 1, WHOLE), (1, 2, WHOLE), (2, 3, WHOLE), (0, 4, 0b0010)] {
         let bytes = page(fill);
         let run = Run::whole(Lpn(lpn), 1, 2048, Data::Bytes(&bytes));
-        ftl.write(&mut nand, &Run { head: mask, tail: mask, ..run }).unwrap();
+        ftl.write_run(&mut nand, &Run { head: mask, tail: mask, ..run }).unwrap();
     }
     let mut out = vec![0; 3 * 2048];
     for _ in 0..2 {

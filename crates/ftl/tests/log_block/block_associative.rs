@@ -190,7 +190,7 @@ fn one_extra_block_is_too_few() {
 #[test]
 fn ram_is_the_block_map_and_the_map_of_the_log() {
     let real = Real::new("bast", "ascending", 16, [10, 4]);
-    assert_eq!(real.ftl.ram().map, 4 * 10 + 4 * 16 * 3);
+    assert_eq!(real.ftl.report().ram.map, 4 * 10 + 4 * 16 * 3);
 }
 
 // ---- Naive models -------------------------------------------------------------------------------
@@ -353,7 +353,7 @@ fn uniform_random_writes_merge_as_often_as_they_miss_the_log() {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(6);
             let write = |real: &mut Real, lpn, pages| {
                 let run = Run::whole(Lpn(lpn), pages, PAGE_BYTES, Data::None);
-                real.ftl.write(&mut real.nand, &run).unwrap();
+                real.ftl.write_run(&mut real.nand, &run).unwrap();
             };
             write(&mut real, 0, LOGICAL * 8);
             for round in 0..5000 + WRITES {
@@ -411,7 +411,7 @@ fn flash_of_another_scheme_is_refused() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
     for _ in 0..200 {
         let run = Run::whole(Lpn(rng.next_u32() % 12), 1, PAGE_BYTES, Data::Stamp(1));
-        real.ftl.write(&mut real.nand, &run).unwrap();
+        real.ftl.write_run(&mut real.nand, &run).unwrap();
     }
     for ftl in BLOCK_ASSOCIATIVE {
         let mut nand = real.nand.try_clone().unwrap();

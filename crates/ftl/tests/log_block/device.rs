@@ -3,12 +3,11 @@
 use core::ops::Range;
 
 use ftl::{Choice, Durability, Ftl, Layers, Merges, Metric, MountConfig, Run, system_blocks};
-use nand::{
-    BlockId, Cause, ChipModel, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink, Stamp, Timing,
-};
+use nand::{Cause, Cut, Data, Lpn, Mode, Nand, Op, Outcome, Sink, Stamp, Timing};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use spec::Spec;
+
+use crate::common::{self, blocks, choice, config};
 
 pub const PAGE_BYTES: u32 = 2048;
 pub const SECTORS: u32 = 4;
@@ -62,11 +61,11 @@ impl Real {
         durability: Durability,
     ) -> Real {
         let spec = format!("slc-lsb:program_order={order},pages_per_block={np}");
-        let chip = ChipModel::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
+        let chip = common::chip(&spec);
         let system_blocks = system_blocks(&chip, logical_blocks, durability);
         let geometry = chip.geometry(logical_blocks + extra + system_blocks).unwrap();
         let mut nand = Nand::new(geometry, mode);
-        let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
+        let choice = choice(ftl);
         let ftl = mount_as(&choice, &mut nand, logical_blocks, durability).unwrap();
         Real { nand, ftl, choice, logical_blocks, durability }
     }
@@ -87,7 +86,7 @@ impl Real {
 
     pub fn write_masked(&mut self, first: u32, pages: u32, mask: u64) {
         let whole = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::None);
-        self.ftl.write(&mut self.nand, &Run { head: mask, tail: mask, ..whole }).unwrap();
+        self.ftl.write_run(&mut self.nand, &Run { head: mask, tail: mask, ..whole }).unwrap();
         self.ftl.audit(&self.nand).unwrap();
     }
 
@@ -139,17 +138,8 @@ fn mount_as(
     logical_blocks: u32,
     durability: Durability,
 ) -> ftl::Result<Box<dyn Ftl>> {
-    let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
-    let device = MountConfig {
-        params: &choice.params,
-        logical_blocks,
-        blocks: &blocks,
-        durability,
-        seed: 0,
-        timing: TIMING,
-        policy: None,
-        foresight: None,
-    };
+    let blocks = blocks(nand.geometry());
+    let device = MountConfig { durability, ..config(choice, logical_blocks, &blocks, TIMING) };
     Layers::default().mount(choice.scheme, nand, &device)
 }
 
@@ -184,7 +174,7 @@ impl Mortal {
 
     pub fn write(&mut self, first: u32, pages: u32, number: u32) -> ftl::Result<()> {
         let run = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::Stamp(number));
-        self.real.ftl.write(&mut self.real.nand, &run)
+        self.real.ftl.write_run(&mut self.real.nand, &run)
     }
 
     /// Switches the power on and mounts. The power may fail again during the mount.

@@ -271,7 +271,7 @@ fn two_extra_blocks_are_too_few() {
 #[test]
 fn ram_is_the_block_map_and_the_map_of_the_log() {
     let real = Real::new("fast", "ascending", 16, [10, 4]);
-    assert_eq!(real.ftl.ram().map, 4 * 10 + 4 * 16 * 3);
+    assert_eq!(real.ftl.report().ram.map, 4 * 10 + 4 * 16 * 3);
 }
 
 // ---- A budget for the map of the log ------------------------------------------------------------
@@ -291,13 +291,13 @@ fn a_smaller_budget_reclaims_at_once_and_only_then() {
     assert_eq!(real.cost(), (4, 2, [0, 0, 1, 0]));
     real.ftl.resizable_map().unwrap().resize(&mut real.nand, 0).unwrap();
     assert_eq!(real.cost(), (8, 4, [0, 0, 2, 0]), "one RW block is always allowed");
-    assert_eq!(real.ftl.ram().map, 4 * 4 + budget(2));
-    assert_eq!(real.ftl.gauges(), [("log_blocks", 2.0), ("rw_blocks", 1.0)]);
+    assert_eq!(real.ftl.report().ram.map, 4 * 4 + budget(2));
+    assert_eq!(real.ftl.report().gauges, [("log_blocks", 2.0), ("rw_blocks", 1.0)]);
     real.ftl.audit(&real.nand).unwrap();
     real.ftl.resizable_map().unwrap().resize(&mut real.nand, u64::MAX).unwrap();
     real.write_each(&[9, 9, 9, 13, 13, 13, 13, 14]);
     assert_eq!(real.cost().1, 4, "the log has all its blocks again");
-    assert_eq!(real.ftl.gauges(), [("log_blocks", 4.0), ("rw_blocks", 3.0)]);
+    assert_eq!(real.ftl.report().gauges, [("log_blocks", 4.0), ("rw_blocks", 3.0)]);
 }
 
 /// A device with a smaller budget counts as a device with fewer extra blocks.
@@ -439,7 +439,7 @@ fn log_blocks_are_found_by_a_mount() {
     let mut device = Mortal::new("fast", "ascending", [3, 3], &[1, 5, 9, 1, 0]);
     device.mount(None).unwrap();
     device.real.nand.reset_tally();
-    let rw_blocks = device.real.ftl.gauges()[1];
+    let rw_blocks = device.real.ftl.report().gauges[1];
     assert_eq!(rw_blocks, ("rw_blocks", 2.0));
     assert_eq!(device.real.cost().2, [0, 0, 0, 0]);
     device.write(8, 1, 3).unwrap();
@@ -481,7 +481,7 @@ fn mean_associated(np: u32, rw_blocks: u32, logical: u32) -> f64 {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
     let write = |real: &mut Real, lpn, pages| {
         let run = Run::whole(Lpn(lpn), pages, PAGE_BYTES, Data::None);
-        real.ftl.write(&mut real.nand, &run).unwrap();
+        real.ftl.write_run(&mut real.nand, &run).unwrap();
     };
     let (pages, warm) = (logical * np, 4 * (logical + rw_blocks * np));
     write(&mut real, 0, pages);

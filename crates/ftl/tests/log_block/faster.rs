@@ -100,7 +100,7 @@ fn a_head_full_of_carried_pages_is_reclaimed_in_its_turn() {
 fn one_data_block_is_merged_before_each_host_page() {
     let mut real = faster("", 4);
     real.write_each(&[1, 5, 9, 13, 2]);
-    let gauges = real.ftl.gauges();
+    let gauges = real.ftl.report().gauges;
     assert_eq!(gauges, [("log_blocks", 3.0), ("rw_blocks", 1.0), ("isolation_fill", 1.0)]);
     real.write(3, 1);
     assert_eq!(real.cost(), (12, 3, NO_MERGES), "LBN 0 is merged, with its page 2 that is in RW");
@@ -111,7 +111,7 @@ fn one_data_block_is_merged_before_each_host_page() {
         "LBN 1 and 2 are merged, one for each page of the run"
     );
     assert_eq!(figure(&real, "merged_progressively_pages"), 3);
-    assert_eq!(real.ftl.gauges()[2], ("isolation_fill", 0.25));
+    assert_eq!(real.ftl.report().gauges[2], ("isolation_fill", 0.25));
     real.write(3, 1);
     assert_eq!(real.cost(), (24, 6, NO_MERGES), "LBN 3 is merged; then no page is isolated");
     real.write(3, 1);
@@ -324,7 +324,7 @@ fn the_isolation_area_is_taken_from_the_extra_blocks() {
 #[test]
 fn ram_is_the_block_map_and_the_map_of_the_log() {
     let real = Real::new("faster", "ascending", 16, [10, 6]);
-    assert_eq!(real.ftl.ram().map, 4 * 10 + 4 * 16 * 5);
+    assert_eq!(real.ftl.report().ram.map, 4 * 10 + 4 * 16 * 5);
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn without_a_sequential_block_writes_at_offset_0_go_to_the_random_log() {
     let costs = ["", ":sequential=false"].map(|params| {
         let mut real = faster(params, 4);
         real.write_each(&[0, 4, 8, 12]);
-        assert_eq!(real.ftl.gauges()[0], ("log_blocks", 3.0), "one block is kept clean");
+        assert_eq!(real.ftl.report().gauges[0], ("log_blocks", 3.0), "one block is kept clean");
         real.cost()
     });
     let partial_merges = 3;
@@ -427,10 +427,10 @@ fn marks_survive_a_power_cycle() {
     device.write(2, 1, 3).unwrap();
     assert_eq!(figure(&device.real, "isolated_pages"), 3);
     assert_eq!(figure(&device.real, "second_chances"), 1);
-    let gauges = device.real.ftl.gauges();
+    let gauges = device.real.ftl.report().gauges;
     assert_eq!(gauges, [("log_blocks", 3.0), ("rw_blocks", 1.0), ("isolation_fill", 0.75)]);
     device.mount(None).unwrap();
-    assert_eq!(device.real.ftl.gauges(), gauges);
+    assert_eq!(device.real.ftl.report().gauges, gauges);
     device.real.nand.reset_tally();
     device.write(10, 1, 3).unwrap();
     // LBN 0 is merged first. Both blocks are closed, so 6 needs room in the area: LBN 1 and 2 are
@@ -451,7 +451,7 @@ fn surplus_blocks_that_a_mount_finds_are_merged_as_in_fast() {
     let mut device = Mortal::new("faster", "ascending", [3, 4], &[1, 5, 9, 1, 0]);
     device.mount(None).unwrap();
     device.real.nand.reset_tally();
-    assert_eq!(device.real.ftl.gauges()[1], ("rw_blocks", 2.0));
+    assert_eq!(device.real.ftl.report().gauges[1], ("rw_blocks", 2.0));
     device.write(8, 1, 3).unwrap();
     assert_eq!(device.real.cost(), (12, 4, [0, 0, 1, 0]));
     assert_eq!(figure(&device.real, "second_chances"), 0);
@@ -468,11 +468,11 @@ fn surplus_isolation_blocks_join_the_random_log() {
     let writes = [1, 5, 9, 9, 6, 2, 10, 11, 7, 3];
     let mut device = Mortal::new(&faster(2), "ascending", [3, 5], &writes);
     let found = device.found();
-    let gauges = device.real.ftl.gauges();
+    let gauges = device.real.ftl.report().gauges;
     assert_eq!(gauges, [("log_blocks", 4.0), ("rw_blocks", 1.0), ("isolation_fill", 0.875)]);
     device.real.choice = Choice::from_spec(&Spec::parse(&faster(1)).unwrap()).unwrap();
     device.mount(None).unwrap();
-    let gauges = device.real.ftl.gauges();
+    let gauges = device.real.ftl.report().gauges;
     assert_eq!(gauges, [("log_blocks", 4.0), ("rw_blocks", 2.0), ("isolation_fill", 1.0)]);
     assert_eq!(device.found(), found);
     // The area is full, so its pages are merged by force, which takes 2, 10 and 11 out of the log

@@ -40,7 +40,7 @@ fn by_degree(real: &Real) -> Vec<u64> {
 }
 
 fn gauge(real: &Real, name: &str) -> f64 {
-    let gauges = real.ftl.gauges();
+    let gauges = real.ftl.report().gauges;
     gauges.iter().find(|(known, _)| *known == name).unwrap().1
 }
 
@@ -87,7 +87,7 @@ fn the_detector_uses_the_size_of_the_request_and_ignores_single_pages() {
     {
         let mut real = least();
         let run = Run::whole(Lpn(4), pages, PAGE_BYTES, Data::None);
-        real.ftl.write(&mut real.nand, &Run { request_bytes, ..run }).unwrap();
+        real.ftl.write_run(&mut real.nand, &Run { request_bytes, ..run }).unwrap();
         assert_eq!(figures(&real, LOCALITIES), expected, "{pages} pages of {request_bytes} bytes");
     }
 }
@@ -623,10 +623,10 @@ fn ram_is_what_the_paper_counts() {
         mount(&choice("last"), &mut Nand::new(geometry, Mode::Count), logical_blocks).unwrap();
     let (random, sequential) = (u64::from(log) - 256, 256);
     let maps = 4 * u64::from(logical_blocks) + 4 * 64 * random + 4 * sequential;
-    assert_eq!(ftl.ram().map, maps);
+    assert_eq!(ftl.report().ram.map, maps);
     assert!((maps as f64 / f64::from(1 << 20) - 1.96).abs() < 0.03, "{maps} bytes");
     let (table, dates) = (6 * random / 8, 4 * 64 * random);
-    assert_eq!(ftl.ram().other, table + dates);
+    assert_eq!(ftl.report().ram.other, table + dates);
     assert!((table as f64 / 1024.0 - 3.0).abs() < 0.2, "{table} bytes");
 }
 

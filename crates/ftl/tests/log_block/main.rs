@@ -5,6 +5,8 @@
 //! every page of a block to find its contents.
 
 mod block_associative;
+#[path = "../common/mod.rs"]
+mod common;
 mod device;
 mod fast;
 mod faster;

@@ -54,7 +54,7 @@ fn the_least_recently_written_replacement_block_is_folded_when_none_is_left() {
     real.write_each(&[0, 4, 0, 8]);
     assert_eq!(read(&mut real, 0, 1), 1, "LBN 0 still has its replacement block");
     assert_eq!(read(&mut real, 4, 1), 0, "LBN 1 was folded");
-    assert_eq!(real.ftl.gauges(), [("replacement_blocks", 2.0)]);
+    assert_eq!(real.ftl.report().gauges, [("replacement_blocks", 2.0)]);
 }
 
 #[test]
@@ -134,8 +134,8 @@ fn on_a_sequential_chip_nothing_goes_in_place_beside_a_replacement_block() {
 #[test]
 fn ram_is_two_block_maps() {
     let real = Real::new("nftl", "ascending", 16, [10, 4]);
-    assert_eq!(real.ftl.ram().map, (4 + 4) * 10);
-    assert_eq!(real.ftl.ram().other, 10 * 3);
+    assert_eq!(real.ftl.report().ram.map, (4 + 4) * 10);
+    assert_eq!(real.ftl.report().ram.other, 10 * 3);
 }
 
 // ---- Naive model --------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ use ftl::{Choice, Durability, Extent, Ftl, Layers, MountConfig, Run, SCHEMES};
 use nand::{BlockId, ChipModel, Data, FlashArray, Lpn, Nand, Timing};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use spec::Spec;
 
+use crate::common::{self, blocks, choice, config};
 use crate::flash::Flash;
 
 /// A scheme with its parameters, the layers above it, and its chip.
@@ -21,12 +21,12 @@ pub struct Form {
 
 /// Every scheme, without a layer and under each of `stacks` that it accepts.
 pub fn forms(chip: &str, logical_blocks: u32, stacks: &[&[(&str, &str)]]) -> Vec<Form> {
-    let chip = ChipModel::from_spec(&Spec::parse(chip).unwrap()).unwrap();
+    let chip = common::chip(chip);
     let layers: Vec<Layers> =
         stacks.iter().map(|texts| Layers::from_texts(texts).unwrap()).collect();
     let mut forms = Vec::new();
     for scheme in SCHEMES {
-        let choice = Choice::from_spec(&Spec::parse(scheme.name).unwrap()).unwrap();
+        let choice = choice(scheme.name);
         for layers in [Layers::default()].iter().chain(&layers) {
             let name = format!("{}{layers}", scheme.name);
             let (choice, layers) = (choice.clone(), layers.clone());
@@ -73,7 +73,7 @@ impl Device {
         let layers = form.layers.blocks(chip).blocks;
         let geometry =
             chip.geometry(logical_blocks + form.extra_blocks() + layers + system).unwrap();
-        let blocks: Vec<BlockId> = (0..geometry.blocks()).map(BlockId).collect();
+        let blocks = blocks(&geometry);
         let flash = FlashArray::from_store(Box::new(Flash::new(geometry))).unwrap();
         let mut nand = Nand::power_up(flash);
         let ftl = mount(form, &blocks, &mut nand);
@@ -102,7 +102,7 @@ impl Device {
         let whole = Run::whole(Lpn(first), pages, self.nand.geometry().page_bytes(), data);
         let tail = if pages == 1 { head & whole.tail } else { whole.tail };
         let run = Run { head: head & whole.head, tail, ..whole };
-        self.ftl.write(&mut self.nand, &run).unwrap();
+        self.ftl.write_run(&mut self.nand, &run).unwrap();
         self.ftl.end_request(&mut self.nand).unwrap();
     }
 
@@ -124,20 +124,14 @@ impl Device {
     }
 
     pub fn flush(&mut self) {
-        self.ftl.flush(&mut self.nand).unwrap();
+        self.ftl.flush(&mut self.nand, None).unwrap();
     }
 }
 
 fn mount(form: &Form, blocks: &[BlockId], nand: &mut Nand) -> Box<dyn Ftl> {
     let device = MountConfig {
-        params: &form.choice.params,
-        logical_blocks: form.logical_blocks,
-        blocks,
         durability: Durability::Full,
-        seed: 0,
-        timing: Timing::default(),
-        policy: None,
-        foresight: None,
+        ..config(&form.choice, form.logical_blocks, blocks, Timing::default())
     };
     form.layers.mount(form.choice.scheme, nand, &device).unwrap()
 }

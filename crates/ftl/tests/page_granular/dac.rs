@@ -17,7 +17,7 @@ fn device(spec: &str, extra: u32) -> Real {
 
 fn write(real: &mut Real, first: u32, pages: u32) {
     let run = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::None);
-    real.ftl.write(&mut real.nand, &run).unwrap();
+    real.ftl.write_run(&mut real.nand, &run).unwrap();
     real.ftl.audit(&real.nand).unwrap();
 }
 
@@ -78,7 +78,7 @@ fn regions_survive_a_power_cycle() {
     let mut write = |pages: &[u32]| {
         for &page in pages {
             let run = Run::whole(Lpn(page), 1, PAGE_BYTES, Data::Stamp(1));
-            real.ftl.write(&mut real.nand, &run).unwrap();
+            real.ftl.write_run(&mut real.nand, &run).unwrap();
         }
     };
     write(&[0, 1, 2, 3, 3, 2, 2, 8]);
@@ -87,7 +87,7 @@ fn regions_survive_a_power_cycle() {
     assert_eq!(sizes(&real), [3, 1, 1]);
     let mut write = |page| {
         let run = Run::whole(Lpn(page), 1, PAGE_BYTES, Data::Stamp(2));
-        real.ftl.write(&mut real.nand, &run).unwrap();
+        real.ftl.write_run(&mut real.nand, &run).unwrap();
     };
     [3, 9, 9, 9, 1].into_iter().for_each(&mut write);
     assert_eq!(
@@ -123,13 +123,13 @@ fn a_run_is_judged_page_by_page() {
 #[test]
 fn each_region_fills_a_block_of_its_own() {
     let mut real = device("dac:regions=2", 8);
-    let free = real.ftl.free_blocks();
+    let free = real.ftl.report().free_blocks;
     write_each(&mut real, &[0, 1, 0, 2, 3]);
-    assert_eq!(free - real.ftl.free_blocks(), 2, "four pages of region 0, one of region 1");
+    assert_eq!(free - real.ftl.report().free_blocks, 2, "four pages of region 0, one of region 1");
     write_each(&mut real, &[1, 2, 3]);
-    assert_eq!(free - real.ftl.free_blocks(), 2);
+    assert_eq!(free - real.ftl.report().free_blocks, 2);
     write_each(&mut real, &[4]);
-    assert_eq!(free - real.ftl.free_blocks(), 3);
+    assert_eq!(free - real.ftl.report().free_blocks, 3);
 }
 
 #[test]
@@ -197,9 +197,9 @@ fn the_least_extra_is_the_reserve_and_one_block_per_region() {
 fn ram_is_the_page_map_and_five_bytes_per_page_for_regions_and_ages() {
     let real = device("dac", 8);
     let pages = u64::from(LOGICAL_BLOCKS) * 4;
-    let ram = real.ftl.ram();
+    let ram = real.ftl.report().ram;
     assert_eq!(ram.map, 4 * pages);
-    assert_eq!(ram.other - device("page", 8).ftl.ram().other, 5 * pages);
+    assert_eq!(ram.other - device("page", 8).ftl.report().ram.other, 5 * pages);
 }
 
 #[test]

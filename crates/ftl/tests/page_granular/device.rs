@@ -2,11 +2,12 @@
 
 use ftl::contract::foresight::Foresight;
 use ftl::contract::page_policy::PolicySource;
-use ftl::{Choice, Durability, Ftl, MountConfig, Result, Run};
-use nand::{BlockId, Cause, ChipModel, Data, Lpn, Mode, Nand, Op, Timing};
+use ftl::{Choice, Ftl, MountConfig, Result, Run};
+use nand::{Cause, Data, Lpn, Mode, Nand, Op, Timing};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use spec::Spec;
+
+use crate::common::{self, blocks, choice, config};
 
 pub const PAGE_BYTES: u32 = 2048;
 pub const LOGICAL_BLOCKS: u32 = 12;
@@ -57,10 +58,10 @@ impl Real {
         mode: Mode,
     ) -> Result<Real> {
         let spec = format!("slc-lsb:program_order={order},pages_per_block={np}");
-        let chip = ChipModel::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
+        let chip = common::chip(&spec);
         let geometry = chip.geometry(LOGICAL_BLOCKS + extra).unwrap();
         let mut nand = Nand::new(geometry, mode);
-        let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
+        let choice = choice(ftl);
         let ftl = mount(&choice, &mut nand, policy, None)?;
         Ok(Real { nand, ftl, choice })
     }
@@ -106,16 +107,12 @@ fn mount(
     policy: Option<&dyn PolicySource>,
     foresight: Option<&dyn Foresight>,
 ) -> Result<Box<dyn Ftl>> {
-    let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
+    let blocks = blocks(nand.geometry());
     let device = MountConfig {
-        params: &choice.params,
-        logical_blocks: LOGICAL_BLOCKS,
-        blocks: &blocks,
-        durability: Durability::Paper,
-        seed: SEED,
-        timing: TIMING,
         policy,
         foresight,
+        seed: SEED,
+        ..config(choice, LOGICAL_BLOCKS, &blocks, TIMING)
     };
     choice.mount(nand, &device)
 }
@@ -164,6 +161,6 @@ impl Step {
         }
         let whole = Run::whole(first, pages, PAGE_BYTES, Data::None);
         let run = Run { head: self.head, tail: self.tail, stream: self.stream(), ..whole };
-        real.ftl.write(&mut real.nand, &run)
+        real.ftl.write_run(&mut real.nand, &run)
     }
 }

@@ -43,7 +43,7 @@ fn device(cached: u32) -> Real {
 impl Real {
     fn write(&mut self, first: u32, pages: u32) {
         let run = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::None);
-        self.ftl.write(&mut self.nand, &run).unwrap();
+        self.ftl.write_run(&mut self.nand, &run).unwrap();
         self.ftl.audit(&self.nand).unwrap();
     }
 
@@ -180,7 +180,7 @@ fn a_partial_write_looks_its_entry_up_once() {
     real.write(4, 1);
     real.forget_counts();
     let whole = Run::whole(Lpn(0), 1, PAGE_BYTES, Data::None);
-    real.ftl.write(&mut real.nand, &Run { head: 0b0011, tail: 0b0011, ..whole }).unwrap();
+    real.ftl.write_run(&mut real.nand, &Run { head: 0b0011, tail: 0b0011, ..whole }).unwrap();
     assert_eq!(map_work(&real), [0, 1, 0, 0], "the entry of 4 is evicted");
     assert_eq!(real.nand.tally().count(Op::Read, Cause::Rmw), 1);
 }
@@ -194,7 +194,7 @@ fn a_smaller_budget_shrinks_the_cache_at_once_and_a_larger_one_lets_it_grow() {
     real.ftl.resizable_map().unwrap().resize(&mut real.nand, 3 * 8).unwrap();
     assert_eq!(figure(&real, "cmt_entries"), 3.0);
     assert_eq!(map_work(&real), [0, 3, 0, 0], "0 (which cleans 1), 4 and 8 are evicted");
-    assert_eq!(real.ftl.ram().cache, 24);
+    assert_eq!(real.ftl.report().ram.cache, 24);
     real.ftl.resizable_map().unwrap().resize(&mut real.nand, 0).unwrap();
     assert_eq!(figure(&real, "cmt_entries"), 1.0, "the cache keeps at least one entry");
     real.ftl.resizable_map().unwrap().resize(&mut real.nand, 800).unwrap();
@@ -228,7 +228,7 @@ fn the_least_extra_holds_all_translation_pages_the_reserve_and_one_more() {
 
 #[test]
 fn ram_is_the_directory_and_the_cache() {
-    let ram = device(5).ftl.ram();
+    let ram = device(5).ftl.report().ram;
     assert_eq!((ram.map, ram.cache), (4 * u64::from(LOGICAL_BLOCKS), 40));
 }
 
@@ -526,7 +526,7 @@ fn uniform_random_writes_miss_at_the_rate_of_uncached_entries() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(12);
         let write = |real: &mut Real, lpn| {
             let run = Run::whole(Lpn(lpn), 1, PAGE_BYTES, Data::None);
-            real.ftl.write(&mut real.nand, &run).unwrap();
+            real.ftl.write_run(&mut real.nand, &run).unwrap();
         };
         (0..pages).for_each(|lpn| write(&mut real, lpn));
         let writes = 150_000;

@@ -5,6 +5,8 @@
 //! need them.
 
 mod block;
+#[path = "../common/mod.rs"]
+mod common;
 mod dac;
 mod device;
 mod dftl;

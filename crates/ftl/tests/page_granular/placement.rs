@@ -445,7 +445,7 @@ fn classes_survive_a_power_cycle() {
             let page = rng.next_u32() % (4 * LOGICAL_BLOCKS);
             let whole = Run::whole(Lpn(page / (1 + page % 3)), 1, PAGE_BYTES, Data::Stamp(round));
             let run = Run { stream: (page % 5) as u8, ..whole };
-            real.ftl.write(&mut real.nand, &run).unwrap();
+            real.ftl.write_run(&mut real.nand, &run).unwrap();
             if round % 40 == 0 {
                 real.power_cycle();
             }

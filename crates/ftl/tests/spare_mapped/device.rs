@@ -1,10 +1,11 @@
 //! A small device, its counts, and random steps for the device and a naive model.
 
-use ftl::{Choice, Durability, Ftl, Metric, MountConfig, Run};
+use ftl::{Choice, Ftl, Metric, Run};
 use nand::{BlockId, Cause, ChipModel, Data, Lpn, Mode, Nand, Op, Sink};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use spec::Spec;
+
+use crate::common::{self, blocks, choice, config};
 
 pub const PAGE_BYTES: u32 = 2048;
 
@@ -37,10 +38,10 @@ pub struct Real {
 impl Real {
     pub fn new(ftl: &str, np: usize, logical: u32, extra: u32, mode: Mode) -> Real {
         let spec = format!("slc-lsb:pages_per_block={np}");
-        let chip = ChipModel::from_spec(&Spec::parse(&spec).unwrap()).unwrap();
+        let chip = common::chip(&spec);
         let geometry = chip.geometry(logical + extra).unwrap();
         let mut nand = Nand::new(geometry, mode);
-        let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
+        let choice = choice(ftl);
         choice.check(&chip, logical, extra).unwrap();
         let ftl = mounted(&mut nand, &choice, &chip, logical);
         Real { nand, ftl, choice, chip, logical, writes: 0 }
@@ -83,7 +84,7 @@ impl Real {
 
     pub fn try_write(&mut self, first: u32, pages: u32) -> ftl::Result<()> {
         let run = self.run(first, pages);
-        self.ftl.write(&mut self.nand, &run)
+        self.ftl.write_run(&mut self.nand, &run)
     }
 
     pub fn read(&mut self, first: u32, pages: u32) {
@@ -154,17 +155,8 @@ impl Real {
 }
 
 fn mounted(nand: &mut Nand, choice: &Choice, chip: &ChipModel, logical: u32) -> Box<dyn Ftl> {
-    let blocks: Vec<BlockId> = (0..nand.geometry().blocks()).map(BlockId).collect();
-    let device = MountConfig {
-        params: &choice.params,
-        logical_blocks: logical,
-        blocks: &blocks,
-        durability: Durability::Paper,
-        seed: 0,
-        timing: chip.timing,
-        policy: None,
-        foresight: None,
-    };
+    let blocks = blocks(nand.geometry());
+    let device = config(choice, logical, &blocks, chip.timing);
     choice.mount(nand, &device).unwrap()
 }
 
@@ -214,7 +206,7 @@ impl Step {
             What::Write => {
                 let whole = real.run(first, pages);
                 let run = Run { head: self.head, tail: self.tail, ..whole };
-                real.ftl.write(&mut real.nand, &run).unwrap();
+                real.ftl.write_run(&mut real.nand, &run).unwrap();
                 real.ftl.audit(&real.nand).unwrap();
             }
         }

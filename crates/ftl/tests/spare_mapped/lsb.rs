@@ -28,7 +28,7 @@ fn a_dead_block_is_erased() {
     assert_eq!(work(&real), ([0, 0], [0, 0, 0]), "nothing is erased when a block dies");
     real.write(4, 4);
     assert_eq!(work(&real), ([0, 1], [1, 0, 0]));
-    assert_eq!(real.ftl.free_blocks(), 2);
+    assert_eq!(real.ftl.report().free_blocks, 2);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn a_trim_of_a_pt_page_copies_the_lowest_remaining_page() {
 
 #[test]
 fn ram_is_a_directory_entry_per_block_and_300_bytes_per_cached_one() {
-    let ram = Real::new("lsb", 64, 16, 3, Mode::Count).ftl.ram();
+    let ram = Real::new("lsb", 64, 16, 3, Mode::Count).ftl.report().ram;
     assert_eq!((ram.map, ram.cache), (4 * 16, 16 * 300));
 }
 

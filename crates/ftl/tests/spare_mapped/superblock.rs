@@ -43,7 +43,7 @@ fn all_dead_blocks_of_the_superblock_are_erased_together() {
     real.write(0, 8);
     real.write(8, 1);
     assert_eq!(work(&real), ([0, 2], [2, 0, 0]));
-    assert_eq!(real.ftl.free_blocks(), 2);
+    assert_eq!(real.ftl.report().free_blocks, 2);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_superblock_at_its_maximum_collects_although_many_blocks_are_free() {
     // Three pages are free, and block 0 has three valid ones: this is the last opportunity.
     real.write(0, 1);
     assert_eq!(work(&real), ([3, 1], [0, 1, 0]));
-    assert_eq!(real.ftl.free_blocks(), 3);
+    assert_eq!(real.ftl.report().free_blocks, 3);
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_trim_of_the_newest_page_copies_the_lowest_remaining_one() {
 
 #[test]
 fn ram_is_a_directory_entry_per_block_and_98_bytes_per_cached_one() {
-    let ram = Real::new("superblock", 64, 16, 3, Mode::Count).ftl.ram();
+    let ram = Real::new("superblock", 64, 16, 3, Mode::Count).ftl.report().ram;
     assert_eq!((ram.map, ram.cache), (4 * 16, 48 * 98));
 }
 

@@ -75,7 +75,7 @@ impl FinishedRun<'_> {
             run: RunPart::of(&self.setup.experiment, self.trace_sha256()),
             ftl: self.ftl_part(),
             device: self.device_part(),
-            layers: LayersPart::of(&self.device.layers, &simulator.layer_reports()),
+            layers: LayersPart::of(&self.device.layers, &report.layers),
             trace,
             host_pages,
             reads: Causes::of(tally, Op::Read),
@@ -101,8 +101,8 @@ impl FinishedRun<'_> {
             steady: measured.steady.clone(),
             wear: WearPart::of(nand.wear()),
             endurance: self.endurance_part(write_amplification_bytes),
-            ram_bytes: simulator.ftl().ram().into(),
-            scheme: metrics_json(&report.figures, &simulator.ftl().gauges()),
+            ram_bytes: report.ram.into(),
+            scheme: metrics_json(&report.figures, &report.gauges),
             notes: read.notes.clone(),
             wall: wall_part(measured, wall),
             evidence: evidence(simulator, measured, &read),
@@ -213,14 +213,14 @@ impl FinishedRun<'_> {
 
 fn evidence(simulator: &Simulator, measured: &Measured, read: &ReadTrace) -> Evidence {
     let (nand, requests) = (simulator.nand(), &measured.measure.all);
-    let reports = simulator.layer_reports().into_iter();
-    let handed_down = reports.map(|report| (report.layer, report.went_down.into()));
+    let report = simulator.ftl().report();
+    let handed_down = report.layers.iter().map(|report| (report.layer, report.went_down.into()));
     Evidence {
         requests_read: read.requests(),
         free_pages_before: measured.free_pages_before,
         free_pages_after: nand.free_pages(),
         free_blocks_before: measured.free_blocks_before,
-        free_blocks_after: simulator.ftl().free_blocks(),
+        free_blocks_after: report.free_blocks,
         lost_pages: nand.lost_pages(),
         wear_sum: nand.wear().iter().map(|&erases| u64::from(erases)).sum(),
         erases_since_birth: simulator.erases_since_birth(),

@@ -165,8 +165,9 @@ impl Observer for PassCounters {
 
 #[cold]
 fn take_sample(sampler: &mut Sampler, on: &Simulator) {
-    let counters = CounterSnapshot::of(on.nand(), on.host_pages().written, on.time_ns());
-    sampler.sample(counters, on.ftl().free_blocks(), on.ftl().gauges());
+    let report = on.ftl().report();
+    let counters = CounterSnapshot::of(on.nand(), on.entered(&report).written, on.time_ns());
+    sampler.sample(counters, report.free_blocks, report.gauges);
 }
 
 /// Counters of the measured pass: of all requests, and of those of each load.

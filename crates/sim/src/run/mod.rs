@@ -53,7 +53,7 @@ use crate::config::setup::Setup;
 use crate::device;
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::input::batch::{Batch, CutRequest, CutRequests};
+use crate::input::batch::{Batch, CutRequest};
 use crate::input::host::Host;
 use crate::input::request_order::RequestOrder;
 use crate::memory::MemoryBudget;
@@ -155,7 +155,7 @@ fn run_on(setup: &Setup, input: &Input, options: RunOptions) -> Result<RunResult
         None => device,
     };
     let _reservation = memory.reserve(setup, &device, progress)?;
-    let device = match device.choice.scheme.foresees {
+    let device = match device.choice.scheme.needs_future {
         true => foreseen(setup, input, device, progress)?,
         false => device,
     };
@@ -232,10 +232,7 @@ impl Pass<'_> {
         mut number: u64,
     ) -> Result<()> {
         let Pass { batch, queue, operations, .. } = self;
-        simulator.prefetch(batch.spans());
-        if batch.counts().requests(Op::Read) > 0 {
-            simulator.prefetch_places(batch.spans());
-        }
+        simulator.prefetch(batch.spans(), batch.counts().requests(Op::Read) > 0);
         observer.announced(batch);
         if records.timeline.is_none() {
             let mut kept = Kept { operations, log: records.log.as_deref_mut(), before: number };
@@ -244,7 +241,7 @@ impl Pass<'_> {
         for CutRequest { load, request, spans, is_served } in batch.iter() {
             number += 1;
             if is_served {
-                let took = simulator.serve(request, spans)?;
+                let (took, _) = simulator.serve(request, spans, &[])?;
                 observer.served(load, request.op, took, 1, simulator);
                 let served = ServedRequest { number, load, request, took };
                 follow(&served, simulator, queue, operations, observer, records)?;
@@ -389,7 +386,7 @@ impl<'a> Stages<'a> {
         self.lead_in(simulator, &mut pass)?;
         let mut records = Records { log, timeline: self.timeline(timeline, &mut pass)? };
         let free_pages_before = simulator.nand().free_pages();
-        let free_blocks_before = simulator.ftl().free_blocks();
+        let free_blocks_before = simulator.ftl().report().free_blocks;
         let mut measure = self.counters(&pass);
         if records.log.is_some() {
             // Those of a lead-in may have been recorded for the drive only.
@@ -530,72 +527,37 @@ fn serve_batch(
     observer: &mut impl Observer,
 ) -> Result<()> {
     let mut requests = batch.iter();
-    loop {
-        if simulator.takes_singles() {
-            serve_singles(&mut requests, simulator, queue, kept, observer)?;
+    while let Some(CutRequest { load, request, spans, is_served }) = requests.next() {
+        if !is_served {
+            continue;
         }
-        let Some(CutRequest { load, request, spans, is_served }) = requests.next() else {
-            return Ok(());
-        };
-        if is_served {
-            let took = simulator.serve(request, spans)?;
-            observer.served(load, request.op, took, 1, simulator);
-            if queue.is_none() && kept.log.is_none() {
-                continue;
+        let next = if kept.log.is_none() { requests.singles() } else { &[] };
+        let most = observer.until_look().saturating_sub(1).min(next.len() as u64) as usize;
+        let (took, joined) = simulator.serve(request, spans, &next[..most])?;
+        observer.served(load, request.op, took, 1, simulator);
+        let each = simulator.program_of_a_page();
+        if queue.is_none() && kept.log.is_none() {
+            if joined > 0 {
+                observer.served(0, Op::Write, each, joined as u64, simulator);
+                requests.skip_singles(joined);
             }
-            simulator.drain_operations(kept.operations);
-            if let Some(queue) = queue {
-                pass_to(queue, load, request, took, &kept.operations.issued, observer);
-            }
-            if let Some(log) = &mut kept.log {
-                log.write(kept.before + requests.passed() as u64, kept.operations)?;
-            }
+            continue;
         }
-    }
-}
-
-/// Serves the writes of single pages that come next, as far as the FTL has a shorter way for them
-/// and the observer does not look.
-fn serve_singles(
-    requests: &mut CutRequests,
-    simulator: &mut Simulator,
-    queue: &mut Option<RequestQueue>,
-    kept: &mut Kept,
-    observer: &mut impl Observer,
-) -> Result<()> {
-    let singles = requests.singles();
-    let most = observer.until_look().min(singles.len() as u64) as usize;
-    if most == 0 {
-        return Ok(());
-    }
-    let (served, took) = simulator.serve_singles(&singles[..most])?;
-    if served > 0 && (queue.is_some() || kept.log.is_some()) {
         simulator.drain_operations(kept.operations);
-    }
-    if served > 0
-        && let Some(log) = &mut kept.log
-    {
-        let first = kept.before + requests.passed() as u64 + 1;
-        log.write_singles(first, kept.operations)?;
-    }
-    match queue {
-        None if served > 0 => {
-            observer.served(0, Op::Write, took, served as u64, simulator);
-            requests.skip_singles(served);
-        }
-        None => {}
-        Some(queue) => {
+        if let Some(queue) = queue {
             let issued = &kept.operations.issued;
-            debug_assert!(
-                served == 0 || issued.is_empty() || issued.len() == served,
-                "each write makes one program"
-            );
-            for (nth, single) in requests.take(served).enumerate() {
-                let CutRequest { load, request, .. } = single;
-                let program = issued.get(nth..=nth).unwrap_or_default();
-                observer.served(load, Op::Write, took, 1, simulator);
-                pass_to(queue, load, request, took, program, observer);
+            let (own, rest) = issued.split_at(issued.len().saturating_sub(joined));
+            pass_to(queue, load, request, took, own, observer);
+            for (nth, CutRequest { load, request, .. }) in
+                requests.by_ref().take(joined).enumerate()
+            {
+                observer.served(load, Op::Write, each, 1, simulator);
+                let program = rest.get(nth..=nth).unwrap_or_default();
+                pass_to(queue, load, request, each, program, observer);
             }
+        }
+        if let Some(log) = &mut kept.log {
+            log.write(kept.before + requests.passed() as u64, kept.operations)?;
         }
     }
     Ok(())

@@ -109,7 +109,7 @@ impl<'a> Stages<'a> {
         rounds: &mut Rounds,
     ) -> Result<(Measured, Verdict)> {
         let free_pages_before = simulator.nand().free_pages();
-        let free_blocks_before = simulator.ftl().free_blocks();
+        let free_blocks_before = simulator.ftl().report().free_blocks;
         let (pages, interval) = (self.device.logical_pages(), self.setup.experiment.interval);
         let all = PassCounters::new(pages, repeated.pass.queue.is_some(), interval, 0);
         let mut measure = MeasuredRequests { all, tenants: Vec::new() };

@@ -68,7 +68,7 @@ fn on_uniform_writes_no_scheme_beats_t1_and_none_the_oracle() {
     let t1 = mean_field::greedy(64, extra as f64 / blocks as f64);
     let oracle = amplification("oracle:open=6");
     assert!(oracle < 0.8 * t1, "an oracle with {oracle} knows nothing; T1 is {t1}");
-    for scheme in registry::SCHEMES.iter().filter(|scheme| !scheme.foresees) {
+    for scheme in registry::SCHEMES.iter().filter(|scheme| !scheme.needs_future) {
         let found = amplification(scheme.name);
         assert!(found > 0.99 * t1, "{}: {found}, but T1 is {t1}", scheme.name);
     }

@@ -40,14 +40,14 @@ pub mod sparse_set;
 
 use core::ops::Range;
 
-use nand::{ChipModel, Geometry, Lpn, Nand, Sink};
+use nand::{ChipModel, Geometry, Lpn, Nand, Ppn, Sink};
 use spec::{Kind, Param, Params, Share};
 
 use self::algorithm_1::{Algorithm1, CostBenefit, DRAM_MAX, Tuning};
 use self::balance::{Balance, bytes_of_shares};
 use crate::contract::{
-    Base, Entered, Extent, Ftl, LayerReport, Layered, MapBudget, MapEvent, Metric, MountConfig,
-    Ram, Report, ResizableMap, Result, Run, Violation,
+    Base, Extent, Facet, FacetKind, Ftl, LayerReport, MapBudget, MapEvent, Metric, MountConfig,
+    Ram, Report, ResizableMap, Result, Run, Span, Tuner, Violation,
 };
 use crate::layer::definition::{Layer, LayerBlocks, LayerSetting, MountBelow, Stack};
 use crate::layer::ghost_buffer::GhostBuffer;
@@ -243,7 +243,7 @@ fn mount(
 struct Partitioner {
     buffer: WriteBuffer,
     /// The tuner of the boundary; none if the boundary is fixed.
-    tuner: Option<Tuner>,
+    tuner: Option<Adaptation>,
     /// The budget.
     dram: u64,
     /// The part of the budget that belongs to the map, in bytes.
@@ -260,7 +260,7 @@ struct Partitioner {
 }
 
 /// What moves the boundary, and how often.
-struct Tuner {
+struct Adaptation {
     rule: Rule,
     interval: u64,
     max_step: u64,
@@ -296,7 +296,7 @@ impl Partitioner {
         let (geometry, dram) = (nand.geometry(), params.size("dram"));
         let mut buffer = WriteBuffer::of_a_share(below, nand, device, dram);
         let adapts = params.opt_share("share").is_none();
-        let tuner = adapts.then(|| Tuner::new(&mut buffer, budget, geometry, device, params));
+        let tuner = adapts.then(|| Adaptation::new(&mut buffer, budget, geometry, device, params));
         Partitioner {
             buffer,
             tuner,
@@ -319,7 +319,7 @@ impl Partitioner {
     /// Shows a request to the rule that forecasts costs, and to the map below, if that rule is
     /// used.
     fn forecast(&mut self, show: impl FnOnce(&mut Balance, &mut dyn ResizableMap)) {
-        if let Some(Tuner { rule: Rule::Balanced(balance), .. }) = &mut self.tuner {
+        if let Some(Adaptation { rule: Rule::Balanced(balance), .. }) = &mut self.tuner {
             show(balance, resizable_map(&mut self.buffer));
         }
     }
@@ -349,8 +349,8 @@ impl Partitioner {
 
     fn tune(&mut self, nand: &mut Nand) -> Result<()> {
         let tuning = match &mut self.tuner {
-            Some(Tuner { rule: Rule::Paper(_), .. }) => self.compare_ghosts(),
-            Some(Tuner { rule: Rule::Balanced(balance), max_step, .. }) => {
+            Some(Adaptation { rule: Rule::Paper(_), .. }) => self.compare_ghosts(),
+            Some(Adaptation { rule: Rule::Balanced(balance), max_step, .. }) => {
                 Tuning::towards(balance.tune(self.mapping), self.mapping, *max_step)
             }
             None => return Ok(()),
@@ -461,28 +461,28 @@ impl Partitioner {
 }
 
 /// Algorithm 1, if it is the rule.
-fn paper(tuner: &Option<Tuner>) -> Option<&Algorithm1> {
+fn paper(tuner: &Option<Adaptation>) -> Option<&Algorithm1> {
     match tuner {
-        Some(Tuner { rule: Rule::Paper(rule), .. }) => Some(rule),
+        Some(Adaptation { rule: Rule::Paper(rule), .. }) => Some(rule),
         _ => None,
     }
 }
 
 /// Algorithm 1, if it is the rule.
-fn paper_mut(tuner: &mut Option<Tuner>) -> Option<&mut Algorithm1> {
+fn paper_mut(tuner: &mut Option<Adaptation>) -> Option<&mut Algorithm1> {
     match tuner {
-        Some(Tuner { rule: Rule::Paper(rule), .. }) => Some(rule),
+        Some(Adaptation { rule: Rule::Paper(rule), .. }) => Some(rule),
         _ => None,
     }
 }
 
 /// The map of the scheme below the buffer; a scheme that declares a [`MapBudget`] has one.
 fn resizable_map(buffer: &mut WriteBuffer) -> &mut dyn ResizableMap {
-    let map = buffer.resizable_map();
+    let map = buffer.below.ftl.resizable_map();
     map.expect("a scheme that declares a map budget can resize its map")
 }
 
-impl Tuner {
+impl Adaptation {
     /// Starts the rule, and attaches to the buffer and the map what it needs.
     fn new(
         buffer: &mut WriteBuffer,
@@ -490,7 +490,7 @@ impl Tuner {
         geometry: &Geometry,
         device: &MountConfig,
         params: &Params,
-    ) -> Tuner {
+    ) -> Adaptation {
         let (dram, max_step) = (params.size("dram"), max_step(params));
         let rule = match params.opt_choice("rule") {
             Some("balanced") => {
@@ -509,33 +509,16 @@ impl Tuner {
             0 => budget.interval,
             requests => requests,
         };
-        Tuner { rule, interval, max_step }
+        Adaptation { rule, interval, max_step }
     }
 }
 
-impl Ftl for Partitioner {
-    fn base(&self) -> &dyn Base {
-        &self.buffer.below
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        &mut self.buffer.below
-    }
-
+impl Base for Partitioner {
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         let pages = self.buffer.capacity();
         self.forecast(|balance, map| balance.read(map, run, pages));
         for index in 0..run.pages {
             self.buffer.read_page(nand, run, index, sink)?;
-            self.listen();
-        }
-        Ok(())
-    }
-
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        self.forecast(|balance, map| balance.write(map, run));
-        for index in 0..run.pages {
-            self.buffer.write_page(nand, run, index)?;
             self.listen();
         }
         Ok(())
@@ -548,20 +531,37 @@ impl Ftl for Partitioner {
         Ok(())
     }
 
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.forecast(|balance, _| balance.forget_all());
-        self.buffer.flush(nand)?;
+    fn flush(&mut self, nand: &mut Nand, only: Option<&Run>) -> Result<()> {
+        self.forecast(|balance, _| match only {
+            None => balance.forget_all(),
+            Some(run) => balance.forget(run.first, run.pages),
+        });
+        self.buffer.flush(nand, only)?;
         self.listen();
         Ok(())
     }
 
-    fn flush_run(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        self.forecast(|balance, _| balance.forget(run.first, run.pages));
-        self.buffer.flush_run(nand, run)?;
-        self.listen();
-        Ok(())
+    fn prefetch(&self, spans: &[Span], read_from: Option<&Nand>) {
+        self.buffer.prefetch(spans, read_from);
     }
 
+    fn place(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn> {
+        self.buffer.place(nand, lpn)
+    }
+
+    fn extent(&self, lpns: Range<u32>) -> Extent {
+        self.buffer.extent(lpns)
+    }
+
+    fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
+        match kind {
+            FacetKind::Tuner => Some(Facet::Tuner(self)),
+            _ => Base::facet(&mut self.buffer, kind),
+        }
+    }
+}
+
+impl Tuner for Partitioner {
     fn end_request(&mut self, nand: &mut Nand) -> Result<()> {
         self.requests += 1;
         match &self.tuner {
@@ -569,13 +569,24 @@ impl Ftl for Partitioner {
             _ => Ok(()),
         }
     }
+}
 
-    fn extent(&self, lpns: Range<u32>) -> Extent {
-        self.buffer.extent(lpns)
+impl Ftl for Partitioner {
+    fn base(&self) -> &dyn Base {
+        self
     }
 
-    fn prefetch(&self, run: &Run) {
-        self.buffer.prefetch(run);
+    fn base_mut(&mut self) -> &mut dyn Base {
+        self
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
+        self.forecast(|balance, map| balance.write(map, run));
+        for index in 0..run.pages {
+            self.buffer.write_page(nand, run, index)?;
+            self.listen();
+        }
+        Ok(0)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -587,53 +598,27 @@ impl Ftl for Partitioner {
         self.buffer.audit(nand)
     }
 
-    /// What the budget pays for is reported under its own names; all other parts of the map are
-    /// `other`.
-    fn ram(&self) -> Ram {
-        let (all, paid) = (self.buffer.ram(), self.map_bytes);
+    /// All pages pass through the buffer first. What it hands down goes on to the map unchanged, so
+    /// the partitioner's report follows the buffer's. RAM that the budget pays for is reported under
+    /// its own names; all other parts of the map are `other`.
+    fn report(&self) -> Report {
+        let mut report = self.buffer.report();
+        let own = LayerReport {
+            layer: LAYER.name,
+            figures: self.figures(),
+            went_down: self.buffer.below.went_down,
+        };
+        report.layers.insert(1, own);
+        report.gauges.push(("map_share", self.share(self.mapping as f64)));
+        let (all, paid) = (report.ram, self.map_bytes);
         let besides = all.map + all.cache - paid;
         let (map, cache) = if all.cache > 0 { (0, paid) } else { (paid, 0) };
-        Ram { map, cache, other: all.other + besides + self.rule_bytes(), ..all }
-    }
-
-    fn report(&self) -> Report {
-        self.buffer.report()
+        report.ram = Ram { map, cache, other: all.other + besides + self.rule_bytes(), ..all };
+        report
     }
 
     fn reset_report(&mut self) {
         self.figures = Figures::default();
         self.buffer.reset_report();
-    }
-
-    fn gauges(&self) -> Vec<(&'static str, f64)> {
-        let own = [("map_share", self.share(self.mapping as f64))];
-        self.buffer.gauges().into_iter().chain(own).collect()
-    }
-
-    fn layered(&self) -> Option<&dyn Layered> {
-        Some(self)
-    }
-}
-
-impl Layered for Partitioner {
-    /// All pages pass through the buffer first. What it hands down goes on to the map unchanged, so
-    /// the partitioner's report follows the buffer's.
-    fn reports(&self) -> Vec<LayerReport> {
-        let (figures, went_down) = (self.figures(), self.buffer.below.went_down);
-        let mut reports = self.buffer.reports();
-        reports.insert(1, LayerReport { layer: LAYER.name, figures, went_down });
-        reports
-    }
-
-    fn entered(&self) -> Entered {
-        self.buffer.entered()
-    }
-
-    fn borrowed_bytes(&self) -> u64 {
-        self.buffer.borrowed_bytes()
-    }
-
-    fn dram_accesses(&self) -> u64 {
-        self.buffer.dram_accesses()
     }
 }

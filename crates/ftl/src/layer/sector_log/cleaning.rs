@@ -11,7 +11,7 @@ use super::payload::Payload;
 use super::sector_map::EntryId;
 use super::sector_pages::Sector;
 use super::size::SECTOR_BYTES;
-use crate::contract::{Base, Result, Run};
+use crate::contract::{Result, Run, Span};
 use crate::part::map::lost_data::unless_lost;
 
 impl SectorLog {
@@ -45,7 +45,8 @@ impl SectorLog {
         let lpns = held.chunk_by(|one, next| one.lpn == next.lpn).map(|same| same[0].lpn);
         for lpn in lpns.filter(|&lpn| lpn != Lpn::NONE) {
             self.map.prefetch_entry(lpn);
-            self.below.ftl.prefetch(&Run::whole(lpn, 1, self.page_bytes, nand::Data::None));
+            let page = Span { first: lpn.0, pages: 1, head: self.full, tail: self.full, stream: 0 };
+            self.below.ftl.base().prefetch(&[page], None);
         }
     }
 
@@ -66,26 +67,22 @@ impl SectorLog {
         }
     }
 
-    pub(super) fn exchange(&mut self, nand: &mut Nand, erased: BlockId) -> Result<()> {
-        self.below.erase(nand, erased, Cause::Log)?;
-        let block = self.swap_for_free(nand, erased)?;
-        self.counts.exchanges += u64::from(block.is_some());
-        self.ring.renew_tail(block.unwrap_or(erased));
-        Ok(())
-    }
-
-    /// Exchanges an erased block with the FTL's next free one, if the FTL lends blocks and has one.
-    pub(super) fn swap_for_free(
-        &mut self,
-        nand: &mut Nand,
-        erased: BlockId,
-    ) -> Result<Option<BlockId>> {
-        let Some(lender) = self.below.ftl.block_lender() else { return Ok(None) };
-        let block = lender.lend(nand)?;
-        if block.is_some() {
-            lender.give_back(erased);
+    /// Erases a block of the log, and exchanges it with the FTL's next free one, if the FTL lends
+    /// blocks and has one.
+    fn exchange(&mut self, nand: &mut Nand, block: BlockId) -> Result<()> {
+        let Some(lender) = self.below.ftl.block_lender() else {
+            nand.erase(block, Cause::Log)?;
+            self.ring.renew_tail(block);
+            return Ok(());
+        };
+        lender.erase(nand, block, Cause::Log)?;
+        let lent = lender.lend(nand)?;
+        if lent.is_some() {
+            lender.give_back(block);
         }
-        Ok(block)
+        self.counts.exchanges += u64::from(lent.is_some());
+        self.ring.renew_tail(lent.unwrap_or(block));
+        Ok(())
     }
 
     /// Writes all live and waiting sectors of a page to the FTL.

@@ -14,8 +14,8 @@ use super::sector_pages::{self, Addresses, Sector, TrimmedRange};
 use super::sector_ring::SectorRing;
 use super::size::SectorLogSize;
 use crate::contract::{
-    Base, Durability, Entered, Error, Extent, Ftl, LayerReport, Layered, MountConfig, Ram, Report,
-    Result, Run, Violation, version_at,
+    Base, Durability, Error, Extent, Facet, FacetKind, Ftl, MountConfig, Report, Result, Run, Span,
+    Violation,
 };
 use crate::layer::below::Below;
 use crate::part::recovery::page_kind;
@@ -106,6 +106,12 @@ impl SectorLog {
     /// Whether no sector is in the page buffer or live in the log.
     pub(super) fn is_empty(&self) -> bool {
         self.map.is_empty() && self.buffer.is_empty()
+    }
+
+    /// Whether a sector of the run waits in the page buffer.
+    fn holds_waiting(&self, run: &Run) -> bool {
+        let mut waiting = (0..run.pages).map(|page| self.buffer.mask(run.first.plus(page)));
+        !self.buffer.is_empty() && waiting.any(|mask| mask != 0)
     }
 
     /// Number of distinct sectors in page buffer and log.
@@ -384,15 +390,7 @@ impl SectorLog {
     }
 }
 
-impl Ftl for SectorLog {
-    fn base(&self) -> &dyn Base {
-        &self.below
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        &mut self.below
-    }
-
+impl Base for SectorLog {
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         let mut from = 0;
         for index in 0..run.pages {
@@ -418,9 +416,71 @@ impl Ftl for SectorLog {
         self.read_below(nand, run, from..run.pages, sink)
     }
 
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        self.note_trim(nand, first, pages)?;
+        self.forget_all(first, pages);
+        self.below.trim(nand, first, pages)
+    }
+
+    fn flush(&mut self, nand: &mut Nand, only: Option<&Run>) -> Result<()> {
+        if only.is_none_or(|run| self.holds_waiting(run)) {
+            self.settle(nand, 1)?;
+        }
+        self.below.ftl.flush(nand, only)?;
+        Error::of_lost(self.lost.take())
+    }
+
+    fn prefetch(&self, spans: &[Span], read_from: Option<&Nand>) {
+        if !self.map.is_empty() {
+            for span in spans {
+                let pages = (span.first..).take(span.pages.min(16) as usize);
+                pages.for_each(|page| self.map.prefetch(Lpn(page)));
+            }
+        }
+        self.below.ftl.base().prefetch(spans, read_from);
+    }
+
+    /// The page of the log with the newest sector. Without a sector in the log, the FTL knows it.
+    fn place(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn> {
+        let Some(entry) = self.map.peek(lpn) else { return self.below.ftl.place(nand, lpn) };
+        let places = bits(self.map.live(entry)).map(|index| self.map.place(entry, index));
+        let newest = places.map(|place| place / self.sectors_per_page);
+        let newest = newest.max_by_key(|&page| self.ring.order(page));
+        newest.map(|page| self.ring.ppn(nand.geometry(), page))
+    }
+
+    fn extent(&self, lpns: Range<u32>) -> Extent {
+        let holds = |lpn| self.buffer.mask(lpn) | self.live(self.map.peek(lpn)) != 0;
+        self.below.extent_with(lpns, holds)
+    }
+
+    /// The log takes its page buffer and its map from the DRAM of a buffer above it.
+    fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
+        if kind != FacetKind::Layers {
+            return self.below.ftl.facet(kind);
+        }
+        let mut totals = self.below.totals();
+        totals.dram_accesses += self.counts.dram_accesses;
+        if self.ring.blocks() > 0 {
+            totals.borrowed_bytes += u64::from(self.page_bytes) + self.map.ram_bytes();
+        }
+        Some(Facet::Layers(totals))
+    }
+}
+
+impl Ftl for SectorLog {
+    fn base(&self) -> &dyn Base {
+        self
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        self
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         if self.ring.blocks() == 0 {
-            return self.pass(nand, run);
+            self.pass(nand, run)?;
+            return Ok(0);
         }
         let mut index = 0;
         while index < run.pages {
@@ -435,61 +495,7 @@ impl Ftl for SectorLog {
                 }
             }
         }
-        Ok(())
-    }
-
-    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        self.note_trim(nand, first, pages)?;
-        self.forget_all(first, pages);
-        self.below.trim(nand, first, pages)
-    }
-
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.settle(nand, 1)?;
-        self.below.ftl.flush(nand)?;
-        Error::of_lost(self.lost.take())
-    }
-
-    fn flush_run(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        let mut waiting = (0..run.pages).map(|page| self.buffer.mask(run.first.plus(page)));
-        if !self.buffer.is_empty() && waiting.any(|mask| mask != 0) {
-            self.settle(nand, 1)?;
-        }
-        self.below.ftl.flush_run(nand, run)?;
-        Error::of_lost(self.lost.take())
-    }
-
-    fn prefetch(&self, run: &Run) {
-        if !self.map.is_empty() {
-            (0..run.pages.min(16)).for_each(|page| self.map.prefetch(run.first.plus(page)));
-        }
-        self.below.ftl.prefetch(run);
-    }
-
-    /// The page of the log with the newest sector. Without a sector in the log, the FTL knows it.
-    fn place(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn> {
-        let Some(entry) = self.map.peek(lpn) else { return self.below.ftl.place(nand, lpn) };
-        let places = bits(self.map.live(entry)).map(|index| self.map.place(entry, index));
-        let newest = places.map(|place| place / self.sectors_per_page);
-        let newest = newest.max_by_key(|&page| self.ring.order(page));
-        newest.map(|page| self.ring.ppn(nand.geometry(), page))
-    }
-
-    /// The highest version of any sector of the page.
-    fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        let mut newest = self.below.ftl.version(nand, lpn)?;
-        let Some(entry) = self.map.peek(lpn) else { return Ok(newest) };
-        for index in bits(self.map.live(entry)) {
-            let page = self.map.place(entry, index) / self.sectors_per_page;
-            let ppn = self.ring.ppn(nand.geometry(), page);
-            newest = newest.max(version_at(nand, ppn)?);
-        }
-        Ok(newest)
-    }
-
-    fn extent(&self, lpns: Range<u32>) -> Extent {
-        let holds = |lpn| self.buffer.mask(lpn) | self.live(self.map.peek(lpn)) != 0;
-        self.below.extent_with(lpns, holds)
+        Ok(0)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -503,61 +509,21 @@ impl Ftl for SectorLog {
 
     /// Beside the map a controller keeps the page buffer (a page, and an address per sector) and,
     /// under full durability, for each logical page the number of its sectors in the log.
-    fn ram(&self) -> Ram {
-        let below = self.below.ftl.ram();
-        if self.ring.blocks() == 0 {
-            return below;
-        }
-        let addresses = 5 * u64::from(self.sectors_per_page);
-        let copies = self.copies.as_ref().map_or(0, |copies| 4 * copies.len() as u64);
-        Ram {
-            sector_map: self.map.ram_bytes(),
-            other: below.other + u64::from(self.page_bytes) + addresses + copies,
-            ..below
-        }
-    }
-
     fn report(&self) -> Report {
-        self.below.ftl.report()
+        let mut report = self.below.report(LOG, self.figures());
+        report.gauges.push(("logged_pages", f64::from(self.map.len())));
+        if self.ring.blocks() > 0 {
+            let addresses = 5 * u64::from(self.sectors_per_page);
+            let copies = self.copies.as_ref().map_or(0, |copies| 4 * copies.len() as u64);
+            report.ram.sector_map = self.map.ram_bytes();
+            report.ram.other += u64::from(self.page_bytes) + addresses + copies;
+        }
+        report
     }
 
     fn reset_report(&mut self) {
         self.counts = SectorLogCounts::from_here(self.buffer.len().into(), self.distinct_sectors());
         (self.map.look_ups, self.map.probes) = (0, 0);
         self.below.reset_report();
-    }
-
-    fn gauges(&self) -> Vec<(&'static str, f64)> {
-        let own = [("logged_pages", f64::from(self.map.len()))];
-        self.below.ftl.gauges().into_iter().chain(own).collect()
-    }
-
-    fn layered(&self) -> Option<&dyn Layered> {
-        Some(self)
-    }
-}
-
-impl Layered for SectorLog {
-    fn reports(&self) -> Vec<LayerReport> {
-        let (figures, went_down) = (self.figures(), self.below.went_down);
-        let own = LayerReport { layer: LOG, figures, went_down };
-        [own].into_iter().chain(self.below.reports()).collect()
-    }
-
-    fn entered(&self) -> Entered {
-        self.below.entered()
-    }
-
-    fn borrowed_bytes(&self) -> u64 {
-        match self.ring.blocks() == 0 {
-            true => self.below.borrowed_bytes(),
-            false => {
-                u64::from(self.page_bytes) + self.map.ram_bytes() + self.below.borrowed_bytes()
-            }
-        }
-    }
-
-    fn dram_accesses(&self) -> u64 {
-        self.counts.dram_accesses + self.below.dram_accesses()
     }
 }

@@ -37,7 +37,7 @@ use super::sector_map::EntryId;
 use super::sector_pages::{FoundBlocks, FoundPage, FoundPages, Sector, TrimmedRange};
 use super::sector_ring::SectorRing;
 use super::size::SectorLogSize;
-use crate::contract::{Base, Durability, Error, Ftl, MountConfig, Result};
+use crate::contract::{Durability, Error, Ftl, MountConfig, Result};
 use crate::layer::definition::MountBelow;
 use crate::part::map::lost_data::unless_lost;
 use crate::part::recovery::survey::{self, Survey};
@@ -144,7 +144,7 @@ impl SectorLog {
         last.map_or(Ok(()), |last| self.send_down(nand, last))?;
         // What the FTL got is shown from now on. So it records the trims, and no later program may
         // destroy the pages.
-        self.below.ftl.flush(nand)
+        self.below.ftl.flush(nand, None)
     }
 
     /// The places of a page of the log that hold sectors, and these sectors.

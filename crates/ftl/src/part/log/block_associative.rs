@@ -16,7 +16,7 @@
 use nand::Nand;
 
 use crate::contract::{
-    Base, Ftl, Merges, Metric, MountConfig, Ram, Report, Result, Run, Violation,
+    Base, Ftl, Merges, Metric, MountConfig, Report, Result, Run, Span, Violation,
 };
 use crate::part::log::log_map::{Lbn, LogMap, WriteTarget};
 use crate::part::log::log_mount;
@@ -99,7 +99,7 @@ impl BlockAssociative {
         if let Some(victim) = self.logs.victim() {
             self.merge(nand, victim)?;
         }
-        self.logs.open(lbn, self.map.pool.take(nand)?);
+        self.logs.open(lbn, self.map.flat.pool.take(nand)?);
         Ok(())
     }
 
@@ -120,37 +120,30 @@ impl Ftl for BlockAssociative {
         &mut self.map
     }
 
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+    fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;
         let mut index = 0;
         while index < run.pages {
             index += self.write_some(nand, run, index)?;
         }
-        Ok(())
+        Ok(0)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.logs.audit(nand, &self.map)
     }
 
-    fn ram(&self) -> Ram {
-        let pages = u64::from(self.map.pages_per_block());
-        let log_map = 4 * pages * u64::from(self.logs.most());
-        let map = self.map.block_map_bytes() + log_map;
-        Ram { map, other: self.map.other_bytes(), ..Ram::default() }
-    }
-
+    /// The map has an entry of four bytes for each page of the log, beside that of each block.
     fn report(&self) -> Report {
-        let figures = vec![
-            ("in_place_pages", Metric::Count(self.map.in_place_pages)),
-            ("padded_pages", Metric::Count(self.map.padded_pages)),
-            ("merged_log_pages", Metric::Count(self.merged_slots)),
-        ];
-        Report { merges: Some(self.merges.clone()), figures }
+        let mut report = self.map.report();
+        report.ram.map += 4 * u64::from(self.map.pages_per_block()) * u64::from(self.logs.most());
+        report.figures.push(("merged_log_pages", Metric::Count(self.merged_slots)));
+        report.merges = Some(self.merges.clone());
+        report
     }
 
     fn reset_report(&mut self) {
-        self.merges = Merges::default();
-        (self.map.in_place_pages, self.map.padded_pages, self.merged_slots) = (0, 0, 0);
+        self.map.reset_report();
+        (self.merges, self.merged_slots) = (Merges::default(), 0);
     }
 }

@@ -291,17 +291,6 @@ impl FullyAssociative {
         u32::from(self.streams) + self.random_max + self.aside
     }
 
-    /// Bytes of the block map and of the log's page map.
-    pub fn map_bytes(&self) -> u64 {
-        self.map.block_map_bytes() + self.log_map_bytes()
-    }
-
-    /// The maximum number of log blocks, and the number of random-log blocks in use.
-    pub fn gauges(&self) -> Vec<(&'static str, f64)> {
-        let (may, in_use) = (self.log_blocks(), self.random.len());
-        vec![("log_blocks", may.into()), ("rw_blocks", in_use.into())]
-    }
-
     /// Compares all data structures with each other and with the chip. `aside` lists the set-aside
     /// blocks in use.
     ///
@@ -321,26 +310,28 @@ impl FullyAssociative {
         self.random.audit(nand, &self.map)
     }
 
-    /// Merges and figures of the log, followed by the scheme's own figures.
-    pub fn report(&self, own: Vec<(&'static str, Metric)>) -> Report {
+    /// What a scheme with this log reports: the maps, merges, and the sizes of the log.
+    pub fn report(&self) -> Report {
         let counts = &self.random_associated;
         let merges: u64 = counts.iter().sum();
         let merged: u64 = (0..).zip(counts).map(|(associated, count)| associated * count).sum();
         let mean = if merges > 0 { merged as f64 / merges as f64 } else { 0.0 };
-        let mut figures = vec![
-            ("in_place_pages", Metric::Count(self.map.in_place_pages)),
-            ("padded_pages", Metric::Count(self.map.padded_pages)),
+        let mut report = self.map.report();
+        report.ram.map += self.log_map_bytes();
+        report.merges = Some(self.merges.clone());
+        report.figures.extend([
             ("rw_associated_blocks", Metric::Counts(counts.clone())),
             ("mean_rw_associated_blocks", Metric::Real(mean)),
-        ];
-        figures.extend(own);
-        Report { merges: Some(self.merges.clone()), figures }
+        ]);
+        let (may, in_use) = (self.log_blocks(), self.random.len());
+        report.gauges = vec![("log_blocks", may.into()), ("rw_blocks", in_use.into())];
+        report
     }
 
     /// Sets merges and figures to zero.
     pub fn reset_report(&mut self) {
         self.merges = Merges::default();
         self.random_associated.clear();
-        (self.map.in_place_pages, self.map.padded_pages) = (0, 0);
+        self.map.reset_report();
     }
 }

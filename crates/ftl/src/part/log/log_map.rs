@@ -22,18 +22,16 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder, Sink};
+use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder};
 
 use super::block_observer::{BlockObserver, Unobserved};
 use crate::contract::{
-    Base, BlockLender, Extent, MountConfig, Result, Run, Span, Violation, ensure, table_bytes,
+    Base, Metric, MountConfig, Ram, Report, Result, Run, Violation, ensure, table_bytes,
 };
 use crate::part::index::bit_set::BitSet;
 use crate::part::map::block_audit;
-use crate::part::map::block_pool::BlockPool;
-use crate::part::map::flat_map::FlatMap;
+use crate::part::map::flat_map::{FlatMap, answered_by_flat};
 use crate::part::recovery::page_kind;
-use crate::part::recovery::trim_log::TrimLog;
 
 /// Logical block number: the pages of a block, in the host's address space.
 pub type Lbn = u32;
@@ -75,12 +73,8 @@ pub struct LogMap<O = Unobserved> {
     used: Option<BitSet>,
     /// Number of valid pages in each physical block.
     valid: Vec<u16>,
-    /// Free blocks.
-    pub pool: BlockPool,
     /// The scheme's account of its log blocks.
     pub observer: O,
-    /// Number of blocks, without system blocks.
-    blocks: u32,
     pages_per_block: u32,
     /// Number of host pages that were written at home.
     pub in_place_pages: u64,
@@ -99,17 +93,14 @@ impl<O: BlockObserver> LogMap<O> {
     /// The map of an empty device: all blocks are free.
     pub fn observed(nand: &Nand, device: &MountConfig, observer: O) -> LogMap<O> {
         let geometry = nand.geometry();
-        let (blocks, trims) = TrimLog::split(nand, device);
         let pages = device.logical_blocks * geometry.pages_per_block();
         LogMap {
-            flat: FlatMap::new(pages, trims),
+            flat: FlatMap::format(nand, device, 0),
             homes: vec![Home::default(); device.logical_blocks as usize],
             away: BitSet::new(pages),
             used: (geometry.program_order() == ProgramOrder::Any).then(|| BitSet::new(pages)),
             valid: vec![0; geometry.blocks() as usize],
-            pool: BlockPool::of(blocks),
             observer,
-            blocks: blocks.len() as u32,
             pages_per_block: geometry.pages_per_block(),
             in_place_pages: 0,
             padded_pages: 0,
@@ -135,7 +126,7 @@ impl<O: BlockObserver> LogMap<O> {
 
     /// Number of blocks beyond the exported capacity.
     pub fn extra_blocks(&self) -> u32 {
-        self.blocks - self.logical_blocks()
+        self.flat.pool.blocks() - self.logical_blocks()
     }
 
     /// The logical block of a page.
@@ -233,7 +224,7 @@ impl<O: BlockObserver> LogMap<O> {
         let (lbn, offset) = (self.lbn_of(lpn), lpn.0 % self.pages_per_block);
         let block = match self.homes[lbn as usize].block {
             Some(block) => block,
-            None => self.pool.take(nand)?,
+            None => self.flat.pool.take(nand)?,
         };
         let to = nand.geometry().page(block, offset);
         debug_assert!(!self.is_used(lbn, offset), "the home of {lpn:?} is programmed already");
@@ -504,7 +495,7 @@ impl<O: BlockObserver> LogMap<O> {
     pub fn release(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
         let valid = self.valid(block);
         assert!(valid == 0, "{block:?} is about to be erased, but holds {valid} valid pages");
-        self.flat.erase(nand, block, cause, &mut self.pool)
+        self.flat.pool.erase(nand, block, cause)
     }
 
     /// Points every entry to the copy that a mount found.
@@ -524,15 +515,22 @@ impl<O: BlockObserver> LogMap<O> {
         }
     }
 
-    /// Bytes of RAM beside the maps: the trims, and which pages are programmed.
-    pub fn other_bytes(&self) -> u64 {
+    /// What all log-block schemes report: a block map of four bytes a block, trims, which pages are
+    /// programmed, and free blocks.
+    pub fn report(&self) -> Report {
+        let map = 4 * u64::from(self.logical_blocks());
         let used = self.used.as_ref().map_or(0, |used| u64::from(used.bound()).div_ceil(8));
-        used + self.flat.trim_bytes()
+        let ram = Ram { map, other: used + self.flat.pool.trim_bytes(), ..Ram::default() };
+        let figures = vec![
+            ("in_place_pages", Metric::Count(self.in_place_pages)),
+            ("padded_pages", Metric::Count(self.padded_pages)),
+        ];
+        Report { ram, free_blocks: self.flat.pool.len(), figures, ..Report::default() }
     }
 
-    /// Bytes of the block map.
-    pub fn block_map_bytes(&self) -> u64 {
-        4 * u64::from(self.logical_blocks())
+    /// Sets the counts of the report to zero.
+    pub fn reset_report(&mut self) {
+        (self.in_place_pages, self.padded_pages) = (0, 0);
     }
 
     /// Compares the map with itself, with the chip, and with the scheme's log blocks.
@@ -545,7 +543,6 @@ impl<O: BlockObserver> LogMap<O> {
         logs: impl Iterator<Item = BlockId>,
     ) -> core::result::Result<(), Violation> {
         self.audit_pages(nand)?;
-        self.pool.audit(nand)?;
         self.audit_blocks(logs)?;
         self.audit_homes(nand)
     }
@@ -569,17 +566,18 @@ impl<O: BlockObserver> LogMap<O> {
     ) -> core::result::Result<(), Violation> {
         let mut seen = vec![false; self.valid.len()];
         let data = self.homes.iter().filter_map(|home| home.block);
-        for block in self.pool.iter().chain(data).chain(logs) {
+        for block in self.flat.pool.iter().chain(data).chain(logs) {
             let twice = core::mem::replace(&mut seen[block.0 as usize], true);
             ensure!(!twice, "{block:?} is in two lists");
         }
         let listed = seen.iter().filter(|&&seen| seen).count();
-        ensure!(listed == self.blocks as usize, "{listed} of {} blocks are in a list", self.blocks);
-        for block in self.pool.iter() {
+        let blocks = self.flat.pool.blocks();
+        ensure!(listed == blocks as usize, "{listed} of {blocks} blocks are in a list");
+        for block in self.flat.pool.iter() {
             let valid = self.valid(block);
             ensure!(valid == 0, "{block:?} is free, but holds {valid} valid pages");
         }
-        ensure!(!self.pool.is_empty(), "no block is left for merging");
+        ensure!(!self.flat.pool.is_empty(), "no block is left for merging");
         Ok(())
     }
 
@@ -613,13 +611,7 @@ impl<O: BlockObserver> LogMap<O> {
 }
 
 impl<O: BlockObserver + Send> Base for LogMap<O> {
-    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
-        self.flat.erase_foreign(nand, block, cause)
-    }
-
-    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.flat.read(nand, run, sink)
-    }
+    answered_by_flat!([flat] read flush prefetch place extent facet);
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
         let (mut at, end) = (first.0, first.0 + pages);
@@ -633,33 +625,5 @@ impl<O: BlockObserver + Send> Base for LogMap<O> {
             self.flat.note_trimmed(nand, run)?;
         }
         Ok(())
-    }
-
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.flat.flush(nand)
-    }
-
-    fn prefetch(&self, run: &Run) {
-        self.flat.prefetch(run);
-    }
-
-    fn prefetch_places(&self, nand: &Nand, spans: &[Span]) {
-        self.flat.prefetch_places(nand, spans);
-    }
-
-    fn place(&self, _: &Nand, lpn: Lpn) -> Option<Ppn> {
-        self.flat.newest(lpn)
-    }
-
-    fn extent(&self, lpns: Range<u32>) -> Extent {
-        self.flat.extent(lpns)
-    }
-
-    fn free_blocks(&self) -> u32 {
-        self.pool.len()
-    }
-
-    fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {
-        Some(&mut self.pool)
     }
 }

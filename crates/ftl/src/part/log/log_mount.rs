@@ -88,12 +88,12 @@ pub fn recover(
     device: &MountConfig,
     map: &mut LogMap<impl BlockObserver>,
 ) -> Result<Vec<FoundLog>> {
-    let Survey { mut scan, suspects, .. } = survey::read(nand, device, &mut map.flat.trims)?;
+    let Survey { mut scan, suspects, .. } = survey::read(nand, device, &mut map.flat.pool.trims)?;
     scan.is_within(map.logical_pages())?;
-    let blocks: Vec<BlockId> = map.pool.iter().collect();
+    let blocks: Vec<BlockId> = map.flat.pool.iter().collect();
     let geometry = *nand.geometry();
     let mut newest = recovery_plan::elect(&scan, map.logical_pages());
-    let suspect = suspects.endangered().filter(|_| map.flat.trims.is_some());
+    let suspect = suspects.endangered().filter(|_| map.flat.pool.trims.is_some());
     let unfinished = leave_unfinished(&geometry, &mut scan, &mut newest, suspect);
     let staying = suspects.valid(|copy| !unfinished.contains(&geometry.block_of(copy.ppn)));
     let plan = recovery_plan::plan(&geometry, &blocks, &scan, newest, &staying)?;
@@ -111,11 +111,11 @@ pub fn recover(
     }
     let logs = assign_roles(&geometry, map, &scan, &traces);
     drop(scan);
-    if map.flat.trims.is_none() {
-        map.pool.erase_doubtful(nand, |block| traces[block.0 as usize].last > 0)?;
+    if map.flat.pool.trims.is_none() {
+        map.flat.pool.erase_doubtful(nand, |block| traces[block.0 as usize].last > 0)?;
     }
-    map.flat.commit_recovery(nand, &suspects, &map.pool)?;
-    match map.pool.is_empty() {
+    map.flat.commit_recovery(nand, &suspects)?;
+    match map.flat.pool.is_empty() {
         true => Err(Error::Unmountable("no block is left for merging".into())),
         false => Ok(logs),
     }
@@ -169,8 +169,8 @@ fn take_free(map: &mut LogMap<impl BlockObserver>, blocks: &[BlockId], plan: &Re
     let mut free: Vec<BlockId> = blocks.to_vec();
     free.retain(|&block| map.valid(block) == 0);
     free.sort_by_key(|&block| Some(block) == plan.fallback);
-    map.pool = Default::default();
-    free.iter().for_each(|&block| map.pool.give_doubtful(block));
+    map.flat.pool.drain();
+    free.iter().for_each(|&block| map.flat.pool.give_doubtful(block));
 }
 
 /// A summary of the readable copies in a block, valid or not.
@@ -220,7 +220,7 @@ fn secure(
     let mut pages = contents(map, scan, block);
     let (lbn, is_home) = (map.lbn_of(pages[0].spare.owner), are_at_home(&geometry, &pages));
     pages.sort_by_key(|&PageCopy { ppn, .. }| (Some(ppn) == suspect, ppn));
-    let clean = map.pool.take(nand)?;
+    let clean = map.flat.pool.take(nand)?;
     let mut filled = 0;
     for (slot, PageCopy { ppn, spare }) in (0..).zip(pages) {
         let offset = if is_home { geometry.offset_of(ppn) } else { slot };

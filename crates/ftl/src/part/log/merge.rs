@@ -92,7 +92,7 @@ pub fn carry_out(
         MergePlan::Full => full(nand, map, merges, &[lbn], log.block)?,
         MergePlan::Dead => dead(nand, map, merges, log.block)?,
     }
-    assert!(!map.pool.is_empty(), "the merge of LBN {lbn} left no clean block: {plan:?}");
+    assert!(!map.flat.pool.is_empty(), "the merge of LBN {lbn} left no clean block: {plan:?}");
     Ok(())
 }
 
@@ -133,7 +133,7 @@ pub fn bring_all_home(
 /// # Errors
 /// The power fails.
 pub fn bring_home(nand: &mut Nand, map: &mut LogMap<impl BlockObserver>, lbn: Lbn) -> Result<()> {
-    let clean = map.pool.take(nand)?;
+    let clean = map.flat.pool.take(nand)?;
     let filled = map.gather(nand, lbn, 0..nand.geometry().pages_per_block(), clean, MERGE)?;
     replace(nand, map, lbn, clean, filled)
 }

@@ -92,7 +92,7 @@ impl RandomLog {
             "a new head was opened while the old one has {} free slots",
             self.room()
         );
-        let block = map.pool.take(nand)?;
+        let block = map.flat.pool.take(nand)?;
         self.blocks.push_back(RandomBlock { block, carried: 0 });
         self.head = Frontier::open(block, nand.geometry());
         Ok(block)

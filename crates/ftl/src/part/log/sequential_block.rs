@@ -55,7 +55,7 @@ impl SequentialBlock {
         assert!(self.stream.is_none(), "a second sequential log block was opened, for {first:?}");
         let offset = first.0 % map.pages_per_block();
         assert!(offset == 0, "{first:?} at offset {offset} opened a sequential log block");
-        let log = LogBlock { block: map.pool.take(nand)?, filled: 0 };
+        let log = LogBlock { block: map.flat.pool.take(nand)?, filled: 0 };
         self.stream = Some(SequentialStream { owner: map.lbn_of(first), log, next: Some(first) });
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! The free blocks of a scheme, taken in the order in which they were freed.
+//! The blocks of a scheme: the free ones, taken in the order in which they were freed, and the log
+//! of trims, which must know of every erase.
 //!
 //! A mount cannot tell a half-finished erase from a complete one. A block that a mount found
 //! without useful contents is therefore *doubtful*: the pool erases it again before it hands it
@@ -8,22 +9,33 @@
 
 use std::collections::VecDeque;
 
-use crate::contract::{BlockLender, Result, Violation, ensure};
+use crate::contract::{BlockLender, MountConfig, Result, Violation, ensure};
 use crate::part::map::block_audit;
-use crate::part::recovery::trim_log::{self, TrimLog};
+use crate::part::recovery::trim_log::TrimLog;
 use nand::{BlockId, Cause, Nand};
 
-/// The free blocks of a scheme.
+/// The free blocks of a scheme, and its trims.
 #[derive(Clone, Debug, Default)]
 pub struct BlockPool {
     /// The blocks in the order in which they were freed, and whether each is doubtful.
     free: VecDeque<(BlockId, bool)>,
+    /// Number of blocks of the scheme, free or not, without system blocks.
+    blocks: u32,
+    /// The log of trims; none if trims need not survive a power cut.
+    pub trims: Option<TrimLog>,
 }
 
 impl BlockPool {
-    /// A pool of erased blocks.
-    pub fn of(blocks: &[BlockId]) -> BlockPool {
-        BlockPool { free: blocks.iter().map(|&block| (block, false)).collect() }
+    /// The pool of an empty device, on which all blocks are free.
+    pub fn format(nand: &Nand, device: &MountConfig) -> BlockPool {
+        let (data, trims) = TrimLog::split(nand, device);
+        let free = data.iter().map(|&block| (block, false)).collect();
+        BlockPool { free, blocks: data.len() as u32, trims }
+    }
+
+    /// Number of blocks of the scheme, free or not, without system blocks.
+    pub fn blocks(&self) -> u32 {
+        self.blocks
     }
 
     /// Number of free blocks.
@@ -51,9 +63,28 @@ impl BlockPool {
         Ok(block)
     }
 
-    /// Adds a block that was just erased.
-    pub fn give(&mut self, block: BlockId) {
-        self.insert(block, false);
+    /// Erases a block in which no page counts, and adds it. A mount that has not committed does not
+    /// erase it: the block is doubtful until it is taken.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
+        let is_erased = self.void(nand, block, cause)?;
+        self.insert(block, !is_erased);
+        Ok(())
+    }
+
+    /// As [`TrimLog::erase`]; without a trim log the block is erased at once.
+    fn void(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<bool> {
+        match &mut self.trims {
+            Some(trims) => trims.erase(nand, block, cause),
+            None => Ok(nand.erase(block, cause).map(|()| true)?),
+        }
+    }
+
+    /// Takes out all free blocks. A mount does so, and adds those again that are free.
+    pub fn drain(&mut self) -> Vec<BlockId> {
+        self.free.drain(..).map(|(block, _)| block).collect()
     }
 
     /// Adds a block in which a mount found nothing to keep. It is erased again before its next
@@ -90,7 +121,21 @@ impl BlockPool {
         Ok(())
     }
 
-    /// Checks that each block is free only once, and erased unless it is doubtful.
+    /// Writes all waiting trims to flash.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn flush(&mut self, nand: &mut Nand) -> Result<()> {
+        self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))
+    }
+
+    /// Bytes of RAM for the trims.
+    pub fn trim_bytes(&self) -> u64 {
+        self.trims.as_ref().map_or(0, TrimLog::ram_bytes)
+    }
+
+    /// Checks that each block is free only once, that it is erased unless it is doubtful, and the
+    /// trims.
     ///
     /// # Errors
     /// The first contradiction.
@@ -103,32 +148,13 @@ impl BlockPool {
                 block_audit::erased(nand, block)?;
             }
         }
-        Ok(())
+        self.trims.as_ref().map_or(Ok(()), |trims| trims.audit(nand))
     }
 
     /// The free blocks.
     pub fn iter(&self) -> impl Iterator<Item = BlockId> + '_ {
         self.free.iter().map(|&(block, _)| block)
     }
-}
-
-/// Erases a block in which no page counts, and puts it into the pool. A mount that has not
-/// committed does not erase it: the block is doubtful until it is taken.
-///
-/// # Errors
-/// The power fails.
-pub fn erase(
-    trims: &mut Option<TrimLog>,
-    nand: &mut Nand,
-    block: BlockId,
-    cause: Cause,
-    pool: &mut BlockPool,
-) -> Result<()> {
-    match trim_log::erase(trims, nand, block, cause)? {
-        true => pool.give(block),
-        false => pool.give_doubtful(block),
-    }
-    Ok(())
 }
 
 impl BlockLender for BlockPool {
@@ -140,6 +166,14 @@ impl BlockLender for BlockPool {
     }
 
     fn give_back(&mut self, block: BlockId) {
-        self.give(block);
+        self.insert(block, false);
+    }
+
+    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
+        self.void(nand, block, cause).map(drop)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.len()
     }
 }

@@ -1,5 +1,5 @@
-//! The flat map: an array that holds the place of the newest version of each logical page; and the
-//! log of trims.
+//! The flat map: an array that holds the place of the newest version of each logical page; with the
+//! free blocks and the log of trims.
 //!
 //! ```text
 //! LPN     0  1  2  3  4  5 …
@@ -14,28 +14,35 @@ use core::ops::Range;
 
 use nand::{BlockId, Cause, Lpn, Nand, Ppn, Sink};
 
-use crate::contract::{Extent, Result, Run, Span, Violation, ensure};
+use crate::contract::{
+    Extent, Facet, FacetKind, MountConfig, Result, Run, Span, Violation, ensure,
+};
 use crate::part::index::prefetch::prefetch;
-use crate::part::map::block_pool::{self, BlockPool};
+use crate::part::map::block_pool::BlockPool;
 use crate::part::map::rmw;
 use crate::part::recovery::spare_scan::{PageCopy, Suspects};
-use crate::part::recovery::trim_log::{self, TrimLog};
 
 /// Pages of a run that are prefetched. A processor handles no more cache misses at a time.
 const HINTS: u32 = 16;
 
-/// The places of the newest versions, and the trims.
+/// The places of the newest versions, the free blocks and the trims.
 #[derive(Clone, Debug)]
 pub struct FlatMap {
     newest: Vec<Ppn>,
-    /// The log of trims; none if trims need not survive a power cut.
-    pub trims: Option<TrimLog>,
+    /// The free blocks and the trims.
+    pub pool: BlockPool,
 }
 
 impl FlatMap {
-    /// A map of `pages` logical pages, none of them mapped.
-    pub fn new(pages: u32, trims: Option<TrimLog>) -> FlatMap {
-        FlatMap { newest: vec![Ppn::NONE; pages as usize], trims }
+    /// The map of an empty device. After the host's pages it has `own_pages` pages of the scheme.
+    pub fn format(nand: &Nand, device: &MountConfig, own_pages: u32) -> FlatMap {
+        let pages = device.logical_blocks * nand.geometry().pages_per_block() + own_pages;
+        FlatMap::new(pages, BlockPool::format(nand, device))
+    }
+
+    /// The map of an empty device with `pages` pages.
+    pub fn new(pages: u32, pool: BlockPool) -> FlatMap {
+        FlatMap { newest: vec![Ppn::NONE; pages as usize], pool }
     }
 
     // ---- Queries ------------------------------------------------------------------------------
@@ -149,7 +156,7 @@ impl FlatMap {
     #[inline]
     pub fn note_written(&mut self, lpn: Lpn) {
         debug_assert!(self.newest(lpn).is_some(), "{lpn:?} was written, but is unmapped");
-        if let Some(trims) = &mut self.trims {
+        if let Some(trims) = &mut self.pool.trims {
             trims.written(lpn);
         }
     }
@@ -160,48 +167,21 @@ impl FlatMap {
     /// The power fails.
     pub fn note_trimmed(&mut self, nand: &mut Nand, lpns: Range<u32>) -> Result<()> {
         debug_assert_eq!(self.mapped_run(lpns.clone()), None, "{lpns:?} were trimmed, but not all");
-        self.trims.as_mut().map_or(Ok(()), |trims| trims.trim(nand, lpns))
+        self.pool.trims.as_mut().map_or(Ok(()), |trims| trims.trim(nand, lpns))
     }
 
     /// Commits the recovery of a mount that found these suspect pages.
     ///
     /// # Errors
     /// The power is lost again.
-    pub fn commit_recovery(
-        &mut self,
-        nand: &mut Nand,
-        suspects: &Suspects,
-        pool: &BlockPool,
-    ) -> Result<()> {
-        let Some(trims) = &mut self.trims else { return Ok(()) };
+    pub fn commit_recovery(&mut self, nand: &mut Nand, suspects: &Suspects) -> Result<()> {
+        let doubtful = self.pool.doubtful();
+        let Some(trims) = &mut self.pool.trims else { return Ok(()) };
         let mapped = |lpn: Lpn| self.newest[lpn.0 as usize] != Ppn::NONE;
         let has_left =
             |copy: &PageCopy| self.newest.get(copy.spare.owner.0 as usize) != Some(&copy.ppn);
         let left = suspects.valid(has_left);
-        trims.commit(nand, mapped, &left, &pool.doubtful())
-    }
-
-    /// Erases a block without valid pages, and puts it into the pool.
-    ///
-    /// # Errors
-    /// The power fails.
-    pub fn erase(
-        &mut self,
-        nand: &mut Nand,
-        block: BlockId,
-        cause: Cause,
-        pool: &mut BlockPool,
-    ) -> Result<()> {
-        block_pool::erase(&mut self.trims, nand, block, cause, pool)
-    }
-
-    /// Erases a block that belongs to a layer.
-    ///
-    /// # Errors
-    /// The power fails.
-    pub fn erase_foreign(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
-        trim_log::erase(&mut self.trims, nand, block, cause)?;
-        Ok(())
+        trims.commit(nand, mapped, &left, &doubtful)
     }
 
     /// Gives up a block whose pages a mount does not believe: erases it now, or lets it become void
@@ -210,7 +190,7 @@ impl FlatMap {
     /// # Errors
     /// The power fails.
     pub fn give_up(&self, nand: &mut Nand, block: BlockId) -> Result<()> {
-        match self.trims {
+        match self.pool.trims {
             Some(_) => Ok(()),
             None => Ok(nand.erase(block, Cause::Meta)?),
         }
@@ -233,23 +213,40 @@ impl FlatMap {
         Ok(())
     }
 
-    /// Writes all waiting trims to flash.
+    /// Writes all waiting trims to flash. Nothing else waits in RAM.
     ///
     /// # Errors
     /// The power fails.
-    pub fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))
+    pub fn flush(&mut self, nand: &mut Nand, _only: Option<&Run>) -> Result<()> {
+        self.pool.flush(nand)
     }
 
-    /// Prefetches the entries of a run.
-    #[inline]
-    pub fn prefetch(&self, run: &Run) {
-        self.prefetch_entry(run.first.0);
-        (1..run.pages.min(HINTS)).for_each(|page| self.prefetch_entry(run.first.0 + page));
+    /// As [`Base::place`](crate::contract::Base::place).
+    pub fn place(&self, _: &Nand, lpn: Lpn) -> Option<Ppn> {
+        self.newest(lpn)
+    }
+
+    /// As [`Base::facet`](crate::contract::Base::facet).
+    pub fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
+        match kind {
+            FacetKind::Lender => Some(Facet::Lender(&mut self.pool)),
+            _ => None,
+        }
+    }
+
+    /// As [`Base::prefetch`](crate::contract::Base::prefetch).
+    pub fn prefetch(&self, spans: &[Span], read_from: Option<&Nand>) {
+        for span in spans {
+            self.prefetch_entry(span.first);
+            (1..span.pages.min(HINTS)).for_each(|page| self.prefetch_entry(span.first + page));
+        }
+        if let Some(nand) = read_from {
+            self.prefetch_places(nand, spans);
+        }
     }
 
     /// Prefetches what the chip keeps about the places of these pages.
-    pub fn prefetch_places(&self, nand: &Nand, spans: &[Span]) {
+    fn prefetch_places(&self, nand: &Nand, spans: &[Span]) {
         let owners = nand.owners_of_run(Ppn(0), nand.geometry().pages());
         let hint = |lpn: u32| {
             if let Some(&ppn) = self.newest.get(lpn as usize) {
@@ -262,18 +259,13 @@ impl FlatMap {
         }
     }
 
-    /// Bytes of RAM for the trims.
-    pub fn trim_bytes(&self) -> u64 {
-        self.trims.as_ref().map_or(0, TrimLog::ram_bytes)
-    }
-
-    /// Compares each entry and the trims with the chip. Returns the number of valid pages in each
-    /// block.
+    /// Compares each entry, the free blocks and the trims with the chip. Returns the number of valid
+    /// pages in each block.
     ///
     /// # Errors
     /// The first contradiction.
     pub fn audit(&self, nand: &Nand) -> core::result::Result<Vec<u32>, Violation> {
-        self.trims.as_ref().map_or(Ok(()), |trims| trims.audit(nand))?;
+        self.pool.audit(nand)?;
         let geometry = nand.geometry();
         let mut valid = vec![0; geometry.blocks() as usize];
         for lpn in (0..self.pages()).map(Lpn) {
@@ -286,6 +278,57 @@ impl FlatMap {
         Ok(valid)
     }
 }
+
+/// The calls of [`Base`](crate::contract::Base) that a map leaves to its flat map, by name:
+/// `answered_by_flat!([map.flat] place extent);`.
+macro_rules! answered_by_flat {
+    ($flat:tt $($call:ident)+) => {
+        $( $crate::part::map::flat_map::answered_by_flat!(@$call $flat); )+
+    };
+    (@read [$($flat:tt)+]) => {
+        fn read(
+            &mut self,
+            nand: &mut nand::Nand,
+            run: &$crate::contract::Run,
+            sink: &mut nand::Sink,
+        ) -> $crate::contract::Result<()> {
+            self.$($flat)+.read(nand, run, sink)
+        }
+    };
+    (@flush [$($flat:tt)+]) => {
+        fn flush(
+            &mut self,
+            nand: &mut nand::Nand,
+            only: Option<&$crate::contract::Run>,
+        ) -> $crate::contract::Result<()> {
+            self.$($flat)+.flush(nand, only)
+        }
+    };
+    (@prefetch [$($flat:tt)+]) => {
+        fn prefetch(&self, spans: &[$crate::contract::Span], read_from: Option<&nand::Nand>) {
+            self.$($flat)+.prefetch(spans, read_from);
+        }
+    };
+    (@place [$($flat:tt)+]) => {
+        fn place(&self, nand: &nand::Nand, lpn: nand::Lpn) -> Option<nand::Ppn> {
+            self.$($flat)+.place(nand, lpn)
+        }
+    };
+    (@extent [$($flat:tt)+]) => {
+        fn extent(&self, lpns: core::ops::Range<u32>) -> $crate::contract::Extent {
+            self.$($flat)+.extent(lpns)
+        }
+    };
+    (@facet [$($flat:tt)+]) => {
+        fn facet(
+            &mut self,
+            kind: $crate::contract::FacetKind,
+        ) -> Option<$crate::contract::Facet<'_>> {
+            self.$($flat)+.facet(kind)
+        }
+    };
+}
+pub(crate) use answered_by_flat;
 
 /// Number of mapped pages at the start of `entries`. They are compared in groups without a branch
 /// per page, so that the compiler can vectorise the comparisons.
@@ -309,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_range_of_mapped_pages_ends_at_a_gap_or_at_the_end_of_the_span() {
-        let mut map = FlatMap::new(8, None);
+        let mut map = FlatMap::new(8, BlockPool::default());
         for lpn in [1, 2, 3, 6] {
             assert_eq!(map.point(Lpn(lpn), Ppn(40 + lpn)), Ppn::NONE);
         }
@@ -322,7 +365,7 @@ mod tests {
 
     #[test]
     fn a_page_that_moves_is_no_longer_at_its_old_place() {
-        let mut map = FlatMap::new(2, None);
+        let mut map = FlatMap::new(2, BlockPool::default());
         map.point(Lpn(1), Ppn(5));
         assert!(map.is_newest(1, Ppn(5)) && !map.is_newest(0, Ppn(5)));
         assert_eq!(map.point(Lpn(1), Ppn(9)), Ppn(5));
@@ -351,15 +394,14 @@ mod tests {
         for (place, counts) in [(Ppn(0), true), (Ppn(8), false)] {
             let mut again = nand.try_clone().unwrap();
             again.power_on();
-            let mut trims = TrimLog::split(&again, &device).1;
-            let survey = survey::read(&mut again, &device, &mut trims).unwrap();
-            let mut map = FlatMap::new(32, trims);
+            let mut map = FlatMap::format(&again, &device, 0);
+            let survey = survey::read(&mut again, &device, &mut map.pool.trims).unwrap();
+            map.pool.drain();
             map.point(Lpn(5), place);
-            let pool = BlockPool::default();
-            map.commit_recovery(&mut again, &survey.suspects, &pool).unwrap();
+            map.commit_recovery(&mut again, &survey.suspects).unwrap();
             again.power_on();
-            let mut trims = TrimLog::split(&again, &device).1;
-            let survey = survey::read(&mut again, &device, &mut trims).unwrap();
+            let mut pool = BlockPool::format(&again, &device);
+            let survey = survey::read(&mut again, &device, &mut pool.trims).unwrap();
             let found = survey.scan.host_copies().next();
             assert_eq!(found.is_some(), counts, "the page was mapped to {place:?}");
         }

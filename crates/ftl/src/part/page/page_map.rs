@@ -17,33 +17,24 @@
 //! that need care. Blocks that were open are closed, and their remaining pages are lost, because
 //! one of them may be torn although it looks erased.
 
-use core::ops::Range;
+use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn};
 
-use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, Sink};
-
-use crate::contract::{
-    Base, BlockLender, Extent, MountConfig, Result, Run, Span, Violation, ensure,
-};
-use crate::part::map::block_pool::BlockPool;
-use crate::part::map::flat_map::FlatMap;
+use crate::contract::{Base, MountConfig, Ram, Report, Result, Run, Span, Violation, ensure};
+use crate::part::map::flat_map::{FlatMap, answered_by_flat};
 use crate::part::map::frontier::Frontier;
 use crate::part::page::victims::Victims;
 use crate::part::page::victims::policy::Policy;
 use crate::part::recovery::recovery_plan::{self, RecoveryPlan};
 use crate::part::recovery::spare_scan::{PageCopy, SpareScan, Suspects};
 use crate::part::recovery::survey::{self, Survey};
-use crate::part::recovery::trim_log::TrimLog;
 
 /// The map, the blocks, and the trims of a page-granular scheme.
 #[derive(Debug)]
 pub struct PageMap {
-    /// The newest place of each page, and trims. A scheme's own pages follow the host's.
+    /// The newest place of each page, free blocks and trims. A scheme's own pages follow the
+    /// host's.
     pub flat: FlatMap,
     logical_pages: u32,
-    /// Free blocks.
-    pub pool: BlockPool,
-    /// Number of blocks, without system blocks.
-    blocks: u32,
     victims: Victims,
     /// Host pages written. The ages of blocks are measured by this clock.
     written: u64,
@@ -59,23 +50,14 @@ impl PageMap {
     pub fn format(nand: &Nand, device: &MountConfig, policy: &Policy, own_pages: u32) -> PageMap {
         let geometry = nand.geometry();
         let per_block = geometry.pages_per_block();
-        let (data, trims) = TrimLog::split(nand, device);
-        let logical_pages = device.logical_blocks * per_block;
         PageMap {
-            flat: FlatMap::new(logical_pages + own_pages, trims),
-            logical_pages,
-            pool: BlockPool::of(data),
-            blocks: data.len() as u32,
+            flat: FlatMap::format(nand, device, own_pages),
+            logical_pages: device.logical_blocks * per_block,
             victims: Victims::new(policy, geometry, device.params, device.seed),
             written: 0,
             moving: Vec::with_capacity(per_block as usize),
             singles: Vec::new(),
         }
-    }
-
-    /// Number of blocks, without system blocks.
-    pub fn blocks(&self) -> u32 {
-        self.blocks
     }
 
     /// Pages of the exported capacity.
@@ -97,7 +79,7 @@ impl PageMap {
     /// # Errors
     /// The power fails.
     pub fn open(&mut self, nand: &mut Nand) -> Result<Frontier> {
-        let block = self.pool.take(nand)?;
+        let block = self.flat.pool.take(nand)?;
         self.victims.open(block);
         Ok(Frontier::open(block, nand.geometry()))
     }
@@ -129,22 +111,24 @@ impl PageMap {
         Ok(done)
     }
 
-    /// As [`Ftl::write_singles`](crate::contract::Ftl::write_singles), at a frontier.
+    /// Writes the first of these requests, as [`Ftl::write`](crate::contract::Ftl::write) does with
+    /// those that follow its run: single whole pages, as long as the frontier has room. Returns
+    /// their number.
     ///
     /// # Errors
     /// The power fails.
-    pub fn write_singles(
+    pub fn write_next(
         &mut self,
         nand: &mut Nand,
-        spans: &[Span],
+        next: &[Span],
         frontier: &mut Frontier,
-    ) -> Result<Option<usize>> {
+    ) -> Result<usize> {
         if nand.keeps_spares() || nand.has_guard() {
-            return Ok(None);
+            return Ok(0);
         }
         let full = nand.geometry().full_mask();
-        let room = spans.len().min(frontier.room() as usize);
-        let pages = spans[..room].iter().map_while(|span| Some(span.only_page(full)?.0));
+        let room = next.len().min(frontier.room() as usize);
+        let pages = next[..room].iter().map_while(|span| Some(span.only_page(full)?.0));
         let mut singles = core::mem::take(&mut self.singles);
         singles.clear();
         singles.extend(pages);
@@ -153,7 +137,7 @@ impl PageMap {
         }
         let written = singles.len();
         self.singles = singles;
-        Ok(Some(written))
+        Ok(written)
     }
 
     /// Programs whole pages of the host at a frontier with room for them, on a chip that keeps no
@@ -321,7 +305,7 @@ impl PageMap {
     pub fn erase(&mut self, nand: &mut Nand, victim: BlockId, cause: Cause) -> Result<()> {
         let valid = || self.first_valid(nand, victim);
         debug_assert_eq!(valid(), None, "{victim:?} is to be erased, but holds a valid page");
-        self.flat.erase(nand, victim, cause, &mut self.pool)?;
+        self.flat.pool.erase(nand, victim, cause)?;
         self.victims.release(victim);
         Ok(())
     }
@@ -407,9 +391,9 @@ impl PageMap {
         device: &MountConfig,
         found: impl FnMut(PageCopy),
     ) -> Result<Recovered> {
-        let Survey { scan, suspects, .. } = survey::read(nand, device, &mut self.flat.trims)?;
+        let Survey { scan, suspects, .. } = survey::read(nand, device, &mut self.flat.pool.trims)?;
         scan.is_within(self.flat.pages())?;
-        let blocks: Vec<BlockId> = self.pool.iter().collect();
+        let blocks: Vec<BlockId> = self.flat.pool.iter().collect();
         let newest = recovery_plan::elect(&scan, self.flat.pages());
         let plan = recovery_plan::plan(nand.geometry(), &blocks, &scan, newest, &suspects)?;
         if let Some(block) = plan.given_up {
@@ -425,7 +409,7 @@ impl PageMap {
     /// # Errors
     /// The power is lost again.
     pub fn commit_recovery(&mut self, nand: &mut Nand, recovered: &Recovered) -> Result<()> {
-        self.flat.commit_recovery(nand, &recovered.suspects, &self.pool)
+        self.flat.commit_recovery(nand, &recovered.suspects)
     }
 
     /// Fills map, pool and victims by a plan: blocks with a valid page are full, the others free.
@@ -436,11 +420,11 @@ impl PageMap {
             self.flat.point(lpn, ppn);
             valid[geometry.block_of(ppn).0 as usize] += 1;
         }
-        let mut free: Vec<BlockId> = core::mem::take(&mut self.pool).iter().collect();
+        let mut free: Vec<BlockId> = self.flat.pool.drain();
         free.retain(|block| valid[block.0 as usize] == 0);
         // The fallback goes last: the mount itself may erase and program the first free block.
         free.sort_by_key(|&block| Some(block) == plan.fallback);
-        free.iter().for_each(|&block| self.pool.give_doubtful(block));
+        free.iter().for_each(|&block| self.flat.pool.give_doubtful(block));
         // Blocks close in the order of their last programs, which is the order of their ages.
         let mut full = last_programs(geometry, scan);
         full.retain(|&(_, block)| valid[block.0 as usize] > 0);
@@ -453,14 +437,13 @@ impl PageMap {
 
     // ---- Answers common to all page-granular schemes ------------------------------------------
 
-    /// Bytes of the map itself: one entry per logical page.
-    pub fn map_bytes(&self) -> u64 {
-        4 * u64::from(self.logical_pages)
-    }
-
-    /// Bytes of RAM that a controller spends on valid counts and trims.
-    pub fn other_bytes(&self) -> u64 {
-        self.victims.counts().ram_bytes() + self.flat.trim_bytes()
+    /// What all page-granular schemes report: an entry of four bytes a page, valid counts, trims and
+    /// free blocks.
+    pub fn report(&self) -> Report {
+        let map = 4 * u64::from(self.logical_pages);
+        let other = self.victims.counts().ram_bytes() + self.flat.pool.trim_bytes();
+        let ram = Ram { map, other, ..Ram::default() };
+        Report { ram, free_blocks: self.flat.pool.len(), ..Report::default() }
     }
 
     /// Checks that no two logical pages share a physical one, that each block is free, full or at a
@@ -475,15 +458,14 @@ impl PageMap {
         reserve: u32,
     ) -> core::result::Result<(), Violation> {
         let valid = self.flat.audit(nand)?;
-        self.pool.audit(nand)?;
         self.audit_free()?;
         self.audit_counts(nand, &valid, frontiers)?;
-        ensure!(self.pool.len() >= reserve, "only {} blocks are free", self.pool.len());
+        ensure!(self.flat.pool.len() >= reserve, "only {} blocks are free", self.flat.pool.len());
         Ok(())
     }
 
     fn audit_free(&self) -> core::result::Result<(), Violation> {
-        for block in self.pool.iter() {
+        for block in self.flat.pool.iter() {
             let is_open = self.victims.counts().is_open(block);
             ensure!(!is_open, "{block:?} is free and open");
             let is_full = self.victims.counts().of_full(block).is_some();
@@ -499,7 +481,7 @@ impl PageMap {
         frontiers: &[Frontier],
     ) -> core::result::Result<(), Violation> {
         let (geometry, counts) = (nand.geometry(), self.victims.counts());
-        let mut listed = self.pool.len();
+        let mut listed = self.flat.pool.len();
         for block in (0..geometry.blocks()).map(BlockId) {
             let recount = valid[block.0 as usize];
             if counts.of_full(block).is_some() {
@@ -518,7 +500,8 @@ impl PageMap {
             }
             listed += 1;
         }
-        ensure!(listed == self.blocks, "{listed} of {} blocks are in a list", self.blocks);
+        let blocks = self.flat.pool.blocks();
+        ensure!(listed == blocks, "{listed} of {blocks} blocks are in a list");
         self.victims.audit()
     }
 }
@@ -545,13 +528,7 @@ fn last_programs(geometry: &Geometry, scan: &SpareScan) -> Vec<(u64, BlockId)> {
 }
 
 impl Base for PageMap {
-    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
-        self.flat.erase_foreign(nand, block, cause)
-    }
-
-    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.flat.read(nand, run, sink)
-    }
+    answered_by_flat!([flat] read flush prefetch place extent facet);
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
         let (mut at, end) = (first.0, first.0 + pages);
@@ -561,33 +538,5 @@ impl Base for PageMap {
             self.flat.note_trimmed(nand, run)?;
         }
         Ok(())
-    }
-
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.flat.flush(nand)
-    }
-
-    fn prefetch(&self, run: &Run) {
-        self.flat.prefetch(run);
-    }
-
-    fn prefetch_places(&self, nand: &Nand, spans: &[Span]) {
-        self.flat.prefetch_places(nand, spans);
-    }
-
-    fn place(&self, _: &Nand, lpn: Lpn) -> Option<Ppn> {
-        self.flat.newest(lpn)
-    }
-
-    fn extent(&self, lpns: Range<u32>) -> Extent {
-        self.flat.extent(lpns)
-    }
-
-    fn free_blocks(&self) -> u32 {
-        self.pool.len()
-    }
-
-    fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {
-        Some(&mut self.pool)
     }
 }

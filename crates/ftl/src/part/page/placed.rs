@@ -35,8 +35,9 @@ use crate::contract::page_policy::{
     Candidates, Class, ErasedBlock, HostWrite, MovedPage, PagePolicy, PlacedDevice,
 };
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Violation, ensure,
+    Base, Error, Ftl, Metric, MountConfig, Report, Result, Run, Span, Violation, ensure,
 };
+use crate::part::map::flat_map::answered_by_flat;
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
 use crate::part::page::victims::registry;
@@ -127,7 +128,7 @@ pub fn placed_device(nand: &Nand, device: &MountConfig, map: &PageMap) -> Placed
         page_bytes: nand.geometry().page_bytes(),
         pages_per_block: nand.geometry().pages_per_block(),
         logical_pages: map.logical_pages(),
-        extra_blocks: map.blocks() - device.logical_blocks,
+        extra_blocks: map.flat.pool.blocks() - device.logical_blocks,
     }
 }
 
@@ -254,8 +255,8 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
     #[inline]
     fn make_room(&mut self, nand: &mut Nand, class: Class) -> Result<()> {
         let reserve = self.traits.reserve;
-        while self.frontiers[class as usize].room() == 0 || self.map.pool.len() < reserve {
-            if self.map.pool.len() > reserve {
+        while self.frontiers[class as usize].room() == 0 || self.map.flat.pool.len() < reserve {
+            if self.map.flat.pool.len() > reserve {
                 self.open(nand, class)?;
             } else {
                 self.collect(nand)?;
@@ -364,7 +365,7 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
     /// Opens a block for copies of a class. Returns the class whose open block receives them, which
     /// is another one if no block is erased.
     fn open_for_copies(&mut self, nand: &mut Nand, class: Class) -> Result<Class> {
-        if !self.map.pool.is_empty() {
+        if !self.map.flat.pool.is_empty() {
             self.open(nand, class)?;
         }
         Ok(self.opened_last)
@@ -405,7 +406,7 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
         if let Some(block) = recovered.endangered {
             self.move_whole(nand, block)?;
         }
-        self.is_short = self.map.pool.len() < self.traits.reserve;
+        self.is_short = self.map.flat.pool.len() < self.traits.reserve;
         self.map.commit_recovery(nand, &recovered)
     }
 
@@ -455,16 +456,27 @@ fn unknown_class(class: Class, lpn: Lpn, classes: usize) -> Error {
     ))
 }
 
+impl<P: PagePolicy + ?Sized> Base for Placed<P> {
+    answered_by_flat!([map.flat] read flush prefetch place extent facet);
+
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        if self.traits.follows_times {
+            self.written[first.0 as usize..][..pages as usize].fill(0);
+        }
+        self.map.trim(nand, first, pages)
+    }
+}
+
 impl<P: PagePolicy + ?Sized> Ftl for Placed<P> {
     fn base(&self) -> &dyn Base {
-        &self.map
+        self
     }
 
     fn base_mut(&mut self) -> &mut dyn Base {
-        &mut self.map
+        self
     }
 
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+    fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;
         let (mut index, mut asked) = (0, None);
         while index < run.pages {
@@ -477,14 +489,7 @@ impl<P: PagePolicy + ?Sized> Ftl for Placed<P> {
             index += pages;
             asked = other;
         }
-        Ok(())
-    }
-
-    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        if self.traits.follows_times {
-            self.written[first.0 as usize..][..pages as usize].fill(0);
-        }
-        self.map.trim(nand, first, pages)
+        Ok(0)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -493,22 +498,18 @@ impl<P: PagePolicy + ?Sized> Ftl for Placed<P> {
         self.audit_classes(nand)
     }
 
-    /// The page map; a byte a block for its class; and what the policy keeps.
-    fn ram(&self) -> Ram {
-        let classes = self.blocks.len() as u64;
-        let other = self.map.other_bytes() + classes + self.policy.ram_bytes();
-        Ram { map: self.map.map_bytes(), other, ..Ram::default() }
-    }
-
+    /// Beside the page map, RAM holds a byte a block for its class, and what the policy keeps.
     fn report(&self) -> Report {
         let PlacedCounts { victims, writes, copies } = &self.counts;
-        let mut figures = vec![
+        let mut report = self.map.report();
+        report.ram.other += self.blocks.len() as u64 + self.policy.ram_bytes();
+        report.figures = vec![
             ("gc_victims", Metric::Count(*victims)),
             ("class_writes", Metric::Counts(writes.clone())),
             ("class_copies", Metric::Counts(copies.clone())),
         ];
-        figures.extend(self.policy.figures());
-        Report { merges: None, figures }
+        report.figures.extend(self.policy.figures());
+        report
     }
 
     fn reset_report(&mut self) {

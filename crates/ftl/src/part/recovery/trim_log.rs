@@ -135,22 +135,6 @@ fn voids_per_page(page_bytes: u32) -> usize {
     (page_bytes as usize - HEADER_BYTES) / VOID_BYTES
 }
 
-/// As [`TrimLog::erase`]; without a trim log the block is erased at once.
-///
-/// # Errors
-/// The power fails.
-pub fn erase(
-    trims: &mut Option<TrimLog>,
-    nand: &mut Nand,
-    block: BlockId,
-    cause: Cause,
-) -> Result<bool> {
-    match trims {
-        Some(trims) => trims.erase(nand, block, cause),
-        None => Ok(nand.erase(block, cause).map(|()| true)?),
-    }
-}
-
 /// Number of logical pages that one checkpoint page describes.
 fn window(page_bytes: u32) -> u32 {
     (page_bytes - HEADER_BYTES as u32) * 8

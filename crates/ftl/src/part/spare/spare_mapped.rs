@@ -25,12 +25,11 @@ use core::ops::Range;
 use nand::{BlockId, Cause, Lpn, Nand, Ppn, Sink};
 
 use crate::contract::{
-    Base, BlockLender, Error, Extent, Metric, MountConfig, Result, Run, Span, Violation, ensure,
+    Base, Error, Extent, Facet, FacetKind, Metric, MountConfig, Ram, Report, Result, Run, Span,
+    Violation, ensure,
 };
-use crate::part::map::block_pool::BlockPool;
 use crate::part::map::flat_map::FlatMap;
 use crate::part::map::rmw;
-use crate::part::recovery::trim_log::TrimLog;
 use crate::part::spare::map_cache::MapCache;
 use crate::part::spare::superblocks::{Sbn, Superblocks};
 
@@ -52,10 +51,8 @@ pub enum PageSource<'a> {
 /// The map, the blocks, and the counts of a scheme of this family.
 #[derive(Debug)]
 pub struct SpareMap {
-    /// All entries, and the trims.
+    /// All entries, the free blocks and the trims.
     pub flat: FlatMap,
-    /// Free blocks.
-    pub pool: BlockPool,
     /// The blocks of each superblock.
     pub blocks: Superblocks,
     /// The logical blocks that have their entries in RAM.
@@ -69,8 +66,6 @@ pub struct SpareMap {
     /// The places of pages that are about to be copied. Kept to reuse its memory.
     from: Vec<Ppn>,
     logical_blocks: u32,
-    /// Number of physical blocks, without system blocks.
-    physical_blocks: u32,
     pages_per_block: u32,
     /// log2 of the pages per block if it is an integer: every write would otherwise need divisions.
     shift: Option<u32>,
@@ -103,11 +98,9 @@ impl SpareMap {
         open_victims: bool,
     ) -> SpareMap {
         let geometry = nand.geometry();
-        let (data, trims) = TrimLog::split(nand, device);
         let superblocks = device.logical_blocks.div_ceil(blocks_per_superblock);
         SpareMap {
-            flat: FlatMap::new(device.logical_blocks * geometry.pages_per_block(), trims),
-            pool: BlockPool::of(data),
+            flat: FlatMap::format(nand, device, 0),
             blocks: Superblocks::new(geometry, superblocks, open_victims),
             cache: MapCache::new(device.logical_blocks, cache_entries),
             pgd: vec![NO_PAGE; device.logical_blocks as usize],
@@ -115,7 +108,6 @@ impl SpareMap {
             counts: SpareMapCounts::new(geometry.pages_per_block()),
             from: Vec::with_capacity(geometry.pages_per_block() as usize),
             logical_blocks: device.logical_blocks,
-            physical_blocks: data.len() as u32,
             pages_per_block: geometry.pages_per_block(),
             shift: Some(geometry.pages_per_block())
                 .filter(|pages| pages.is_power_of_two())
@@ -175,12 +167,6 @@ impl SpareMap {
         (offset != NO_PAGE).then(|| self.page(lbn, offset.into()))
     }
 
-    /// Prefetches what a run needs.
-    pub fn prefetch(&self, run: &Run) {
-        self.flat.prefetch(run);
-        self.blocks.prefetch(self.superblock_of(self.lbn_of(run.first)));
-    }
-
     // ---- Writing ------------------------------------------------------------------------------
 
     /// The page to program next in a superblock. If its open block has no room, a free block is
@@ -191,7 +177,7 @@ impl SpareMap {
     #[inline]
     pub fn next(&mut self, nand: &mut Nand, superblock: Sbn) -> Result<Ppn> {
         if self.blocks.room(superblock) == 0 {
-            let block = self.pool.take(nand)?;
+            let block = self.flat.pool.take(nand)?;
             self.blocks.open(nand.geometry(), superblock, block);
         }
         Ok(self.blocks.next(superblock))
@@ -296,7 +282,7 @@ impl SpareMap {
 
     /// Number of pages that a superblock could program if it took all free blocks.
     pub fn room(&self, superblock: Sbn) -> u32 {
-        self.blocks.room(superblock) + self.pool.len() * self.pages_per_block
+        self.blocks.room(superblock) + self.flat.pool.len() * self.pages_per_block
     }
 
     /// Erases a full block without valid pages, after writing all waiting trims to flash.
@@ -304,7 +290,7 @@ impl SpareMap {
     /// # Errors
     /// The power fails.
     pub fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
-        self.flat.erase(nand, block, cause, &mut self.pool)?;
+        self.flat.pool.erase(nand, block, cause)?;
         self.counts.utilisation[self.blocks.occupied(block) as usize] += 1;
         self.blocks.release(block);
         Ok(())
@@ -312,10 +298,18 @@ impl SpareMap {
 
     // ---- Reporting ----------------------------------------------------------------------------
 
-    /// The figures that all schemes of this family report.
-    pub fn figures(&self) -> Vec<(&'static str, Metric)> {
+    /// What all schemes of this family report. The PGD, a physical page number a logical block, is
+    /// the part of the map that is entirely in RAM; the cache holds the entries of some logical
+    /// blocks, `entry_bytes` each. Beside them there are valid counts and trims.
+    pub fn report(&self, entry_bytes: u64) -> Report {
         let (counts, cache) = (&self.counts, &self.cache);
-        vec![
+        let ram = Ram {
+            map: 4 * u64::from(self.logical_blocks),
+            cache: entry_bytes * u64::from(cache.entries_max()),
+            other: self.blocks.ram_bytes() + self.flat.pool.trim_bytes(),
+            ..Ram::default()
+        };
+        let figures = vec![
             ("dead_merges", Metric::Count(counts.dead)),
             ("partial_merges", Metric::Count(counts.partial)),
             ("full_merges", Metric::Count(counts.full)),
@@ -325,23 +319,14 @@ impl SpareMap {
             ("map_cache_hit_ratio", Metric::Real(cache.hit_ratio())),
             ("map_cache_hits", Metric::Count(cache.hits)),
             ("map_cache_misses", Metric::Count(cache.misses)),
-        ]
+        ];
+        Report { ram, free_blocks: self.flat.pool.len(), figures, ..Report::default() }
     }
 
     /// Resets the counts.
     pub fn reset_figures(&mut self) {
         self.counts = SpareMapCounts::new(self.pages_per_block);
         self.cache.reset();
-    }
-
-    /// Bytes of the PGD: a physical page number per logical block.
-    pub fn map_bytes(&self) -> u64 {
-        4 * u64::from(self.logical_blocks)
-    }
-
-    /// Bytes of RAM that a controller needs for valid counts and trims.
-    pub fn other_bytes(&self) -> u64 {
-        self.blocks.ram_bytes() + self.flat.trim_bytes()
     }
 
     /// Checks that each block belongs to the superblock of its pages.
@@ -372,16 +357,15 @@ impl SpareMap {
         self.blocks.audit(geometry, &valid)?;
         self.blocks.audit_programmed(nand)?;
         self.audit_superblocks(nand)?;
-        self.pool.audit(nand)?;
-        let used = self.pool.iter().find(|&block| !self.blocks.is_free(block));
+        let used = self.flat.pool.iter().find(|&block| !self.blocks.is_free(block));
         ensure!(used.is_none(), "{used:?} is in the pool and in use");
-        let listed = self.pool.len() + self.blocks.count();
-        let blocks = self.physical_blocks;
+        let listed = self.flat.pool.len() + self.blocks.count();
+        let blocks = self.flat.pool.blocks();
         ensure!(listed == blocks, "{listed} of {blocks} blocks are in a list");
         ensure!(
-            self.pool.len() >= reserve,
+            self.flat.pool.len() >= reserve,
             "only {} blocks are free, fewer than the reserve of {reserve}",
-            self.pool.len()
+            self.flat.pool.len()
         );
         Ok(())
     }
@@ -502,10 +486,6 @@ pub trait SpareMapped: Send {
 }
 
 impl<S: SpareMapped> Base for S {
-    fn erase(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
-        self.map_mut().flat.erase_foreign(nand, block, cause)
-    }
-
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         for (first, _) in self.map().portions(run.first, run.pages) {
             let lbn = self.map().lbn_of(first);
@@ -526,17 +506,17 @@ impl<S: SpareMapped> Base for S {
         Ok(())
     }
 
-    fn flush(&mut self, nand: &mut Nand) -> Result<()> {
-        self.map_mut().flat.flush(nand)
+    fn flush(&mut self, nand: &mut Nand, only: Option<&Run>) -> Result<()> {
+        self.map_mut().flat.flush(nand, only)
     }
 
-    fn prefetch(&self, run: &Run) {
-        self.map().prefetch(run);
-        self.prefetch_own(run.first);
-    }
-
-    fn prefetch_places(&self, nand: &Nand, spans: &[Span]) {
-        self.map().flat.prefetch_places(nand, spans);
+    fn prefetch(&self, spans: &[Span], read_from: Option<&Nand>) {
+        let map = self.map();
+        map.flat.prefetch(spans, read_from);
+        for lpn in spans.iter().map(|span| Lpn(span.first)) {
+            map.blocks.prefetch(map.superblock_of(map.lbn_of(lpn)));
+            self.prefetch_own(lpn);
+        }
     }
 
     fn place(&self, _: &Nand, lpn: Lpn) -> Option<Ppn> {
@@ -547,11 +527,7 @@ impl<S: SpareMapped> Base for S {
         self.map().flat.extent(lpns)
     }
 
-    fn free_blocks(&self) -> u32 {
-        self.map().pool.len()
-    }
-
-    fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {
-        Some(&mut self.map_mut().pool)
+    fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
+        self.map_mut().flat.facet(kind)
     }
 }

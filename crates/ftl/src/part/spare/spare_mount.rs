@@ -161,7 +161,8 @@ pub fn recover(
     map: &mut SpareMap,
     chains: &mut dyn SpareChains,
 ) -> Result<SpareRecovery> {
-    let Survey { scan, suspects, tombstones } = survey::read(nand, device, &mut map.flat.trims)?;
+    let Survey { scan, suspects, tombstones } =
+        survey::read(nand, device, &mut map.flat.pool.trims)?;
     scan.is_within(map.flat.pages())?;
     let spares = FoundSpares::new(nand, &scan);
     let search = ChainSearch {
@@ -173,7 +174,7 @@ pub fn recover(
         logical_blocks: map.logical_blocks(),
         is_full: device.durability == Durability::Full,
     };
-    let blocks: Vec<BlockId> = map.pool.iter().collect();
+    let blocks: Vec<BlockId> = map.flat.pool.iter().collect();
     let planned = search.plan(&mut map.flat, &blocks, &suspects);
     if let Ok(plan) = &planned {
         adopt(&scan, map, &blocks, plan);
@@ -197,7 +198,7 @@ pub fn commit_recovery(
     map: &mut SpareMap,
     recovered: &SpareRecovery,
 ) -> Result<()> {
-    map.flat.commit_recovery(nand, &recovered.suspects, &map.pool)
+    map.flat.commit_recovery(nand, &recovered.suspects)
 }
 
 struct SpareMountPlan {
@@ -430,8 +431,8 @@ fn adopt(scan: &SpareScan, map: &mut SpareMap, blocks: &[BlockId], plan: &SpareM
     // The fallback comes last, because the first free block is erased and written to during the
     // mount.
     free.sort_by_key(|block| plan.fallback.contains(block));
-    map.pool = Default::default();
-    free.iter().for_each(|&block| map.pool.give_doubtful(block));
+    map.flat.pool.drain();
+    free.iter().for_each(|&block| map.flat.pool.give_doubtful(block));
 }
 
 /// Follows the chains of all pages through the spare areas. Each must lead to the place in the flat
@@ -485,6 +486,7 @@ mod tests {
     use nand::{Cause, Content, Cut, Mode, Outcome, Page, ProgramOrder};
 
     use super::*;
+    use crate::part::map::block_pool::BlockPool;
 
     /// A scheme whose PMD pages list the places of both pages of their logical block.
     struct Lists;
@@ -561,7 +563,7 @@ mod tests {
         let found = Found::new(copies);
         let search = found.search(&Lists, false);
         let block = BlockId(1);
-        let mut flat = FlatMap::new(2, None);
+        let mut flat = FlatMap::new(2, BlockPool::default());
         search.fill(&mut flat, 0..1, &search.directories(|_| true)).unwrap();
         let without = search.directories(|ppn| search.geometry.block_of(ppn) != block);
         search.can_lose(block, &flat, 0..1, &without).is_ok()
@@ -643,7 +645,7 @@ mod tests {
         let suspects = Suspects { pages, are_destroyed: false };
         let plan = |blocks: &[u32]| {
             let blocks: Vec<BlockId> = blocks.iter().copied().map(BlockId).collect();
-            let mut flat = FlatMap::new(2, None);
+            let mut flat = FlatMap::new(2, BlockPool::default());
             let plan = search.plan(&mut flat, &blocks, &suspects);
             plan.map(|plan| (plan, flat.entries(0..2).to_vec()))
         };

@@ -32,14 +32,15 @@
 
 pub mod page_ages;
 
-use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Nand};
+use nand::{BlockId, Cause, ChipModel, Data, Geometry, Lpn, Nand};
 use spec::{Kind, Param, Params};
 
 use self::page_ages::PageAges;
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Span, Violation,
-    ensure, table_bytes,
+    Base, Error, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, ensure,
+    table_bytes,
 };
+use crate::part::map::flat_map::answered_by_flat;
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
 use crate::part::page::victims::registry;
@@ -83,18 +84,15 @@ pub static SCHEME: Scheme = Scheme {
     source: "Chiang, Lee, Chang: Using data clustering to improve cleaning performance for flash \
              memory, Software: Practice and Experience 29(3), 1999; base of the sector log's paper",
     params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
-    corners: &[],
     refuses,
-    map_budget: None,
     least_extra: |params, _, _| RESERVE + params.count("regions") as u32,
-    takes_policy: false,
-    foresees: false,
     open_blocks: Some(|params| params.count("regions") as u32),
     memory: |params, geometry, _| {
         let age = page_ages::bytes(geometry.pages(), params.count("young"));
         table_bytes(geometry, 4 + age, 40)
     },
     mount,
+    ..Scheme::PLAIN
 };
 
 fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
@@ -257,22 +255,24 @@ impl Clustered {
         Ok(done)
     }
 
-    /// Writes a whole page on a chip that keeps no data, if the open block of its region has room.
-    /// Returns whether it has.
-    #[inline]
-    fn write_single(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<bool> {
-        let written = self.map.written();
-        self.ages.prepare(written, 1);
-        let old = self.region_of(nand.geometry(), lpn);
-        let region = self.target(old, lpn, written);
-        let frontier = &mut self.frontiers[region as usize];
-        if frontier.room() == 0 {
-            return Ok(false);
+    /// Writes the first of the requests that follow a run, as [`Ftl::write`] does: single whole pages
+    /// whose regions have room. Returns their number.
+    fn write_next(&mut self, nand: &mut Nand, next: &[Span]) -> Result<usize> {
+        if nand.keeps_spares() || nand.has_guard() {
+            return Ok(0);
         }
-        self.map.write_pages(nand, &[lpn.0], frontier)?;
-        self.regions.wrote(old, region);
-        self.ages.renew(lpn, written + 1);
-        Ok(true)
+        let full = nand.geometry().full_mask();
+        for (written, span) in next.iter().enumerate() {
+            let Some(lpn) = span.only_page(full) else { return Ok(written) };
+            self.ages.prepare(self.map.written(), 1);
+            let old = self.region_of(nand.geometry(), lpn);
+            let region = self.target(old, lpn, self.map.written());
+            if self.frontiers[region as usize].room() == 0 {
+                return Ok(written);
+            }
+            self.write_some(nand, &span.run(0, Data::None), 0)?;
+        }
+        Ok(next.len())
     }
 
     /// Number of pages of a run from page `index` on that go to the same region and fit its open
@@ -291,7 +291,7 @@ impl Clustered {
     /// Makes sure that the open block of a region has room.
     fn make_room(&mut self, nand: &mut Nand, region: Region) -> Result<()> {
         while self.frontiers[region as usize].room() == 0 {
-            if self.map.pool.len() > RESERVE {
+            if self.map.flat.pool.len() > RESERVE {
                 let frontier = self.map.open(nand)?;
                 self.regions.set(nand.geometry().block_of(frontier.next()), region);
                 self.frontiers[region as usize] = frontier;
@@ -373,39 +373,8 @@ impl Clustered {
     }
 }
 
-impl Ftl for Clustered {
-    fn base(&self) -> &dyn Base {
-        &self.map
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        &mut self.map
-    }
-
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        self.map.flat.check_bases(nand, run)?;
-        self.ages.prepare(self.map.written(), run.pages);
-        let mut index = 0;
-        while index < run.pages {
-            index += self.write_some(nand, run, index)?;
-        }
-        Ok(())
-    }
-
-    fn write_singles(&mut self, nand: &mut Nand, spans: &[Span]) -> Result<Option<usize>> {
-        if nand.keeps_spares() || nand.has_guard() {
-            return Ok(None);
-        }
-        let full = nand.geometry().full_mask();
-        let mut written = 0;
-        for lpn in spans.iter().map_while(|span| span.only_page(full)) {
-            if !self.write_single(nand, lpn)? {
-                break;
-            }
-            written += 1;
-        }
-        Ok(Some(written))
-    }
+impl Base for Clustered {
+    answered_by_flat!([map.flat] read flush prefetch place extent facet);
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
         for lpn in (0..pages).map(|page| first.plus(page)) {
@@ -415,38 +384,52 @@ impl Ftl for Clustered {
         }
         self.map.trim(nand, first, pages)
     }
+}
+
+impl Ftl for Clustered {
+    fn base(&self) -> &dyn Base {
+        self
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        self
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run, next: &[Span]) -> Result<usize> {
+        self.map.flat.check_bases(nand, run)?;
+        self.ages.prepare(self.map.written(), run.pages);
+        let mut index = 0;
+        while index < run.pages {
+            index += self.write_some(nand, run, index)?;
+        }
+        self.write_next(nand, next)
+    }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.map.audit(nand, &self.frontiers, RESERVE)?;
         self.audit_regions(nand)
     }
 
-    /// The page map, and for each page its region (a byte) and its age (four).
-    fn ram(&self) -> Ram {
-        let places = 5 * u64::from(self.map.logical_pages());
-        Ram { map: self.map.map_bytes(), other: places + self.map.other_bytes(), ..Ram::default() }
-    }
-
+    /// Beside the page map, RAM holds for each page its region (a byte) and its age (four).
     fn report(&self) -> Report {
-        let figures = vec![
+        let mut report = self.map.report();
+        report.ram.other += 5 * u64::from(self.map.logical_pages());
+        let sizes = &self.regions.sizes;
+        report.figures = vec![
             ("gc_victims", Metric::Count(self.victims_taken)),
             ("promotions", Metric::Count(self.regions.promotions)),
             ("demotions", Metric::Count(self.regions.demotions)),
-            ("region_pages", Metric::Counts(self.regions.sizes.clone())),
+            ("region_pages", Metric::Counts(sizes.clone())),
             ("region_writes", Metric::Counts(self.regions.written.clone())),
         ];
-        Report { merges: None, figures }
+        let [coldest, hottest] = [sizes[0], sizes[sizes.len() - 1]].map(|pages| pages as f64);
+        report.gauges = vec![("coldest_pages", coldest), ("hottest_pages", hottest)];
+        report
     }
 
     fn reset_report(&mut self) {
         self.victims_taken = 0;
         (self.regions.promotions, self.regions.demotions) = (0, 0);
         self.regions.written.fill(0);
-    }
-
-    fn gauges(&self) -> Vec<(&'static str, f64)> {
-        let hottest = self.regions.sizes.last().map_or(0, |&size| size);
-        let coldest = self.regions.sizes[0];
-        vec![("coldest_pages", coldest as f64), ("hottest_pages", hottest as f64)]
     }
 }

@@ -52,9 +52,11 @@ use spec::{Kind, Param, Params};
 use self::cache_forecast::{CacheForecast, MapCosts};
 use self::cached_map::CachedMap;
 use crate::contract::{
-    Base, Error, Ftl, MapBudget, MapEvent, Metric, MissCosts, MountConfig, PageCosts, Ram, Report,
-    ResizableMap, Result, Run, Scheme, ShareCosts, Shares, Violation, ensure, table_bytes,
+    Base, Error, Facet, FacetKind, Ftl, MapBudget, MapEvent, Metric, MissCosts, MountConfig,
+    PageCosts, Report, ResizableMap, Result, Run, Scheme, ShareCosts, Shares, Span, Violation,
+    ensure, table_bytes,
 };
+use crate::part::map::flat_map::answered_by_flat;
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
 use crate::part::page::victims::greedy;
@@ -101,11 +103,9 @@ pub static SCHEME: Scheme = Scheme {
         interval: 1000,
     }),
     least_extra,
-    takes_policy: false,
-    foresees: false,
-    open_blocks: None,
     memory: simulation_memory,
     mount,
+    ..Scheme::PLAIN
 };
 
 /// Entries that a translation page holds.
@@ -369,7 +369,7 @@ impl Dftl {
     /// Makes sure that a frontier has room.
     fn make_room(&mut self, nand: &mut Nand, holds: BlockContent) -> Result<()> {
         while self.frontier(holds).room() == 0 {
-            if self.map.pool.len() > RESERVE {
+            if self.map.flat.pool.len() > RESERVE {
                 *self.frontier(holds) = self.map.open(nand)?;
             } else {
                 self.collect(nand)?;
@@ -441,7 +441,7 @@ impl Dftl {
     /// programmed.
     fn must_wait(&self) -> bool {
         let opens = self.outdated.len() > self.translation.room() as usize;
-        self.is_mounting || self.map.pool.len() < 1 + u32::from(opens)
+        self.is_mounting || self.map.flat.pool.len() < 1 + u32::from(opens)
     }
 
     /// Puts the entries of a victim's pages into the cache, beyond its size if necessary.
@@ -492,7 +492,7 @@ impl Dftl {
         self.map.commit_recovery(nand, &recovered)?;
         self.load(nand)?;
         self.is_mounting = true;
-        while self.map.pool.len() < RESERVE {
+        while self.map.flat.pool.len() < RESERVE {
             self.collect(nand)?;
         }
         self.is_mounting = false;
@@ -625,14 +625,8 @@ fn ratio(a: u64, b: u64, otherwise: f64) -> f64 {
     if b == 0 { otherwise } else { a as f64 / b as f64 }
 }
 
-impl Ftl for Dftl {
-    fn base(&self) -> &dyn Base {
-        &self.map
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        &mut self.map
-    }
+impl Base for Dftl {
+    answered_by_flat!([map.flat] flush place extent facet);
 
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         let full = nand.geometry().full_mask();
@@ -647,16 +641,6 @@ impl Ftl for Dftl {
         Ok(())
     }
 
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        self.map.flat.check_bases(nand, run)?;
-        for index in 0..run.pages {
-            self.look_up(nand, run.first.plus(index), Access::Write)?;
-            self.make_room(nand, BlockContent::Data)?;
-            self.map.write(nand, run, index, 1, &mut self.data, page_kind::DATA)?;
-        }
-        Ok(())
-    }
-
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
         for lpn in (0..pages).map(|page| first.plus(page)) {
             if self.map.flat.newest(lpn).is_some() {
@@ -667,9 +651,32 @@ impl Ftl for Dftl {
         Ok(())
     }
 
-    fn prefetch(&self, run: &Run) {
-        self.map.flat.prefetch(run);
-        (0..run.pages.min(16)).for_each(|page| self.cmt.prefetch(run.first.plus(page)));
+    fn prefetch(&self, spans: &[Span], read_from: Option<&Nand>) {
+        self.map.prefetch(spans, read_from);
+        for span in spans {
+            let pages = (span.first..).take(span.pages.min(16) as usize);
+            pages.for_each(|page| self.cmt.prefetch(Lpn(page)));
+        }
+    }
+}
+
+impl Ftl for Dftl {
+    fn base(&self) -> &dyn Base {
+        self
+    }
+
+    fn base_mut(&mut self) -> &mut dyn Base {
+        self
+    }
+
+    fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
+        self.map.flat.check_bases(nand, run)?;
+        for index in 0..run.pages {
+            self.look_up(nand, run.first.plus(index), Access::Write)?;
+            self.make_room(nand, BlockContent::Data)?;
+            self.map.write(nand, run, index, 1, &mut self.data, page_kind::DATA)?;
+        }
+        Ok(0)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -680,21 +687,35 @@ impl Ftl for Dftl {
     }
 
     /// The GTD is the part of the map that is entirely in RAM; the CMT is a cache of the rest.
-    fn ram(&self) -> Ram {
+    fn report(&self) -> Report {
+        let mut report = self.map.report();
         let translation_pages = self.map.logical_pages().div_ceil(self.entries);
-        Ram {
-            map: u64::from(translation_pages * ENTRY_BYTES),
-            cache: self.capacity * CACHED_BYTES,
-            other: self.map.other_bytes() + self.forecast.as_ref().map_or(0, CacheForecast::bytes),
-            ..Ram::default()
-        }
+        report.ram.map = u64::from(translation_pages * ENTRY_BYTES);
+        report.ram.cache = self.capacity * CACHED_BYTES;
+        report.ram.other += self.forecast.as_ref().map_or(0, CacheForecast::bytes);
+        report.figures = self.figures();
+        report.gauges = vec![("cmt_entries", self.cmt.entries().into())];
+        report
     }
 
-    fn report(&self) -> Report {
+    fn reset_report(&mut self) {
+        self.counts = DftlCounts::default();
+    }
+
+    fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
+        match kind {
+            FacetKind::Map => Some(Facet::Map(self)),
+            _ => self.map.facet(kind),
+        }
+    }
+}
+
+impl Dftl {
+    fn figures(&self) -> Vec<(&'static str, Metric)> {
         let (f, r) = (&self.counts, &self.reclaimed);
         let us = |ns: f64| Metric::Real(ns / 1000.0);
         let hits = |hits, misses| Metric::Real(ratio(hits, hits + misses, f64::NAN));
-        let figures = vec![
+        vec![
             ("cmt_entries", Metric::Count(self.cmt.entries().into())),
             ("cmt_read_hit_ratio", hits(f.read_hits, f.read_misses)),
             ("cmt_write_hit_ratio", hits(f.write_hits, f.write_misses)),
@@ -708,20 +729,7 @@ impl Ftl for Dftl {
             ("translation_victims", Metric::Count(f.translation_victims)),
             ("translation_copies", Metric::Count(f.translation_copies)),
             ("translation_updates", Metric::Count(f.updates)),
-        ];
-        Report { merges: None, figures }
-    }
-
-    fn reset_report(&mut self) {
-        self.counts = DftlCounts::default();
-    }
-
-    fn gauges(&self) -> Vec<(&'static str, f64)> {
-        vec![("cmt_entries", self.cmt.entries().into())]
-    }
-
-    fn resizable_map(&mut self) -> Option<&mut dyn ResizableMap> {
-        Some(self)
+        ]
     }
 }
 

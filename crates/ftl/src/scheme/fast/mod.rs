@@ -49,8 +49,8 @@ use self::log_account::LogAccount;
 use self::log_forecast::LogForecast;
 
 use crate::contract::{
-    Base, Ftl, MapBudget, MapEvent, MissCosts, MountConfig, PageCosts, Ram, Report, ResizableMap,
-    Result, Run, Scheme, ShareCosts, Shares, Violation,
+    Base, Facet, FacetKind, Ftl, MapBudget, MapEvent, MissCosts, MountConfig, PageCosts, Report,
+    ResizableMap, Result, Run, Scheme, ShareCosts, Shares, Span, Violation,
 };
 use crate::part::log::fully_associative::{
     FullyAssociative, LEAST_EXTRA, PAGE_ENTRY_BYTES, WriteStep, entry_bytes,
@@ -66,9 +66,6 @@ pub static SCHEME: Scheme = Scheme {
     source: "Lee, Park, Chung, Lee, Park, Song: A log buffer-based flash translation layer using \
              fully-associative sector translation, ACM TECS 6(3), 2007; as FASTer §II.B, LAST \
              §2.3 and adaptive partitioning §II.C describe it",
-    params: &[],
-    corners: &[],
-    refuses: |_, _| None,
     map_budget: Some(MapBudget {
         replaces: "",
         unit_bytes: |geometry| entry_bytes(geometry.pages_per_block()),
@@ -76,11 +73,9 @@ pub static SCHEME: Scheme = Scheme {
         interval: 10_000,
     }),
     least_extra: |_, _, _| LEAST_EXTRA,
-    takes_policy: false,
-    foresees: false,
-    open_blocks: None,
     memory: |_, geometry, _| log_map::memory_bytes(geometry, 32),
     mount,
+    ..Scheme::PLAIN
 };
 
 /// The FTL: its log, and the account of it for a layer that may resize its map.
@@ -158,10 +153,11 @@ impl Ftl for Fast {
         &mut self.log.map
     }
 
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+    fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.log.map.flat.check_bases(nand, run)?;
         if self.account.is_some() {
-            return (0..run.pages).try_for_each(|index| self.write_accounted(nand, run, index));
+            (0..run.pages).try_for_each(|index| self.write_accounted(nand, run, index))?;
+            return Ok(0);
         }
         let mut index = 0;
         while index < run.pages {
@@ -170,7 +166,7 @@ impl Ftl for Fast {
                 None => self.log.merge_oldest(nand)?,
             }
         }
-        Ok(())
+        Ok(0)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -178,26 +174,21 @@ impl Ftl for Fast {
         self.log.audit(nand, core::iter::empty())
     }
 
-    fn ram(&self) -> Ram {
-        let forecast = self.forecast.as_ref().map_or(0, LogForecast::bytes);
-        let other = self.log.map.other_bytes() + forecast;
-        Ram { map: self.log.map_bytes(), other, ..Ram::default() }
-    }
-
     fn report(&self) -> Report {
-        self.log.report(Vec::new())
+        let mut report = self.log.report();
+        report.ram.other += self.forecast.as_ref().map_or(0, LogForecast::bytes);
+        report
     }
 
     fn reset_report(&mut self) {
         self.log.reset_report();
     }
 
-    fn gauges(&self) -> Vec<(&'static str, f64)> {
-        self.log.gauges()
-    }
-
-    fn resizable_map(&mut self) -> Option<&mut dyn ResizableMap> {
-        Some(self)
+    fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
+        match kind {
+            FacetKind::Map => Some(Facet::Map(self)),
+            _ => self.log.map.facet(kind),
+        }
     }
 }
 

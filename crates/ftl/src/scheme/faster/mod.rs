@@ -66,7 +66,7 @@ use spec::{Kind, Param, Params};
 
 use self::isolation_area::IsolationArea;
 use crate::contract::{
-    Base, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation,
+    Base, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation,
 };
 use crate::part::log::fully_associative::{self, FullyAssociative};
 use crate::part::log::log_map;
@@ -81,15 +81,11 @@ pub static SCHEME: Scheme = Scheme {
     summary: "fast with a second chance for valid pages; cold pages are merged a few at a time",
     source: "Lim, Lee, Moon: FASTer FTL for enterprise-class flash memory SSDs, SNAPI 2010",
     params: PARAMS,
-    corners: &[],
     refuses,
-    map_budget: None,
     least_extra,
-    takes_policy: false,
-    foresees: false,
-    open_blocks: None,
     memory: |_, geometry, _| log_map::memory_bytes(geometry, 32),
     mount,
+    ..Scheme::PLAIN
 };
 
 static PARAMS: &[Param] = &[
@@ -298,7 +294,7 @@ impl Ftl for Faster {
         &mut self.log.map
     }
 
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+    fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.log.map.flat.check_bases(nand, run)?;
         let mut index = 0;
         while index < run.pages {
@@ -314,7 +310,7 @@ impl Ftl for Faster {
                 most = 1;
             };
         }
-        Ok(())
+        Ok(0)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -322,36 +318,26 @@ impl Ftl for Faster {
         self.isolation.as_ref().map_or(Ok(()), |area| area.audit(nand, &self.log.map))
     }
 
-    fn ram(&self) -> Ram {
-        // Beside the maps there is one count per log block: carried slots, or merges.
-        let counts = 4 * u64::from(self.log.log_blocks());
-        Ram {
-            map: self.log.map_bytes(),
-            other: self.log.map.other_bytes() + counts,
-            ..Ram::default()
-        }
-    }
-
+    /// Beside the maps there is one count per log block: carried slots, or merges.
     fn report(&self) -> Report {
-        let FasterCounts { carried, saved, isolated, .. } = self.counts;
-        self.log.report(vec![
-            ("second_chances", Metric::Count(carried)),
-            ("second_chances_saved", Metric::Count(saved)),
-            ("isolated_pages", Metric::Count(isolated)),
-            ("merged_progressively_pages", Metric::Count(self.counts.merged_progressively)),
-            ("merged_by_force_pages", Metric::Count(self.counts.merged_by_force)),
-        ])
+        let counts = &self.counts;
+        let mut report = self.log.report();
+        report.ram.other += 4 * u64::from(self.log.log_blocks());
+        let figures = [
+            ("second_chances", counts.carried),
+            ("second_chances_saved", counts.saved),
+            ("isolated_pages", counts.isolated),
+            ("merged_progressively_pages", counts.merged_progressively),
+            ("merged_by_force_pages", counts.merged_by_force),
+        ];
+        report.figures.extend(figures.map(|(name, count)| (name, Metric::Count(count))));
+        let fill = self.isolation.as_ref().map_or(0.0, |area| area.fill(&self.log.map));
+        report.gauges.push(("isolation_fill", fill));
+        report
     }
 
     fn reset_report(&mut self) {
         self.log.reset_report();
         self.counts = FasterCounts::default();
-    }
-
-    fn gauges(&self) -> Vec<(&'static str, f64)> {
-        let fill = self.isolation.as_ref().map_or(0.0, |area| area.fill(&self.log.map));
-        let mut gauges = self.log.gauges();
-        gauges.push(("isolation_fill", fill));
-        gauges
     }
 }

@@ -86,8 +86,8 @@ use self::sequential_log::SequentialLog;
 use self::stream_table::StreamTable;
 use self::threshold::AutoThreshold;
 use crate::contract::{
-    Base, Error, Ftl, Merges, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation,
-    ensure,
+    Base, Error, Ftl, Merges, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Span,
+    Violation, ensure,
 };
 use crate::part::log::log_map::{self, Lbn, LogMap, WriteTarget};
 use crate::part::log::log_mount::{self, FoundLog};
@@ -153,13 +153,10 @@ pub static SCHEME: Scheme = Scheme {
     params: PARAMS,
     corners: &["threshold=512", "threshold=512,detector=streams", "threshold=auto"],
     refuses,
-    map_budget: None,
     least_extra,
-    takes_policy: false,
-    foresees: false,
-    open_blocks: None,
     memory: |_, geometry, _| log_map::memory_bytes(geometry, 64),
     mount,
+    ..Scheme::PLAIN
 };
 
 /// The minimum of random log blocks: one for each partition.
@@ -380,7 +377,7 @@ impl Last {
             let victim = self.victim_of_both(nand.geometry());
             return self.merge_random(nand, victim.expect("the random log is over its size"));
         }
-        let block = self.map.pool.take(nand)?;
+        let block = self.map.flat.pool.take(nand)?;
         self.sequential.open(lbn, block);
         if let Some(earnings) = &mut self.earnings {
             earnings.note_opened(lbn, lpn.0 % nand.geometry().pages_per_block());
@@ -484,7 +481,7 @@ impl Last {
         if self.is_log_full() {
             return self.merge_sequential_victim(nand);
         }
-        let block = self.map.pool.take(nand)?;
+        let block = self.map.flat.pool.take(nand)?;
         self.random.open(&mut self.map, block, partition);
         Ok(())
     }
@@ -665,7 +662,7 @@ impl Ftl for Last {
         &mut self.map
     }
 
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+    fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;
         let (threshold, page_bytes) = (self.threshold_for(run), nand.geometry().page_bytes());
         let is_sequential = self.detector.is_sequential(run, threshold, page_bytes);
@@ -673,7 +670,7 @@ impl Ftl for Last {
         while index < run.pages {
             index += self.write_some(nand, run, index, is_sequential)?;
         }
-        Ok(())
+        Ok(0)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -686,31 +683,41 @@ impl Ftl for Last {
         self.audit_sizes()
     }
 
+    fn report(&self) -> Report {
+        let mut report = self.map.report();
+        self.add_ram(&mut report.ram);
+        report.merges = Some(self.merges());
+        report.figures.extend(self.figures());
+        report.gauges = self.gauges();
+        report
+    }
+
+    fn reset_report(&mut self) {
+        self.map.reset_report();
+        self.sequential.reset_counts();
+        self.random_merges = Merges::default();
+        self.counts = LastCounts::default();
+    }
+}
+
+impl Last {
     /// As in LAST §4, the random log is mapped by page and the sequential log by block. In addition
     /// there is the merge-cost table, with log2 Np bits per random log block. The dates of random
     /// log pages, four bytes each, are not in the paper's count.
-    fn ram(&self) -> Ram {
-        let pages = self.map.pages_per_block();
+    fn add_ram(&self, ram: &mut Ram) {
         let (random, sequential) = (self.random_blocks(), self.sequential_blocks);
-        let random_pages = u64::from(random) * u64::from(pages);
-        let map = self.map.block_map_bytes() + 4 * random_pages + 4 * u64::from(sequential);
-        let costs = self.cost_table_bytes();
+        let random_pages = u64::from(random) * u64::from(self.map.pages_per_block());
         let streams = self.detector.streams.as_ref().map_or(0, |_| 8 * stream_table::ENDS as u64);
         let auto = self.auto.as_ref().map_or(0, AutoThreshold::ram_bytes);
-        Ram {
-            map,
-            other: costs + 4 * random_pages + streams + auto + self.map.other_bytes(),
-            ..Ram::default()
-        }
+        ram.map += 4 * random_pages + 4 * u64::from(sequential);
+        ram.other += self.cost_table_bytes() + 4 * random_pages + streams + auto;
     }
 
-    fn report(&self) -> Report {
+    fn figures(&self) -> Vec<(&'static str, Metric)> {
         let counts = &self.counts;
         let (sequential, random) = (&self.sequential.merges, &self.random_merges);
         let by_degree = Metric::Counts(random.associated_blocks.clone());
         let figures = [
-            ("in_place_pages", self.map.in_place_pages),
-            ("padded_pages", self.map.padded_pages),
             ("sequential_pages", self.sequential.pages),
             ("hot_pages", counts.pages[Partition::Hot as usize]),
             ("cold_pages", counts.pages[Partition::Cold as usize]),
@@ -727,15 +734,7 @@ impl Ftl for Last {
             ("merge_cost_table_bytes", self.cost_table_bytes()),
         ];
         let figures = figures.map(|(name, count)| (name, Metric::Count(count))).into_iter();
-        let figures = figures.chain([("rw_associated_blocks", by_degree)]).collect();
-        Report { merges: Some(self.merges()), figures }
-    }
-
-    fn reset_report(&mut self) {
-        (self.map.in_place_pages, self.map.padded_pages) = (0, 0);
-        self.sequential.reset_counts();
-        self.random_merges = Merges::default();
-        self.counts = LastCounts::default();
+        figures.chain([("rw_associated_blocks", by_degree)]).collect()
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {

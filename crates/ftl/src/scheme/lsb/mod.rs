@@ -68,7 +68,8 @@ use self::group_chains::GroupChains;
 use self::layout::GroupLayout;
 use self::victim_pages::VictimPages;
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, table_bytes,
+    Base, Error, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation,
+    table_bytes,
 };
 use crate::part::spare::spare_mapped::{Lbn, PageSource, SpareMap, SpareMapped};
 use crate::part::spare::spare_mount;
@@ -118,13 +119,10 @@ pub static SCHEME: Scheme = Scheme {
     params: PARAMS,
     corners: &["blocks=1", "blocks=2,map_cache=1", "blocks=1,groups=1", "groups=1"],
     refuses,
-    map_budget: None,
     least_extra: |_, _, _| RESERVE + 1,
-    takes_policy: false,
-    foresees: false,
-    open_blocks: None,
     memory: simulation_memory,
     mount,
+    ..Scheme::PLAIN
 };
 
 fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
@@ -246,7 +244,7 @@ impl Lsb {
         if self.can_tighten() {
             self.tighten();
         }
-        self.collect_until(nand, |lsb| lsb.map.pool.len() >= RESERVE)?;
+        self.collect_until(nand, |lsb| lsb.map.flat.pool.len() >= RESERVE)?;
         self.is_tight = false;
         Ok(())
     }
@@ -327,7 +325,7 @@ impl Ftl for Lsb {
         self
     }
 
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+    fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;
         for (first, pages) in self.map.portions(run.first, run.pages) {
             let lbn = self.map.lbn_of(first);
@@ -340,7 +338,7 @@ impl Ftl for Lsb {
             self.write_portion(nand, PageSource::Host(run), &portion)?;
             self.portion = portion;
         }
-        Ok(())
+        Ok(0)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -354,25 +352,14 @@ impl Ftl for Lsb {
         spare_mount::audit(nand, &self.map, &self.chains, spares)
     }
 
-    /// The PGD is the part of the map that is entirely in RAM. A cached entry takes the bits of a
-    /// PMD page, and an offset and a block number per page: 300 bytes at 64 pages in 8 groups
-    /// (§III.D).
-    fn ram(&self) -> Ram {
-        let np = u64::from(self.pages_per_block);
-        let entry = self.chains.layout().directory.bytes() as u64 + np + 3 * np;
-        Ram {
-            map: self.map.map_bytes(),
-            cache: entry * u64::from(self.map.cache.entries_max()),
-            other: self.map.other_bytes(),
-            ..Ram::default()
-        }
-    }
-
+    /// A cached entry takes the bits of a PMD page, and an offset and a block number per page: 300
+    /// bytes at 64 pages in 8 groups (§III.D).
     fn report(&self) -> Report {
         let layout = self.chains.layout();
         let count = |n: u32| Metric::Count(n.into());
-        let mut figures = self.map.figures();
-        figures.extend([
+        let np = u64::from(self.pages_per_block);
+        let mut report = self.map.report(layout.directory.bytes() as u64 + np + 3 * np);
+        report.figures.extend([
             ("groups", count(layout.groups)),
             ("group_pages", count(layout.group_pages)),
             ("pmd_bits", count(layout.directory.bits())),
@@ -381,7 +368,7 @@ impl Ftl for Lsb {
             ("tight_collections", Metric::Count(self.tight.collections)),
             ("wide_pages", Metric::Count(self.tight.pages)),
         ]);
-        Report { merges: None, figures }
+        report
     }
 
     fn reset_report(&mut self) {

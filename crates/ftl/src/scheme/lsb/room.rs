@@ -70,7 +70,7 @@ impl Lsb {
     /// Whether a superblock can take `pages` pages without touching the reserve.
     pub(super) fn has_room(&self, superblock: Sbn, pages: u32) -> bool {
         let missing = pages.saturating_sub(self.map.blocks.room(superblock));
-        missing == 0 || self.map.pool.len() >= RESERVE + missing.div_ceil(self.pages_per_block)
+        missing == 0 || self.map.flat.pool.len() >= RESERVE + missing.div_ceil(self.pages_per_block)
     }
 
     /// Reclaims a block: of all blocks with valid pages that fit into their superblock, the one

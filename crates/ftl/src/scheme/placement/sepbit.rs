@@ -72,13 +72,11 @@ pub static SCHEME: Scheme = Scheme {
     params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
     corners: &["times=queue"],
     refuses: |params: &Params, _: &ChipModel| registry::refuses(params),
-    map_budget: None,
     least_extra: |_, _, _| placed::extra_blocks(CLASSES, COPY_CLASSES),
-    takes_policy: false,
-    foresees: false,
     open_blocks: Some(|_| CLASSES.into()),
     memory: |_, geometry, _| table_bytes(geometry, 12, 48),
     mount,
+    ..Scheme::PLAIN
 };
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {

@@ -27,15 +27,12 @@ pub static SCHEME: Scheme = Scheme {
     source: "Van Houdt: On the necessity of hot and cold data identification to reduce the write \
              amplification in flash-based SSDs, Performance Evaluation 82, 2014",
     params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
-    corners: &[],
     refuses: |params: &Params, _: &ChipModel| registry::refuses(params),
-    map_budget: None,
     least_extra: |_, _, _| placed::extra_blocks(2, 1),
-    takes_policy: false,
-    foresees: false,
     open_blocks: Some(|_| 2),
     memory: |_, geometry, _| table_bytes(geometry, 4, 48),
     mount,
+    ..Scheme::PLAIN
 };
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {

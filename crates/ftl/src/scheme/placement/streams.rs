@@ -55,16 +55,14 @@ pub static SCHEME: Scheme = Scheme {
     params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
     corners: &["streams=2,isolation=initial"],
     refuses,
-    map_budget: None,
     least_extra: |params, _, _| {
         let streams = Streams::of(params);
         placed::extra_blocks(streams.classes(), streams.copy_classes())
     },
-    takes_policy: false,
-    foresees: false,
     open_blocks: Some(|params| Streams::of(params).classes().into()),
     memory: |_, geometry, _| table_bytes(geometry, 4, 48),
     mount,
+    ..Scheme::PLAIN
 };
 
 fn refuses(params: &Params, _: &ChipModel) -> Option<String> {

@@ -57,13 +57,11 @@ pub static SCHEME: Scheme = Scheme {
     params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
     corners: &["clusters=2"],
     refuses,
-    map_budget: None,
     least_extra: |params, _, _| placed::extra_blocks(params.count("clusters") as Class + 1, 1),
-    takes_policy: false,
-    foresees: false,
     open_blocks: Some(|params| params.count("clusters") as u32 + 1),
     memory: |_, geometry, _| table_bytes(geometry, 20, 48),
     mount,
+    ..Scheme::PLAIN
 };
 
 fn refuses(params: &Params, _: &ChipModel) -> Option<String> {

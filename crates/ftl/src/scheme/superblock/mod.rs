@@ -46,7 +46,8 @@ use spec::{Kind, Param, Params};
 
 use self::carriers::{BLOCKS_MAX, Carriers};
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, table_bytes,
+    Base, Error, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation,
+    table_bytes,
 };
 use crate::part::recovery::page_kind;
 use crate::part::spare::spare_mapped::{self, Lbn, PageSource, SpareMap, SpareMapped};
@@ -98,13 +99,10 @@ pub static SCHEME: Scheme = Scheme {
     params: PARAMS,
     corners: &["blocks=1,map_cache=1", "blocks=2,physical=3", "blocks=7", "blocks=1,physical=2"],
     refuses,
-    map_budget: None,
     least_extra: |_, _, _| RESERVE + 1,
-    takes_policy: false,
-    foresees: false,
-    open_blocks: None,
     memory: simulation_memory,
     mount,
+    ..Scheme::PLAIN
 };
 
 fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
@@ -266,7 +264,7 @@ impl Superblock {
         loop {
             let blocks = &self.map.blocks;
             let (has, room) = (blocks.blocks_of(superblock), blocks.room(superblock));
-            let may_open = has < self.blocks_max && self.map.pool.len() > RESERVE;
+            let may_open = has < self.blocks_max && self.map.flat.pool.len() > RESERVE;
             let there = room + if may_open { self.pages_per_block } else { 0 };
             if self.must_collect(superblock) {
                 self.collect_inside(nand, superblock)?;
@@ -384,7 +382,7 @@ impl Superblock {
             self.map.erase(nand, block, Cause::Meta)?;
         }
         spare_mount::commit_recovery(nand, &mut self.map, &recovered)?;
-        while self.map.pool.len() < RESERVE {
+        while self.map.flat.pool.len() < RESERVE {
             self.collect(nand)?;
         }
         // A full merge that was cut off may have left a block too many.
@@ -466,7 +464,7 @@ impl Ftl for Superblock {
         self
     }
 
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+    fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;
         for (first, pages) in self.map.portions(run.first, run.pages) {
             let lbn = self.map.lbn_of(first);
@@ -479,7 +477,7 @@ impl Ftl for Superblock {
                 at += self.write_pages(nand, run, first.plus(at), most)?;
             }
         }
-        Ok(())
+        Ok(0)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -489,22 +487,10 @@ impl Ftl for Superblock {
         spare_mount::audit(nand, &self.map, &self.carriers, spares)
     }
 
-    /// The PGD is the part of the map that is entirely in RAM; the cache holds the entries of some
-    /// logical blocks.
-    fn ram(&self) -> Ram {
-        let entries = u64::from(self.map.cache.entries_max());
-        Ram {
-            map: self.map.map_bytes(),
-            cache: self.carriers.entry_bytes() * entries,
-            other: self.map.other_bytes(),
-            ..Ram::default()
-        }
-    }
-
     fn report(&self) -> Report {
-        let mut figures = self.map.figures();
-        figures.push(("spare_bits", Metric::Count(self.carriers.bits().into())));
-        Report { merges: None, figures }
+        let mut report = self.map.report(self.carriers.entry_bytes());
+        report.figures.push(("spare_bits", Metric::Count(self.carriers.bits().into())));
+        report
     }
 
     fn reset_report(&mut self) {

@@ -29,9 +29,10 @@ pub struct IssuedRequest {
 
 impl IssuedRequest {
     /// The request with this number, which a simulator has just served.
-    pub fn of(number: u64, on: &Simulator) -> IssuedRequest {
-        let counters = CounterSnapshot::of(on.nand(), on.host_pages().written, on.time_ns());
-        IssuedRequest { number, counters, free_blocks: on.ftl().free_blocks() }
+    pub fn of(number: u64, on: &mut Simulator) -> IssuedRequest {
+        let (written, free_blocks) = on.written_and_free_blocks();
+        let counters = CounterSnapshot::of(on.nand(), written, on.time_ns());
+        IssuedRequest { number, counters, free_blocks }
     }
 }
 

@@ -41,12 +41,12 @@ pub mod windows;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use nand::{BlockId, Cause, ChipModel, Lpn, Nand};
+use nand::{BlockId, Cause, ChipModel, Nand};
 use spec::{Kind, Param, Params};
 
 use crate::contract::foresight::{Deaths, Lifespans, NEVER};
 use crate::contract::{
-    Base, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Violation, table_bytes,
+    Base, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
@@ -73,15 +73,13 @@ pub static SCHEME: Scheme = Scheme {
               pages share a block that die together",
     source: "ftlab; the widths of its windows are derived in `oracle/windows.rs`",
     params: PARAMS,
-    corners: &[],
     refuses,
-    map_budget: None,
     least_extra: |_, _, _| RESERVE + 1,
-    takes_policy: false,
-    foresees: true,
+    needs_future: true,
     open_blocks: Some(|params| params.count("open") as u32),
     memory: |_, geometry, _| table_bytes(geometry, 28, 24),
     mount,
+    ..Scheme::PLAIN
 };
 
 fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
@@ -236,7 +234,7 @@ impl Oracle {
             let nearest = self.nearest(nand, own).expect("at least one block may be open");
             return Ok(Some(self.misplaced(nearest)));
         }
-        if self.map.pool.len() <= reserve {
+        if self.map.flat.pool.len() <= reserve {
             return Ok(None);
         }
         let frontier = self.map.open(nand)?;
@@ -344,13 +342,10 @@ impl Ftl for Oracle {
         &mut self.map
     }
 
-    fn write(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+    fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;
-        (0..run.pages).try_for_each(|index| self.write_page(nand, run, index))
-    }
-
-    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        self.map.trim(nand, first, pages)
+        (0..run.pages).try_for_each(|index| self.write_page(nand, run, index))?;
+        Ok(0)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
@@ -358,22 +353,18 @@ impl Ftl for Oracle {
         self.map.audit(nand, &frontiers, RESERVE)
     }
 
-    /// That of the page map. Knowledge of the future has no price in RAM.
-    fn ram(&self) -> Ram {
-        Ram { map: self.map.map_bytes(), other: self.map.other_bytes(), ..Ram::default() }
-    }
-
+    /// Knowledge of the future has no price in RAM.
     fn report(&self) -> Report {
         let pages = f64::from(self.map.logical_pages());
         let figures = vec![
             ("gc_victims", Metric::Count(self.counts.victims)),
             ("misplaced_pages", Metric::Count(self.counts.misplaced)),
             ("most_open_blocks", Metric::Count(self.counts.most_open)),
-            // What the law says: with so much spare and so many windows nothing is copied.
+            // Spare and windows from which on nothing is copied, by the law.
             ("needed_spare", Metric::Real(self.windows.needed_pages() / pages)),
             ("needed_windows", Metric::Real(self.windows.needed_windows())),
         ];
-        Report { merges: None, figures }
+        Report { figures, ..self.map.report() }
     }
 
     fn reset_report(&mut self) {
