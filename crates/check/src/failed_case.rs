@@ -3,8 +3,8 @@
 use ftl::Durability;
 
 use crate::case::Case;
-use crate::crash::machine_crash::Crash;
-use crate::cut::power_cut::PowerCut;
+use crate::device::machine_crash::Crash;
+use crate::device::power_cut::PowerCut;
 use crate::finding::Finding;
 use crate::flash::Storage;
 

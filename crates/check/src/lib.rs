@@ -26,10 +26,10 @@
 //! * [`oracle`]         the values that each sector may have
 //! * [`finding`]        the defects, and a description of one
 //! * [`flash`]          chips on images, and sectors that describe themselves
-//! * [`device`]         a device between power-on and power-off
+//! * [`device`]         a device between power-on and power-off, its power cuts and crashes
 //! * [`conformance`]    checks without cuts
-//! * [`cut`]            power cuts: what they leave on flash, checks with them, the replay of one
-//! * [`crash`]          crashes of the machine below an image: the same
+//! * [`cut`]            checks with power cuts, and the replay of one
+//! * [`crash`]          checks with crashes of the machine below an image: the same
 //! * [`failed_case`]    a finding with the command line that replays it
 //! * [`observer`]       watches a campaign and can stop it
 //! * [`campaign`]       many cases on all cores

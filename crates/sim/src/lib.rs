@@ -23,6 +23,7 @@
 //! * [`memory`]     the memory that runs take, estimated and shared
 //! * [`parallel_runs`] several runs at a time
 //! * [`progress`]   reports of progress, and the way to stop a run
+//! * [`shadow`]     a shadow copy of every sector, for verification
 //! * [`mismatch`]   what verification found wrong
 //! * [`error`]      everything that can go wrong with a run
 //!
@@ -43,6 +44,7 @@ pub mod plan;
 pub mod progress;
 pub mod result;
 pub mod run;
+pub mod shadow;
 pub mod sizing;
 pub mod sweep;
 

@@ -20,9 +20,9 @@ use image::medium::lossy_disk::{Event, Unsynced};
 use image::medium::shared_bytes::SharedBytes;
 
 use crate::case::Case;
-use crate::crash::machine_crash::Crash;
 use crate::cut::power_loss::{DENSE, SecondCuts};
 use crate::device::action::{self, Action};
+use crate::device::machine_crash::Crash;
 use crate::device::powered_device::{OnDisk, PoweredDevice};
 use crate::failed_case::FailedCase;
 use crate::finding::{Defect, Finding};

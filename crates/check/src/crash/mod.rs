@@ -1,4 +1,3 @@
-//! Crashes of the machine below an image: what they lose, and checks with them.
+//! Checks with crashes of the machine below an image.
 
-pub mod machine_crash;
 pub mod machine_loss;

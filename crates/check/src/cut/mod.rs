@@ -1,5 +1,4 @@
-//! Power cuts: what they leave on flash, and checks with them.
+//! Checks with power cuts.
 
 pub mod faults;
-pub mod power_cut;
 pub mod power_loss;

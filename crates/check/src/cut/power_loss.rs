@@ -20,8 +20,8 @@ use nand::{FlashArray, Nand, Outcome, Ppn};
 
 use crate::case::Case;
 use crate::cut::faults::{FaultClass, Faults, leaves_weak_pages};
-use crate::cut::power_cut::{Decay, PowerCut};
 use crate::device::action::{self, Action};
+use crate::device::power_cut::{Decay, PowerCut};
 use crate::device::powered_device::{End, PoweredDevice};
 use crate::failed_case::FailedCase;
 use crate::finding::Finding;

@@ -15,10 +15,10 @@ use nand::power_cut::Snapshot;
 use nand::{Cut, Data, FlashArray, Lpn, Mode, Nand, Op, Outcome, Stamp};
 
 use crate::case::Case;
-use crate::cut::power_cut::Decay;
 use crate::device::action::Action;
 use crate::device::background_sync::BackgroundSync;
 use crate::device::host_buffer::HostBuffer;
+use crate::device::power_cut::Decay;
 use crate::finding::{Defect, Finding};
 use crate::flash::Storage;
 use crate::flash::image_chip::{self, Contents, Opened};

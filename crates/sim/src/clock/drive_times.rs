@@ -11,8 +11,7 @@ use std::collections::BTreeMap;
 use drive::{Answer, Shares};
 use serde::Serialize;
 
-use crate::result::latencies::us;
-use crate::result::record::Columns;
+use crate::clock::us;
 
 /// The names of the parts of a response time.
 pub const PARTS: [&str; 6] = Shares::NAMES;
@@ -45,11 +44,6 @@ pub struct ResponseCourse {
     /// For each slice the number of requests in each of these classes.
     pub counts: Vec<Vec<u64>>,
 }
-
-/// JSON text.
-impl Columns for ByResponse {}
-/// JSON text.
-impl Columns for ResponseCourse {}
 
 /// Collects the answers of a drive.
 #[derive(Debug)]

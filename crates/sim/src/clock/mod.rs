@@ -6,6 +6,11 @@ pub mod request_queue;
 pub mod serial;
 pub mod service_queue;
 
+/// Nanoseconds as microseconds, the unit of results.
+pub fn us(ns: u64) -> f64 {
+    ns as f64 / 1000.0
+}
+
 /// The limit of serial times. This sentence stands beside every serial latency.
 pub const SERIAL_CAVEAT: &str = "Serial time ranks FTLs; it does not predict the latency of an SSD \
                                  with channels and queues.";

@@ -14,9 +14,6 @@
 
 use nand::{Cause, Op, Tally, Timing};
 
-/// The largest latency: sums over realistic counts must fit into 64 bits of nanoseconds.
-pub const LATENCY_NS_MAX: u64 = 10_000_000_000;
-
 /// Turns the tally of a chip into time.
 #[derive(Clone, Debug)]
 pub struct SerialClock {

@@ -14,7 +14,6 @@ use ftl::Layers;
 use ftl::layer::{LayerOption, LayerOptions, layer_options};
 use serde_json::{Map, Value};
 
-use crate::clock::serial::LATENCY_NS_MAX;
 use crate::config::choices::{Durability, Fit, FlushMode, Precondition, Streams, Timing};
 use crate::config::load::Load;
 use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
@@ -23,7 +22,7 @@ use crate::config::option_text::{
 };
 use crate::config::replay::Replay;
 use crate::config::until::SteadyRule;
-use crate::config::values::{Extra, Interval, Volume};
+use crate::config::values::{Extra, Interval, LATENCY_NS_MAX, Volume};
 use crate::error::{Error, Result};
 
 /// Declares the options: the struct, its defaults, and the table of its fields.

@@ -11,12 +11,11 @@ use nand::{ChipModel, Op};
 use spec::Spec;
 use trace::RequestTable;
 
-use crate::clock::serial::LATENCY_NS_MAX;
 use crate::config::choices::{Fit, Timing};
 use crate::config::experiment::{DEFAULT_DRIVE, Experiment};
 use crate::config::named_trace::NamedTrace;
 use crate::config::replay::Replay;
-use crate::config::values::Volume;
+use crate::config::values::{LATENCY_NS_MAX, Volume};
 use crate::error::{Error, Result};
 
 /// An experiment with all options read. They are valid and do not contradict each other.

@@ -6,6 +6,9 @@ use core::str::FromStr;
 use serde::Serialize;
 use spec::Share;
 
+/// The largest latency: sums over realistic counts must fit into 64 bits of nanoseconds.
+pub const LATENCY_NS_MAX: u64 = 10_000_000_000;
+
 /// Blocks beyond the capacity. A given number is taken as it is, without a minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(into = "String")]

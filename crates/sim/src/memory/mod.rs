@@ -22,7 +22,7 @@ use crate::config::setup::Setup;
 use crate::error::{Error, Result};
 use crate::input::request_cache::RUN_CACHE_BYTES;
 use crate::progress::{Progress, Stage};
-use crate::run::shadow::Shadow;
+use crate::shadow::Shadow;
 
 /// Memory of the program itself, and of the statistics of a run.
 const PROGRAM_BYTES: u64 = 8 << 20;

@@ -3,7 +3,7 @@
 use ftl::Entered;
 use nand::{Cause, Op, Tally, Timing};
 
-use crate::result::latencies::us;
+use crate::clock::us;
 use crate::result::record::record;
 
 record! {

@@ -4,7 +4,12 @@ use drive::{Profile, Shares, Usage};
 use serde_json::{Map, Value, json};
 
 use crate::clock::drive_times::{ByResponse, DriveTimes, ResponseCourse};
-use crate::result::record::record;
+use crate::result::record::{Columns, record};
+
+/// JSON text.
+impl Columns for ByResponse {}
+/// JSON text.
+impl Columns for ResponseCourse {}
 
 record! {
     /// What a drive did in the measured pass.

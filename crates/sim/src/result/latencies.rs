@@ -4,6 +4,7 @@
 use hdrhistogram::Histogram;
 use trace::Op;
 
+use crate::clock::us;
 use crate::result::record::record;
 
 /// Significant decimal digits of the histogram: 3 keep a value within 0.1 %.
@@ -221,11 +222,6 @@ impl Distribution {
             }
         }
     }
-}
-
-/// Nanoseconds as microseconds, the unit of results.
-pub fn us(ns: u64) -> f64 {
-    ns as f64 / 1000.0
 }
 
 record! {

@@ -7,10 +7,11 @@ use nand::Timing;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::clock::us;
 use crate::result::counts::{Causes, HostPages, MergesPart, TimePart};
 use crate::result::drive_part::DrivePart;
 use crate::result::evidence::Evidence;
-use crate::result::latencies::{ByOp, Summary, us};
+use crate::result::latencies::{ByOp, Summary};
 use crate::result::layers_part::LayersPart;
 use crate::result::record::{Column, Columns, record};
 use crate::result::run_part::RunPart;

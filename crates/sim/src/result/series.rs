@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use nand::{Nand, Op};
 use serde::Serialize;
 
+use crate::clock::us;
 use crate::config::values::Interval;
-use crate::result::latencies::us;
 use crate::result::record::Columns;
 
 /// Samples of the measured pass at a fixed interval: one list for each quantity.

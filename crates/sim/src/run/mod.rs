@@ -19,7 +19,6 @@
 //! * [`recorded`]      the operations of a request
 //! * `decimal`         numbers as text, for the operation log
 //! * [`operation_log`] every flash operation, one line each
-//! * [`shadow`]        a shadow copy of every sector
 //! * [`timeline`]      what happened when in a drive, to look at
 
 pub mod contents;
@@ -30,7 +29,6 @@ pub mod measure;
 pub mod operation_log;
 pub mod recorded;
 pub mod rounds;
-pub mod shadow;
 pub mod simulator;
 pub mod timeline;
 pub mod until_steady;

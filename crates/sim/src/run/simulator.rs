@@ -12,7 +12,7 @@ use crate::mismatch::Mismatch;
 use crate::result::counts::HostPages;
 use crate::run::contents::Contents;
 use crate::run::recorded::{OperationSink, Recorded};
-use crate::run::shadow::Shadow;
+use crate::shadow::Shadow;
 
 /// Pages that are written together if the chip keeps bytes.
 const PART_PAGES: u32 = 1024;

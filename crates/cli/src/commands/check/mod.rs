@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use check::campaign::{Campaign, CampaignReport, LogSample, Totals, WindowChoice};
 use check::case::Case;
-use check::crash::machine_crash::Crash;
 use check::crash::machine_loss::{self, CrashCounts};
 use check::cut::faults::{FaultClass, Faults};
-use check::cut::power_cut::PowerCut;
 use check::cut::power_loss::{self, CutCounts, DecayTime, SecondCuts};
+use check::device::machine_crash::Crash;
+use check::device::power_cut::PowerCut;
 use check::device_model::{DEVICE_MODELS, DeviceModel};
 use check::failed_case::{FailedCase, replay_line};
 use check::flash::Storage;
