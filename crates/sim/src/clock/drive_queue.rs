@@ -7,21 +7,21 @@
 //! The FTL serves requests in the order in which they are issued. Of requests issued at the same
 //! time, those of open loads come first, in the order of the loads; then those of closed loads.
 
-use std::collections::VecDeque;
-
-use drive::{Drive, Entry, HostRequest, Issued, Profile, Usage};
+use drive::{Answer, Drive, HostRequest, Issued, Profile, Usage};
 use nand::{Geometry, Timing};
 use trace::{Flags, Request};
 
 use crate::clock::drive_times::DriveTimes;
+use crate::clock::issue_times::IssueTimes;
 use crate::config::replay::Replay;
 
 /// A drive and the loads that use it.
 pub struct DriveQueue {
-    drive: Drive,
-    loads: Vec<Load>,
+    /// The drive, whose journal may be kept.
+    pub drive: Drive,
+    loads: Vec<IssueTimes>,
     /// Answers that nobody has taken.
-    answers: Vec<Answered>,
+    answers: Vec<Answer>,
     times: DriveTimes,
 }
 
@@ -34,24 +34,6 @@ pub struct DriveRecord {
     pub times: DriveTimes,
 }
 
-/// A request that was answered.
-#[derive(Clone, Copy, Debug)]
-pub struct Answered {
-    /// Its load.
-    pub load: usize,
-    /// Its kind.
-    pub op: trace::Op,
-    /// Its response time.
-    pub response_ns: u64,
-}
-
-/// How a load issues its requests.
-enum Load {
-    Open(Replay),
-    /// The times at which the outstanding requests that are left can be issued.
-    Closed(VecDeque<u64>),
-}
-
 impl DriveQueue {
     /// An idle drive at time 0 for loads with these replays. `has_course` demands the course of
     /// response times.
@@ -62,13 +44,9 @@ impl DriveQueue {
         replays: &[Replay],
         has_course: bool,
     ) -> DriveQueue {
-        let loads = replays.iter().map(|&replay| match replay {
-            Replay::Open { .. } => Load::Open(replay),
-            Replay::Closed { depth } => Load::Closed(VecDeque::from(vec![0; depth as usize])),
-        });
         DriveQueue {
             drive: Drive::new(profile, geometry, chip),
-            loads: loads.collect(),
+            loads: replays.iter().map(|&replay| IssueTimes::of(replay)).collect(),
             answers: Vec::new(),
             times: DriveTimes::new(has_course, 0),
         }
@@ -78,7 +56,7 @@ impl DriveQueue {
     /// issued first, with its issue time. Time advances until a closed load can issue, but not
     /// beyond that time.
     pub fn next_load(&mut self, open: Option<(u64, usize)>) -> Option<usize> {
-        let has_closed = self.loads.iter().any(|load| matches!(load, Load::Closed(_)));
+        let has_closed = self.loads.iter().any(|load| matches!(load, IssueTimes::Closed(_)));
         loop {
             match (self.first_closed(), open) {
                 (Some((issue_ns, _)), Some((open_ns, load))) if open_ns <= issue_ns => {
@@ -99,8 +77,8 @@ impl DriveQueue {
     /// The closed load that can issue first, and when.
     fn first_closed(&self) -> Option<(u64, usize)> {
         let slots = self.loads.iter().enumerate().filter_map(|(load, replay)| match replay {
-            Load::Closed(slots) => Some((*slots.front()?, load)),
-            Load::Open(_) => None,
+            IssueTimes::Closed(slots) => Some((*slots.front()?, load)),
+            IssueTimes::Open(_) => None,
         });
         slots.min()
     }
@@ -109,12 +87,11 @@ impl DriveQueue {
     /// one.
     fn await_answer(&mut self, until_ns: u64) -> bool {
         let Some(answer) = self.drive.next_answer(until_ns) else { return false };
-        if let Load::Closed(slots) = &mut self.loads[answer.request.load] {
+        if let IssueTimes::Closed(slots) = &mut self.loads[answer.request.load] {
             slots.push_back(answer.answered_ns);
         }
         self.times.record(&answer);
-        let (load, op) = (answer.request.load, answer.request.op);
-        self.answers.push(Answered { load, op, response_ns: answer.response_ns() });
+        self.answers.push(answer);
         true
     }
 
@@ -131,13 +108,13 @@ impl DriveQueue {
     fn issue_ns(&mut self, load: usize, time_ns: u64) -> u64 {
         loop {
             match &mut self.loads[load] {
-                Load::Open(Replay::Open { speed }) => {
+                IssueTimes::Open(speed) => {
                     // A trace may have times that go back.
                     let issue_ns = speed.issue_ns(time_ns).max(self.drive.now_ns());
                     while self.await_answer(issue_ns) {}
                     return issue_ns;
                 }
-                Load::Closed(slots) if !slots.is_empty() => {
+                IssueTimes::Closed(slots) if !slots.is_empty() => {
                     return slots.pop_front().expect("not empty").max(self.drive.now_ns());
                 }
                 _ => assert!(self.await_answer(u64::MAX), "a closed load waits for no request"),
@@ -147,41 +124,18 @@ impl DriveQueue {
 
     /// Takes the answers that have not been taken yet.
     #[inline]
-    pub fn take_answers(&mut self, take: impl FnMut(Answered)) {
-        self.answers.iter().copied().for_each(take);
-        self.answers.clear();
+    pub fn take_answers(&mut self, take: impl FnMut(Answer)) {
+        self.answers.drain(..).for_each(take);
     }
 
-    /// Lets the drive finish everything.
-    pub fn finish(&mut self) {
+    /// Lets the drive finish everything, and returns what it did. Then it counts from zero; the
+    /// answers are still to be taken.
+    pub fn finish(&mut self) -> DriveRecord {
         self.drive.finish();
         while self.await_answer(u64::MAX) {}
-    }
-
-    /// Counts from zero. The drive must have finished everything.
-    pub fn reset(&mut self) {
-        self.answers.clear();
-        self.drive.reset_usage();
-    }
-
-    /// The time in the drive.
-    pub fn now_ns(&self) -> u64 {
-        self.drive.now_ns()
-    }
-
-    /// Writes down from now on what happens in the drive.
-    pub fn keep_journal(&mut self) {
-        self.drive.keep_journal();
-    }
-
-    /// Moves what was written down since the last call to the end of `out`.
-    pub fn drain_journal(&mut self, out: &mut Vec<Entry>) {
-        self.drive.drain_journal(out);
-    }
-
-    /// What the drive did until it had finished everything, and where the response times went.
-    pub fn did(&mut self) -> DriveRecord {
         let times = self.times.take(self.drive.now_ns());
-        DriveRecord { usage: self.drive.usage(), times }
+        let usage = self.drive.usage();
+        self.drive.reset_usage();
+        DriveRecord { usage, times }
     }
 }

@@ -19,9 +19,8 @@
 //! depths 3 and 1   a a a b a a a b …
 //! ```
 
-use std::collections::VecDeque;
-
-use crate::config::replay::{Replay, Speed};
+use crate::clock::issue_times::IssueTimes;
+use crate::config::replay::Replay;
 
 /// The queue and its server.
 #[derive(Clone, Debug)]
@@ -29,32 +28,6 @@ pub struct ServiceQueue {
     free_at_ns: u64,
     loads: Vec<IssueTimes>,
     rotation: Rotation,
-}
-
-/// How the issue times of a load's requests follow from their own times and from completions.
-#[derive(Clone, Debug)]
-enum IssueTimes {
-    /// The issue times of the outstanding requests.
-    Closed(VecDeque<u64>),
-    Open(Speed),
-}
-
-impl IssueTimes {
-    fn of(replay: Replay) -> IssueTimes {
-        match replay {
-            Replay::Closed { depth } => IssueTimes::Closed(VecDeque::from(vec![0; depth as usize])),
-            Replay::Open { speed } => IssueTimes::Open(speed),
-        }
-    }
-
-    /// The issue time of the load's next request, which has this time in its trace.
-    #[inline]
-    fn next_ns(&self, time_ns: u64) -> u64 {
-        match self {
-            IssueTimes::Open(speed) => speed.issue_ns(time_ns),
-            IssueTimes::Closed(issued) => *issued.front().expect("`depth` is at least 1"),
-        }
-    }
 }
 
 /// The turns of the closed loads.

@@ -9,6 +9,7 @@
 //! Requests come in batches. The FTL prefetches for a whole batch before the first of its requests
 //! is served, because cache misses on its maps dominate the cost of a simulated write.
 //!
+//! * [`pass`]          the loop in which requests are served, and what follows them
 //! * [`simulator`]     a device at work, request by request
 //! * [`measure`]       observation of the measured pass
 //! * [`finish`]        the result of a measured pass
@@ -27,6 +28,7 @@ pub mod finish;
 pub mod foresight;
 pub mod measure;
 pub mod operation_log;
+pub mod pass;
 pub mod recorded;
 pub mod rounds;
 pub mod simulator;
@@ -37,13 +39,11 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use drive::Issued;
 use ftl::contract::page_policy::PolicySource;
 use ftl::{Device, Span};
 use nand::Nand;
-use trace::{Op, Request};
+use trace::Op;
 
-use crate::clock::drive_queue::{DriveQueue, DriveRecord};
 use crate::clock::request_queue::RequestQueue;
 use crate::config::choices::Precondition;
 use crate::config::experiment::Experiment;
@@ -51,9 +51,8 @@ use crate::config::setup::Setup;
 use crate::device;
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::input::batch::{Batch, CutRequest};
+use crate::input::batch::CutRequest;
 use crate::input::host::Host;
-use crate::input::request_order::RequestOrder;
 use crate::memory::MemoryBudget;
 use crate::progress::{NoProgress, Progress, Stage};
 use crate::result::counts::HostPages;
@@ -62,9 +61,8 @@ use crate::result::run_result::RunResult;
 use crate::run::finish::{FinishedRun, Measured};
 use crate::run::measure::{MeasuredRequests, Observer, PassCounters, TenantCounters, Unmeasured};
 use crate::run::operation_log::OpLog;
-use crate::run::recorded::Recorded;
-use crate::run::simulator::{Served, Simulator};
-use crate::run::timeline::tracker::IssuedRequest;
+use crate::run::pass::Pass;
+use crate::run::simulator::Simulator;
 use crate::run::timeline::{Timeline, TimelineOutput};
 
 /// Options of a run besides its setup.
@@ -192,87 +190,6 @@ struct Stages<'a> {
     progress: &'a dyn Progress,
 }
 
-/// What is written about every operation while requests are served.
-#[derive(Default)]
-struct Records<'a, 'out> {
-    log: Option<&'a mut OpLog<'out>>,
-    timeline: Option<Timeline<'out>>,
-}
-
-/// A pass over the traces.
-struct Pass<'a> {
-    stage: Stage,
-    order: RequestOrder<'a>,
-    batch: Batch,
-    /// The queue, if requests have to wait.
-    queue: Option<RequestQueue>,
-    /// The flash operations of the last request, if they are recorded.
-    operations: Recorded,
-    delivered: u64,
-}
-
-/// A request that was served, with its number.
-struct ServedRequest<'a> {
-    number: u64,
-    load: usize,
-    request: &'a Request,
-    took: Served,
-}
-
-impl Pass<'_> {
-    /// Serves the batch after prefetching for all of it. Operations are recorded under the number
-    /// of their request; `number` is that of the request before this batch.
-    fn serve(
-        &mut self,
-        simulator: &mut Simulator,
-        observer: &mut impl Observer,
-        records: &mut Records,
-        mut number: u64,
-    ) -> Result<()> {
-        let Pass { batch, queue, operations, .. } = self;
-        simulator.prefetch(batch.spans(), batch.counts().requests(Op::Read) > 0);
-        observer.announced(batch);
-        if records.timeline.is_none() {
-            let mut kept = Kept { operations, log: records.log.as_deref_mut(), before: number };
-            return serve_batch(batch, simulator, queue, &mut kept, observer);
-        }
-        for CutRequest { load, request, spans, is_served } in batch.iter() {
-            number += 1;
-            if is_served {
-                let (took, _) = simulator.serve(request, spans, &[])?;
-                observer.served(load, request.op, took, 1, simulator);
-                let served = ServedRequest { number, load, request, took };
-                follow(&served, simulator, queue, operations, observer, records)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The drive, if there is one.
-    fn drive(&mut self) -> Option<&mut DriveQueue> {
-        self.queue.as_mut()?.drive()
-    }
-
-    /// Lets the drive finish everything, if there is one, and returns what it did. It then counts
-    /// from zero.
-    fn finish_drive(&mut self, observer: &mut impl Observer) -> Option<DriveRecord> {
-        let queue = self.drive()?;
-        queue.finish();
-        deliver(queue, observer);
-        let did = queue.did();
-        queue.reset();
-        Some(did)
-    }
-
-    /// The number of a request of the batch, counted from 1 in its own trace.
-    fn number(&self, index: usize) -> u64 {
-        let load = self.batch.load(index);
-        let later = self.batch.requests().skip(index + 1).filter(|(other, _)| *other == load);
-        let delivered = self.order.delivered(load, self.delivered + self.batch.len() as u64);
-        delivered - later.count() as u64
-    }
-}
-
 impl<'a> Stages<'a> {
     fn new(
         setup: &'a Setup,
@@ -289,7 +206,7 @@ impl<'a> Stages<'a> {
     /// Passes the spans of all requests of a pass on, without serving them.
     fn for_each_span(&self, mut see: impl FnMut(Op, &Span) -> Result<()>) -> Result<()> {
         let mut pass = self.pass(Stage::Survey)?;
-        while pass.order.fill(&mut pass.batch, u64::MAX, &mut pass.queue)? > 0 {
+        while pass.fill(u64::MAX)? > 0 {
             self.cut(&mut pass)?;
             for CutRequest { request, spans, .. } in pass.batch.iter() {
                 spans.iter().try_for_each(|span| see(request.op, span))?;
@@ -301,14 +218,12 @@ impl<'a> Stages<'a> {
     }
 
     /// A pass from the first request of each trace.
-    fn pass(&self, stage: Stage) -> Result<Pass<'a>> {
+    fn pass<'out>(&self, stage: Stage) -> Result<Pass<'a, 'out>> {
         let order = self.input.order(self.setup, stage, self.progress)?;
         // The order of a single trace does not depend on the time that its requests take.
         let has_queue = stage == Stage::Measure || self.setup.has_tenants();
         let queue = || RequestQueue::of(self.setup, self.device.geometry());
-        let queue = if has_queue { queue() } else { None };
-        let (batch, operations) = (Batch::default(), Recorded::default());
-        Ok(Pass { stage, order, batch, queue, operations, delivered: 0 })
+        Ok(Pass::new(stage, order, if has_queue { queue() } else { None }))
     }
 
     /// The result of a run on a chip that is lent to it.
@@ -335,10 +250,9 @@ impl<'a> Stages<'a> {
         outputs: Outputs,
         started: Instant,
     ) -> Result<RunResult> {
-        let Outputs { mut log, timeline } = outputs;
         self.prepare(simulator)?;
         let (measured, note) = match self.setup.experiment.until {
-            None => self.measured(simulator, log.as_mut(), timeline)?,
+            None => self.measured(simulator, outputs)?,
             Some(rule) => self.until_steady(simulator, rule)?,
         };
         let wall = self.input.opened_in() + started.elapsed();
@@ -346,9 +260,6 @@ impl<'a> Stages<'a> {
         let mut result = finished.result(simulator, &measured, wall);
         result.notes.extend(note);
         self.verify(simulator)?;
-        if let Some(log) = &mut log {
-            log.finish()?;
-        }
         laws::assert_all(&result);
         Ok(result)
     }
@@ -366,7 +277,7 @@ impl<'a> Stages<'a> {
         }
         for pass in 1..=experiment.warmup {
             let mut pass = self.pass(Stage::WarmUp(pass))?;
-            self.serve(simulator, &mut pass, u64::MAX, &mut Unmeasured, &mut Records::default())?;
+            self.serve(simulator, &mut pass, u64::MAX, &mut Unmeasured)?;
             simulator.audit("after a warm-up pass")?;
         }
         simulator.reset_counters();
@@ -374,19 +285,24 @@ impl<'a> Stages<'a> {
     }
 
     /// The measured pass, and a sentence about its timeline if there is something to say.
-    fn measured<'out>(
+    fn measured(
         &self,
         simulator: &mut Simulator,
-        log: Option<&mut OpLog<'out>>,
-        timeline: Option<TimelineOutput<'out>>,
+        outputs: Outputs,
     ) -> Result<(Measured, Option<String>)> {
         let mut pass = self.pass(Stage::Measure)?;
         self.lead_in(simulator, &mut pass)?;
-        let mut records = Records { log, timeline: self.timeline(timeline, &mut pass)? };
+        pass.followers.log = outputs.log;
+        pass.followers.timeline = match (outputs.timeline, pass.drive()) {
+            (Some(output), Some(queue)) => {
+                Some(Timeline::new(output, self.setup, &mut queue.drive)?)
+            }
+            _ => None,
+        };
         let free_pages_before = simulator.nand().free_pages();
         let free_blocks_before = simulator.ftl().report().free_blocks;
         let mut measure = self.counters(&pass);
-        if records.log.is_some() {
+        if pass.followers.log.is_some() {
             // Those of a lead-in may have been recorded for the drive only.
             simulator.stop_recording();
             simulator.record_operations(pass.drive().is_some(), true);
@@ -394,14 +310,11 @@ impl<'a> Stages<'a> {
         let started = Instant::now();
         // A single trace does not ask for each request to which load it belongs.
         match measure.tenants.is_empty() {
-            true => self.serve(simulator, &mut pass, u64::MAX, &mut measure.all, &mut records)?,
-            false => self.serve(simulator, &mut pass, u64::MAX, &mut measure, &mut records)?,
+            true => self.serve(simulator, &mut pass, u64::MAX, &mut measure.all)?,
+            false => self.serve(simulator, &mut pass, u64::MAX, &mut measure)?,
         }
         let drive = pass.finish_drive(&mut measure);
-        let note = match (records.timeline, pass.drive()) {
-            (Some(timeline), Some(queue)) => timeline.finish(queue)?,
-            _ => None,
-        };
+        let note = pass.followers.finish()?;
         let seconds = started.elapsed().as_secs_f64();
         simulator.stop_recording();
         let traces = pass.order.end(pass.delivered, self.progress)?;
@@ -418,21 +331,9 @@ impl<'a> Stages<'a> {
         Ok((measured, note))
     }
 
-    /// The timeline of a pass from now on.
-    fn timeline<'out>(
-        &self,
-        output: Option<TimelineOutput<'out>>,
-        pass: &mut Pass,
-    ) -> Result<Option<Timeline<'out>>> {
-        match (output, pass.drive()) {
-            (Some(output), Some(queue)) => Ok(Some(Timeline::new(output, self.setup, queue)?)),
-            _ => Ok(None),
-        }
-    }
-
     /// Counters at zero for the rest of a pass.
     fn counters(&self, pass: &Pass) -> MeasuredRequests {
-        let (pages, has_responses) = (self.device.logical_pages(), pass.queue.is_some());
+        let (pages, has_responses) = (self.device.logical_pages(), pass.followers.queue.is_some());
         let tenants = if self.setup.has_tenants() { self.input.loads().len() } else { 0 };
         let tenant = |load| TenantCounters {
             requests: PassCounters::new(pages, true, None, pass.order.delivered(load, 0)),
@@ -451,7 +352,7 @@ impl<'a> Stages<'a> {
         if first == 0 {
             return Ok(());
         }
-        self.serve(simulator, pass, first, &mut Unmeasured, &mut Records::default())?;
+        self.serve(simulator, pass, first, &mut Unmeasured)?;
         pass.finish_drive(&mut Unmeasured);
         if pass.delivered < first {
             return Err(Error::Impossible(format!(
@@ -470,17 +371,15 @@ impl<'a> Stages<'a> {
         pass: &mut Pass,
         mut left: u64,
         observer: &mut impl Observer,
-        records: &mut Records,
     ) -> Result<()> {
         if pass.drive().is_some() {
             simulator.record_operations(true, false);
         }
         while left > 0
-            && let count @ 1.. = pass.order.fill(&mut pass.batch, left, &mut pass.queue)?
+            && let count @ 1.. = pass.fill(left)?
         {
             self.cut(pass)?;
-            pass.serve(simulator, observer, records, pass.delivered)?;
-            pass.delivered += count as u64;
+            pass.serve(simulator, observer)?;
             left -= count as u64;
             let (position, length) = pass.order.position();
             self.progress.report(pass.stage, position, length)?;
@@ -505,107 +404,4 @@ impl<'a> Stages<'a> {
         simulator.read_back(|page| self.progress.report(Stage::ReadBack, page, Some(pages)))?;
         simulator.audit("after reading everything back")
     }
-}
-
-/// The operations of a batch, and the log that takes them, if there is one.
-struct Kept<'a, 'out> {
-    operations: &'a mut Recorded,
-    log: Option<&'a mut OpLog<'out>>,
-    /// The number of the request before the batch.
-    before: u64,
-}
-
-/// Serves a batch of which no timeline is drawn. Then writes of single pages can be served
-/// together.
-fn serve_batch(
-    batch: &Batch,
-    simulator: &mut Simulator,
-    queue: &mut Option<RequestQueue>,
-    kept: &mut Kept,
-    observer: &mut impl Observer,
-) -> Result<()> {
-    let mut requests = batch.iter();
-    while let Some(CutRequest { load, request, spans, is_served }) = requests.next() {
-        if !is_served {
-            continue;
-        }
-        let next = if kept.log.is_none() { requests.singles() } else { &[] };
-        let most = observer.until_look().saturating_sub(1).min(next.len() as u64) as usize;
-        let (took, joined) = simulator.serve(request, spans, &next[..most])?;
-        observer.served(load, request.op, took, 1, simulator);
-        let each = simulator.program_of_a_page();
-        if queue.is_none() && kept.log.is_none() {
-            if joined > 0 {
-                observer.served(0, Op::Write, each, joined as u64, simulator);
-                requests.skip_singles(joined);
-            }
-            continue;
-        }
-        simulator.drain_operations(kept.operations);
-        if let Some(queue) = queue {
-            let issued = &kept.operations.issued;
-            let (own, rest) = issued.split_at(issued.len().saturating_sub(joined));
-            pass_to(queue, load, request, took, own, observer);
-            for (nth, CutRequest { load, request, .. }) in
-                requests.by_ref().take(joined).enumerate()
-            {
-                observer.served(load, Op::Write, each, 1, simulator);
-                let program = rest.get(nth..=nth).unwrap_or_default();
-                pass_to(queue, load, request, each, program, observer);
-            }
-        }
-        if let Some(log) = &mut kept.log {
-            log.write(kept.before + requests.passed() as u64, kept.operations)?;
-        }
-    }
-    Ok(())
-}
-
-/// Passes a request that was served, with its operations, to the queue.
-fn pass_to(
-    queue: &mut RequestQueue,
-    load: usize,
-    request: &Request,
-    took: Served,
-    issued: &[Issued],
-    observer: &mut impl Observer,
-) {
-    match queue {
-        RequestQueue::Serial(queue) => {
-            let response_ns = queue.serve(load, request.time_ns, took.service_ns);
-            observer.answered(load, request.op, response_ns);
-        }
-        RequestQueue::Drive(queue) => {
-            queue.submit(load, request, issued, took.memory_ns);
-            deliver(queue, observer);
-        }
-    }
-}
-
-/// Passes a request that was served to the queue, and its operations to timeline and log.
-fn follow(
-    served: &ServedRequest,
-    simulator: &mut Simulator,
-    queue: &mut Option<RequestQueue>,
-    operations: &mut Recorded,
-    observer: &mut impl Observer,
-    records: &mut Records,
-) -> Result<()> {
-    let ServedRequest { number, load, request, took } = *served;
-    simulator.drain_operations(operations);
-    if let Some(queue) = queue {
-        pass_to(queue, load, request, took, &operations.issued, observer);
-        if let (Some(timeline), Some(drive)) = (&mut records.timeline, queue.drive()) {
-            timeline.issued(IssuedRequest::of(number, simulator), drive)?;
-        }
-    }
-    match &mut records.log {
-        Some(log) => log.write(number, operations),
-        None => Ok(()),
-    }
-}
-
-/// Reports the answers that a drive has given.
-fn deliver(queue: &mut DriveQueue, observer: &mut impl Observer) {
-    queue.take_answers(|answer| observer.answered(answer.load, answer.op, answer.response_ns));
 }

@@ -70,50 +70,6 @@ impl<'a> OpLog<'a> {
         Ok(())
     }
 
-    /// Writes the operations that consecutive requests caused, from this one on. Each of them
-    /// caused one.
-    ///
-    /// # Errors
-    /// They cannot be written.
-    ///
-    /// # Panics
-    /// There is a copy, which is two operations.
-    pub fn write_singles(&mut self, mut request: u64, operations: &Recorded) -> Result<()> {
-        for bulk in operations.logged.bulks() {
-            let LoggedBulk::Run { op, cause, first, owners } = bulk else {
-                panic!("request {request} caused a copy, so it is no single operation");
-            };
-            let label = self.label(op, cause);
-            for (owners, place) in owners.chunks(PIECE).zip((first..).step_by(PIECE)) {
-                self.write_piece_of_singles(request, &label, place, owners)?;
-                request += owners.len() as u64;
-            }
-        }
-        Ok(())
-    }
-
-    fn write_piece_of_singles(
-        &mut self,
-        request: u64,
-        label: &Label,
-        first: u32,
-        owners: &[u32],
-    ) -> Result<()> {
-        let most = u64::from(LIMIT) - PIECE as u64;
-        if request > most || !are_short(&[first]) || !are_short(owners) {
-            let lines = owners.iter().zip(request..).zip(first..);
-            return lines
-                .map(|((&owner, request), place)| (LineStart::of(request, *label), place, owner))
-                .try_for_each(|(start, place, owner)| self.write_long(&start, place, owner));
-        }
-        let mut lines = self.lines()?;
-        for ((&owner, request), place) in owners.iter().zip(request as u32..).zip(first..) {
-            lines.push_single(Text::of(request), label, Text::of(place), owner_text(owner));
-        }
-        self.used = lines.end;
-        Ok(())
-    }
-
     fn write_run(&mut self, start: &LineStart, first: u32, owners: &[u32]) -> Result<()> {
         for (owners, first) in owners.chunks(PIECE).zip((first..).step_by(PIECE)) {
             if !are_short(&[first]) || !are_short(owners) {
@@ -276,16 +232,6 @@ impl Lines<'_> {
         self.end += put(line, end, owner, b'\n');
     }
 
-    /// Adds a line of a request of its own.
-    #[inline(always)]
-    fn push_single(&mut self, request: Text, label: &Label, place: Text, owner: Text) {
-        let line = self.next();
-        let after = request.put::<ENDS, _>(line, 0);
-        line[after % ENDS..][..LABEL_BYTES].copy_from_slice(&label.bytes);
-        let end = put(line, after + label.length, place, b' ');
-        self.end += put(line, end, owner, b'\n');
-    }
-
     #[inline(always)]
     fn next(&mut self) -> &mut [u8; LINE_BYTES] {
         self.buffer[self.end..].first_chunk_mut().expect("the buffer has room")
@@ -390,37 +336,6 @@ mod tests {
         assert!(String::from_utf8(written).unwrap() == expected);
     }
 
-    #[test]
-    fn requests_of_one_operation_are_written_as_one_by_one() {
-        let owners: Vec<u32> = (0..200).map(|n| n * n * 2503).collect();
-        for (request, first, owners) in [
-            (1, 0, &owners[..]),
-            (99_999_990, 99_999_970, &owners),
-            (u64::MAX - 9, 8, &owners[..9]),
-            (12_345, 9_990, &OWNERS),
-        ] {
-            let mut sink = OperationSink::new(false, true);
-            // Pages that are written together lie in one block or in two.
-            let (here, there) = owners.split_at(owners.len() / 3);
-            for (first, owners) in [(first, here), (700, there)] {
-                sink.take(Cause::Host, &Operation::Program { first: Ppn(first), owners });
-            }
-            let mut recorded = Recorded::default();
-            sink.drain_to(&mut recorded);
-            let mut written = Vec::new();
-            let mut log = OpLog::new(&mut written).unwrap();
-            log.write_singles(request, &recorded).unwrap();
-            log.finish().unwrap();
-            let places = (first..).take(here.len()).chain(700..).zip(owners);
-            let lines = (request..=u64::MAX).zip(places).map(|(request, (place, &of))| {
-                format!("{request} program host {place} {}\n", owner(of))
-            });
-            assert_eq!(
-                String::from_utf8(written).unwrap(),
-                HEAD.to_owned() + &lines.collect::<String>()
-            );
-        }
-    }
 
     #[test]
     fn only_what_happened_since_the_last_request_is_logged() {

@@ -18,18 +18,19 @@ use crate::error::{Error, Result};
 use crate::input::source::ReadTrace;
 use crate::progress::Stage;
 use crate::result::run_result::ratio;
+use crate::run::Stages;
 use crate::run::finish::Measured;
 use crate::run::measure::{MeasuredRequests, PassCounters};
+use crate::run::pass::Pass;
 use crate::run::rounds::{Rounds, Verdict};
 use crate::run::simulator::Simulator;
-use crate::run::{Pass, Records, Stages};
 
 const REPEATED: &str = "The trace is shorter than the rounds and was repeated from its start, so \
                         pages that it does not write stayed cold.";
 
 /// A pass that begins again at the end of the trace.
 struct Repeated<'a> {
-    pass: Pass<'a>,
+    pass: Pass<'a, 'static>,
     /// Requests of a batch that belong to the next round.
     held: Vec<Request>,
     /// The time at which the current repetition began.
@@ -111,7 +112,7 @@ impl<'a> Stages<'a> {
         let free_pages_before = simulator.nand().free_pages();
         let free_blocks_before = simulator.ftl().report().free_blocks;
         let (pages, interval) = (self.device.logical_pages(), self.setup.experiment.interval);
-        let all = PassCounters::new(pages, repeated.pass.queue.is_some(), interval, 0);
+        let all = PassCounters::new(pages, repeated.pass.followers.queue.is_some(), interval, 0);
         let mut measure = MeasuredRequests { all, tenants: Vec::new() };
         let (started, mut before) = (Instant::now(), PageCounts::default());
         repeated.served = 0;
@@ -158,8 +159,7 @@ impl<'a> Stages<'a> {
             }
             self.next_batch(repeated, left)?;
             let pass = &mut repeated.pass;
-            pass.serve(simulator, counters, &mut Records::default(), pass.delivered)?;
-            pass.delivered += pass.batch.len() as u64;
+            pass.serve(simulator, counters)?;
             repeated.served += pass.batch.len() as u64;
             repeated.has_written |= simulator.asked().written > written;
         }
@@ -183,8 +183,7 @@ impl<'a> Stages<'a> {
 
     /// Reads the next requests of the trace, at its end those of its beginning.
     fn fill(&self, repeated: &mut Repeated<'a>) -> Result<()> {
-        let fill = |pass: &mut Pass| pass.order.fill(&mut pass.batch, u64::MAX, &mut pass.queue);
-        while fill(&mut repeated.pass)? == 0 {
+        while repeated.pass.fill(u64::MAX)? == 0 {
             if !repeated.has_written {
                 return Err(Error::Impossible(
                     "the trace writes no page, so a round of writes would never end; leave out \
@@ -212,7 +211,7 @@ impl<'a> Stages<'a> {
     fn end(&self, repeated: Repeated<'a>) -> Result<Vec<ReadTrace>> {
         let Repeated { mut pass, served, .. } = repeated;
         if self.input.loads()[0].source().request_count().is_none() {
-            while pass.order.fill(&mut pass.batch, u64::MAX, &mut pass.queue)? > 0 {
+            while pass.fill(u64::MAX)? > 0 {
                 let (position, length) = pass.order.position();
                 self.progress.report(Stage::Survey, position, length)?;
             }

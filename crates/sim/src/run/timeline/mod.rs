@@ -31,11 +31,10 @@ pub mod tracks;
 
 use std::io::Write;
 
-use drive::{Entry, Profile};
+use drive::{Drive, Entry, Profile};
 use serde::Serialize;
 
 use crate::clock::DRIVE_CAVEAT;
-use crate::clock::drive_queue::DriveQueue;
 use crate::config::experiment::DEFAULT_DRIVE;
 use crate::config::setup::Setup;
 use crate::error::{Error, Result};
@@ -124,13 +123,13 @@ impl<'a> Timeline<'a> {
     pub fn new(
         output: TimelineOutput<'a>,
         setup: &Setup,
-        queue: &mut DriveQueue,
+        drive: &mut Drive,
     ) -> Result<Timeline<'a>> {
         let profile = needs_drive(setup)?;
-        queue.keep_journal();
+        drive.keep_journal();
         let TimelineOutput { out, extent } = output;
         let document = Document::new(out).map_err(Error::Timeline)?;
-        let drawing = Drawing::new(document, profile, queue.now_ns()).map_err(Error::Timeline)?;
+        let drawing = Drawing::new(document, profile, drive.now_ns()).map_err(Error::Timeline)?;
         let window = match extent {
             Extent::FirstOperations(count) => Window::First(FirstOperations::new(count)),
             Extent::AroundSlowest(count) => Window::Slowest(Box::new(SlowestRequests::new(count))),
@@ -159,9 +158,9 @@ impl<'a> Timeline<'a> {
     ///
     /// # Errors
     /// The timeline cannot be written.
-    pub fn issued(&mut self, request: IssuedRequest, queue: &mut DriveQueue) -> Result<()> {
+    pub fn issued(&mut self, request: IssuedRequest, drive: &mut Drive) -> Result<()> {
         self.issued = request;
-        self.follow(queue)
+        self.follow(drive)
     }
 
     /// Follows the drive until it has finished everything, and writes the end. Returns a sentence
@@ -169,10 +168,10 @@ impl<'a> Timeline<'a> {
     ///
     /// # Errors
     /// The timeline cannot be written.
-    pub fn finish(mut self, queue: &mut DriveQueue) -> Result<Option<String>> {
-        self.follow(queue)?;
+    pub fn finish(mut self, drive: &mut Drive) -> Result<Option<String>> {
+        self.follow(drive)?;
         self.tracker.finish(&mut self.records);
-        self.take_records(queue.now_ns())?;
+        self.take_records(drive.now_ns())?;
         let Timeline { window, mut drawing, mut about, extent, .. } = self;
         about.shows = shows(&window, extent);
         let note = match window {
@@ -188,9 +187,9 @@ impl<'a> Timeline<'a> {
         Ok(note)
     }
 
-    fn follow(&mut self, queue: &mut DriveQueue) -> Result<()> {
+    fn follow(&mut self, drive: &mut Drive) -> Result<()> {
         let mut entries = core::mem::take(&mut self.entries);
-        queue.drain_journal(&mut entries);
+        drive.drain_journal(&mut entries);
         for entry in entries.drain(..) {
             if let Window::Slowest(slowest) = &mut self.window {
                 slowest.follow(&entry);
@@ -198,7 +197,7 @@ impl<'a> Timeline<'a> {
             self.tracker.follow(&entry, &self.issued, &mut self.records);
         }
         self.entries = entries;
-        self.take_records(queue.now_ns())
+        self.take_records(drive.now_ns())
     }
 
     /// Lets the window choose among the records.
