@@ -131,7 +131,7 @@ impl Places {
     }
 }
 
-/// After how many blocks stripes of so many of all dies begin at the first die again.
+/// Number of blocks after which stripes of `dies_per_stripe` dies start at die 0 again.
 fn stripes(dies_per_stripe: usize, dies: usize) -> usize {
     dies / greatest_common_divisor(dies_per_stripe, dies)
 }

@@ -14,7 +14,7 @@ mod spoken;
 
 use disk::Disk;
 use nbd::device::live::Live;
-use nbd::device::scribe::Scribe;
+use nbd::device::recorder::Recorder;
 use nbd::export::Export;
 use nbd::server::pipe;
 
@@ -53,7 +53,7 @@ fn live(choice: u8) -> Live {
         is_on: true,
     };
     let disk = Disk::in_memory(device).expect("the base is possible");
-    Live::new(disk, export, None, Scribe::new())
+    Live::new(disk, export, None, Recorder::new())
 }
 
 fn answers(live: &mut Live, mut said: &[u8]) -> Vec<u8> {

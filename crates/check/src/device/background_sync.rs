@@ -5,7 +5,7 @@ use nand::page_store::SyncJob;
 
 use crate::rng::{Rng, mix};
 
-/// Of so many actions, one takes the next step of a sync.
+/// One of this number of actions takes the next step of a sync.
 const EACH: u32 = 3;
 /// Distinguishes these draws from others with the same seed.
 const SALT: u64 = 0x5C;

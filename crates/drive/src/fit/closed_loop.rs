@@ -131,7 +131,7 @@ fn summary(answers: &[(u64, u64)]) -> Measured {
     }
 }
 
-/// Pages in all: so many that two requests hardly ever meet in a row.
+/// Pages in all: enough that two requests hardly ever meet in a row.
 const PAGES: u32 = 1 << 24;
 
 /// Blocks of as many rows as there are page types.

@@ -7,18 +7,18 @@ use serde_json::{Map, Value};
 
 use crate::device::injuries::Failure;
 
-/// A command, and the export that it is for.
+/// A command for an export.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Command {
+pub struct ExportCommand {
     /// The name of the export; empty for the first one.
     pub export: String,
-    /// What to do.
-    pub deed: Deed,
+    /// The command.
+    pub command: Command,
 }
 
-/// What to do.
+/// A command.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Deed {
+pub enum Command {
     /// Cut the power.
     Cut {
         /// When.
@@ -59,14 +59,14 @@ pub enum CutTime {
     After(u64),
 }
 
-/// The keys that say what to do.
-const DEEDS: [&str; 7] = ["cut", "power", "freeze", "slow", "fail", "mark", "stats"];
+/// The keys that name a command.
+const COMMANDS: [&str; 7] = ["cut", "power", "freeze", "slow", "fail", "mark", "stats"];
 
 /// Reads a command.
 ///
 /// # Errors
 /// A sentence that says what is wrong with it.
-pub fn parse(line: &str) -> Result<Command, String> {
+pub fn parse(line: &str) -> Result<ExportCommand, String> {
     let value: Value = serde_json::from_str(line)
         .map_err(|error| format!("this is not JSON: {error}: {}", shortened(line)))?;
     let Value::Object(mut object) = value else {
@@ -77,35 +77,35 @@ pub fn parse(line: &str) -> Result<Command, String> {
         Some(Value::String(name)) => name,
         Some(other) => return Err(format!("`export` is a name, not {other}")),
     };
-    let deed = deed(&mut object)?;
+    let command = command(&mut object)?;
     match object.keys().next() {
-        None => Ok(Command { export, deed }),
+        None => Ok(ExportCommand { export, command }),
         Some(key) => Err(format!("`{key}` means nothing here")),
     }
 }
 
-fn deed(object: &mut Map<String, Value>) -> Result<Deed, String> {
-    let Some(name) = DEEDS.into_iter().find(|name| object.contains_key(*name)) else {
-        return Err(format!("no command among the keys; give one of {}", DEEDS.join(", ")));
+fn command(object: &mut Map<String, Value>) -> Result<Command, String> {
+    let Some(name) = COMMANDS.into_iter().find(|name| object.contains_key(*name)) else {
+        return Err(format!("no command among the keys; give one of {}", COMMANDS.join(", ")));
     };
     let value = object.remove(name).unwrap_or_default();
     match (name, &value) {
-        ("cut", Value::Null) => Ok(Deed::NoCut),
+        ("cut", Value::Null) => Ok(Command::NoCut),
         ("cut", _) => cut(&value, object),
-        ("power", Value::String(on)) if on == "on" => Ok(Deed::PowerOn),
-        ("freeze", Value::Bool(true)) => Ok(Deed::Freeze(None)),
-        ("freeze", Value::Bool(false)) => Ok(Deed::Thaw),
-        ("freeze", _) => Ok(Deed::Freeze(Some(time(&value)?))),
-        ("slow", _) => Ok(Deed::Slow(time(&value)?)),
-        ("fail", Value::Null) => Ok(Deed::Heal),
-        ("fail", Value::Object(range)) => Ok(Deed::Fail(failure(range)?)),
-        ("mark", Value::String(name)) => Ok(Deed::Mark(name.clone())),
-        ("stats", _) => Ok(Deed::Stats),
+        ("power", Value::String(on)) if on == "on" => Ok(Command::PowerOn),
+        ("freeze", Value::Bool(true)) => Ok(Command::Freeze(None)),
+        ("freeze", Value::Bool(false)) => Ok(Command::Thaw),
+        ("freeze", _) => Ok(Command::Freeze(Some(time(&value)?))),
+        ("slow", _) => Ok(Command::Slow(time(&value)?)),
+        ("fail", Value::Null) => Ok(Command::Heal),
+        ("fail", Value::Object(range)) => Ok(Command::Fail(failure(range)?)),
+        ("mark", Value::String(name)) => Ok(Command::Mark(name.clone())),
+        ("stats", _) => Ok(Command::Stats),
         _ => Err(format!("`{name}` cannot be {value}")),
     }
 }
 
-fn cut(value: &Value, object: &mut Map<String, Value>) -> Result<Deed, String> {
+fn cut(value: &Value, object: &mut Map<String, Value>) -> Result<Command, String> {
     let when = match value {
         Value::String(now) if now == "now" => CutTime::Now,
         Value::String(flush) if flush == "flush" => CutTime::Flush,
@@ -131,7 +131,7 @@ fn cut(value: &Value, object: &mut Map<String, Value>) -> Result<Deed, String> {
         Some(Value::Bool(stays)) => stays,
         Some(other) => return Err(format!("`stay_down` is true or false, not {other}")),
     };
-    Ok(Deed::Cut { when, outcome, stays_down })
+    Ok(Command::Cut { when, outcome, stays_down })
 }
 
 fn failure(range: &Map<String, Value>) -> Result<Failure, String> {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use nand::Nand;
 
-use crate::device::asker::Ready;
-use crate::device::pacing::{Pacing, Ticket};
+use crate::device::client::Ready;
+use crate::device::pacing::{Pacing, Performed, Ticket};
 
 /// Bytes of answers that may wait here.
 const BYTES_MAX: usize = 64 << 20;
@@ -65,15 +65,8 @@ impl Gate {
     }
 
     /// Tells the drive of a request that was performed. The answer must show the ticket.
-    pub fn issue(
-        &mut self,
-        nand: Option<&mut Nand>,
-        op: trace::Op,
-        bytes: u64,
-        force: bool,
-        came: Instant,
-    ) -> Option<Ticket> {
-        Some(self.pace.as_mut()?.issue(nand, op, bytes, force, came))
+    pub fn issue(&mut self, nand: Option<&mut Nand>, performed: Performed) -> Option<Ticket> {
+        Some(self.pace.as_mut()?.issue(nand, performed))
     }
 
     /// Forgets operations that belong to no request, such as those of a mount.
@@ -97,13 +90,12 @@ impl Gate {
     pub fn hold(&mut self, ticket: Option<Ticket>, ready: Ready, now: Instant) {
         self.bytes += ready.bytes.len();
         let due = match (&mut self.pace, ticket) {
-            (Some(pace), Some(ticket)) => match pace.ready(ticket, ready) {
-                Some((due, ready)) => (due, ready),
-                None => return,
-            },
-            _ => (now, ready),
+            (Some(pace), Some(ticket)) => pace.ready(ticket, ready),
+            _ => Some((now, ready)),
         };
-        self.hold_until(due.0, due.1, ticket.is_some());
+        if let Some((due, ready)) = due {
+            self.hold_until(due, ready, ticket.is_some());
+        }
     }
 
     fn hold_until(&mut self, due: Instant, ready: Ready, is_paced: bool) {

@@ -7,13 +7,13 @@ use disk::Disk;
 use nand::page_store::SyncJob;
 use nand::{Cut, Outcome};
 
-use crate::device::asker::{Asker, Ready};
+use crate::device::client::{Client, Ready};
 use crate::device::gate::Gate;
 use crate::device::grouped_sync::{GroupedSync, Need};
 use crate::device::injuries::{Failure, Failures};
 use crate::device::long_work::LongWork;
-use crate::device::pacing::{Pacing, Ticket};
-use crate::device::scribe::Scribe;
+use crate::device::pacing::{Pacing, Performed, Ticket};
+use crate::device::recorder::Recorder;
 use crate::device::store::Store;
 use crate::device::{block_status, bytes, failures, refusals};
 use crate::export::{Context, Export};
@@ -38,16 +38,16 @@ pub struct Live {
     counts: Counts,
 }
 
-/// Somebody who waits for an answer.
+/// A client that waits for an answer.
 #[derive(Clone, Copy, Debug)]
 struct Waiter {
-    asker: Asker,
+    client: Client,
     ticket: Option<Ticket>,
     op: trace::Op,
     came: Instant,
 }
 
-/// What was asked of a disk since it is served.
+/// Requests to a disk since serving began.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// Requests, by kind.
@@ -83,10 +83,10 @@ pub enum Progress {
 
 impl Live {
     /// A disk behind an export.
-    pub fn new(disk: Disk, export: Export, pace: Option<Pacing>, scribe: Scribe) -> Live {
+    pub fn new(disk: Disk, export: Export, pace: Option<Pacing>, recorder: Recorder) -> Live {
         let mut live = Live {
             export,
-            store: Store { disk, scribe },
+            store: Store { disk, recorder },
             failures: Failures::default(),
             long: VecDeque::new(),
             syncs: GroupedSync::default(),
@@ -110,7 +110,7 @@ impl Live {
         &self.store.disk
     }
 
-    /// What was asked of it.
+    /// Requests since serving began.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
@@ -125,22 +125,22 @@ impl Live {
     /// Performs a request. The reply goes to `out`, or comes [later](Self::take_ready).
     pub fn perform(
         &mut self,
-        asker: Asker,
+        client: Client,
         contexts: &[Context],
         request: &Request,
         payload: &[u8],
         out: &mut Vec<u8>,
     ) -> Progress {
         if self.gate.is_open() {
-            self.answer_at_once(asker, contexts, request, payload, out);
+            self.answer_at_once(client, contexts, request, payload, out);
         } else {
             let came = Instant::now();
             let mut bytes = Vec::new();
-            self.answer_at_once(asker, contexts, request, payload, &mut bytes);
+            self.answer_at_once(client, contexts, request, payload, &mut bytes);
             if !bytes.is_empty() {
                 let ticket = self.issue(request, came);
                 let promised = request.promised_bytes();
-                let ready = Ready { session: asker.session, bytes, promised };
+                let ready = Ready { session: client.session, bytes, promised };
                 self.gate.hold(ticket, ready, Instant::now());
             }
         }
@@ -150,27 +150,27 @@ impl Live {
     /// Performs a request. If the answer must wait, nothing is appended to `out`.
     fn answer_at_once(
         &mut self,
-        asker: Asker,
+        client: Client,
         contexts: &[Context],
         request: &Request,
         payload: &[u8],
         out: &mut Vec<u8>,
     ) {
-        let (style, cookie) = (asker.style, asker.cookie);
+        let (style, cookie) = (client.style, client.cookie);
         let allowed = refusals::check(request, &self.export, style)
             .and_then(|()| self.failures.check(request));
         let done = allowed.and_then(|()| match request.command {
             Command::Read => {
-                self.read(asker, request, out);
+                self.read(client, request, out);
                 Ok(Answer::Given)
             }
-            Command::Write => self.write(asker, request, payload),
+            Command::Write => self.write(client, request, payload),
             Command::Flush => {
                 self.counts.flushes += 1;
-                self.wait(Waiter::new(asker, trace::Op::Flush), Need::Flush);
+                self.wait(Waiter::new(client, trace::Op::Flush), Need::Flush);
                 Ok(Answer::Waits)
             }
-            Command::Trim | Command::WriteZeroes => self.begin_long(asker, request),
+            Command::Trim | Command::WriteZeroes => self.begin_long(client, request),
             Command::BlockStatus => self.block_status(contexts, request, out),
             Command::Cache | Command::Disconnect | Command::Unknown(_) => Ok(Answer::Done),
         });
@@ -184,12 +184,12 @@ impl Live {
         }
     }
 
-    fn read(&mut self, asker: Asker, request: &Request, out: &mut Vec<u8>) {
+    fn read(&mut self, client: Client, request: &Request, out: &mut Vec<u8>) {
         self.counts.reads += 1;
         self.counts.read_bytes += u64::from(request.bytes);
         let (store, counts) = (&mut self.store, &mut self.counts);
         let what = (request.cookie, request.offset, request.bytes);
-        replies::data(out, asker.style, what, |data| {
+        replies::data(out, client.style, what, |data| {
             store.read(request.offset, data).map_err(|error| {
                 counts.failed += 1;
                 let failed = failures::of_disk(&error);
@@ -198,7 +198,12 @@ impl Live {
         });
     }
 
-    fn write(&mut self, asker: Asker, request: &Request, payload: &[u8]) -> Result<Answer, Failed> {
+    fn write(
+        &mut self,
+        client: Client,
+        request: &Request,
+        payload: &[u8],
+    ) -> Result<Answer, Failed> {
         self.counts.writes += 1;
         self.counts.written_bytes += payload.len() as u64;
         let (force, came) = (request.has(FUA), Instant::now());
@@ -208,7 +213,7 @@ impl Live {
             return Ok(Answer::Done);
         }
         let ticket = self.issue(request, came);
-        self.wait(Waiter { asker, ticket, op: trace::Op::Write, came }, Need::Sync);
+        self.wait(Waiter { client, ticket, op: trace::Op::Write, came }, Need::Sync);
         Ok(Answer::Waits)
     }
 
@@ -235,9 +240,9 @@ impl Live {
 
     // ---- Long work -------------------------------------------------------------------------
 
-    fn begin_long(&mut self, asker: Asker, request: &Request) -> Result<Answer, Failed> {
+    fn begin_long(&mut self, client: Client, request: &Request) -> Result<Answer, Failed> {
         let op = if request.command == Command::Trim { trace::Op::Trim } else { trace::Op::Write };
-        let waiter = Waiter::new(asker, op);
+        let waiter = Waiter::new(client, op);
         let range = request.offset..request.offset + u64::from(request.bytes);
         let page_bytes = u64::from(self.store.disk.device().geometry().page_bytes());
         let force = request.has(FUA);
@@ -269,9 +274,9 @@ impl Live {
     pub fn work(&mut self) {
         let Some(mut work) = self.long.pop_front() else { return };
         match work.step(&mut self.store) {
-            Ok(_) if !work.is_done() => self.long.push_front(work),
-            Ok(_) if work.force => self.wait(work.waiter, Need::Flush),
-            Ok(_) => self.answer(work.waiter, Ok(())),
+            Ok(()) if !work.is_done() => self.long.push_front(work),
+            Ok(()) if work.force => self.wait(work.waiter, Need::Flush),
+            Ok(()) => self.answer(work.waiter, Ok(())),
             Err(error) => self.answer(work.waiter, Err(failures::of_disk(&error))),
         }
     }
@@ -321,7 +326,9 @@ impl Live {
     fn issue_flushes(&mut self) {
         let (gate, disk) = (&mut self.gate, &mut self.store.disk);
         for waiter in self.syncs.waiting_mut().filter(|waiter| waiter.ticket.is_none()) {
-            waiter.ticket = gate.issue(disk.nand_mut(), waiter.op, 0, true, waiter.came);
+            let Waiter { op, came, .. } = *waiter;
+            let flush = Performed { op, bytes: 0, force: true, came };
+            waiter.ticket = gate.issue(disk.nand_mut(), flush);
         }
     }
 
@@ -358,7 +365,7 @@ impl Live {
         if self.store.disk.is_off() {
             return;
         }
-        let Asker { session, style, cookie } = waiter.asker;
+        let Client { session, style, cookie } = waiter.client;
         let mut bytes = Vec::new();
         match result {
             Ok(()) => replies::done(&mut bytes, style, cookie),
@@ -371,9 +378,10 @@ impl Live {
         if self.gate.is_open() {
             return self.ready.push(ready);
         }
+        let Waiter { ticket, op, came, .. } = waiter;
         let nand = self.store.disk.nand_mut();
-        let ticket = waiter.ticket;
-        let ticket = ticket.or_else(|| self.gate.issue(nand, waiter.op, 0, false, waiter.came));
+        let performed = Performed { op, bytes: 0, force: false, came };
+        let ticket = ticket.or_else(|| self.gate.issue(nand, performed));
         self.gate.hold(ticket, ready, Instant::now());
     }
 
@@ -383,8 +391,8 @@ impl Live {
             Command::Write => trace::Op::Write,
             _ => trace::Op::Read,
         };
-        let (nand, force) = (self.store.disk.nand_mut(), request.has(FUA));
-        self.gate.issue(nand, op, request.bytes.into(), force, came)
+        let (bytes, force) = (request.bytes.into(), request.has(FUA));
+        self.gate.issue(self.store.disk.nand_mut(), Performed { op, bytes, force, came })
     }
 
     /// The answers that can leave now.
@@ -431,7 +439,7 @@ impl Live {
     /// run.
     pub fn lose_power(&mut self) {
         self.counts.cuts += 1;
-        self.store.scribe.power_failed();
+        self.store.recorder.power_failed();
         self.export.is_on = false;
         self.cut_at_flush = None;
         self.long.clear();
@@ -491,12 +499,12 @@ impl Live {
     /// # Errors
     /// There is no such log, or it cannot be written.
     pub fn mark(&mut self, name: &str) -> Result<(), String> {
-        self.store.scribe.mark(name)
+        self.store.recorder.mark(name)
     }
 
     /// Why record or log are not complete.
     pub fn unwritten(&self) -> Option<&str> {
-        self.store.scribe.failure()
+        self.store.recorder.failure()
     }
 
     /// Ends the service. The disk is flushed and, on an image, left in order.
@@ -504,9 +512,9 @@ impl Live {
     /// # Errors
     /// The storage failed, or the disk could only be read; or record or log are not complete.
     pub fn close(self) -> Result<(), String> {
-        let Store { disk, scribe } = self.store;
+        let Store { disk, recorder } = self.store;
         let is_as_it_was = self.export.is_read_only || disk.is_off();
-        let written = scribe.close(disk.nand(), self.counts.cuts);
+        let written = recorder.close(disk.nand(), self.counts.cuts);
         let closed = if is_as_it_was { Ok(()) } else { disk.close() };
         closed.map_err(|error| error.to_string())?;
         written
@@ -524,8 +532,8 @@ enum Answer {
 }
 
 impl Waiter {
-    fn new(asker: Asker, op: trace::Op) -> Waiter {
-        Waiter { asker, ticket: None, op, came: Instant::now() }
+    fn new(client: Client, op: trace::Op) -> Waiter {
+        Waiter { client, ticket: None, op, came: Instant::now() }
     }
 }
 

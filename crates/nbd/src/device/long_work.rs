@@ -16,20 +16,18 @@ const TRIMMED_AT_ONCE: u64 = 256 << 20;
 
 /// What is done to a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+enum Action {
     /// Its pages are forgotten. They are whole.
     Trim,
     /// Zeroes are written.
     Write,
 }
 
-/// A piece that was done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// What was done.
-    pub deed: Deed,
-    /// The bytes.
-    pub range: Range<u64>,
+/// A range of bytes, and what is done to it.
+#[derive(Debug)]
+struct Piece {
+    action: Action,
+    range: Range<u64>,
 }
 
 /// What is left to do for a request.
@@ -46,19 +44,19 @@ impl<W> LongWork<W> {
     /// Trims the whole pages in a range.
     pub fn trim(waiter: W, force: bool, range: Range<u64>, page_bytes: u64) -> LongWork<W> {
         let pages = bytes::inward(range.start, range.end - range.start, page_bytes);
-        LongWork { waiter, force, pieces: pieces([(Deed::Trim, pages)]) }
+        LongWork { waiter, force, pieces: pieces([(Action::Trim, pages)]) }
     }
 
     /// Zeroes a range: its whole pages are forgotten, and zeroes are written to the others.
     pub fn zero(waiter: W, force: bool, range: Range<u64>, page_bytes: u64) -> LongWork<W> {
         let pages = bytes::inward(range.start, range.end - range.start, page_bytes);
         let all = if pages.is_empty() {
-            pieces([(Deed::Write, range)])
+            pieces([(Action::Write, range)])
         } else {
             pieces([
-                (Deed::Write, range.start..pages.start),
-                (Deed::Trim, pages.clone()),
-                (Deed::Write, pages.end..range.end),
+                (Action::Write, range.start..pages.start),
+                (Action::Trim, pages.clone()),
+                (Action::Write, pages.end..range.end),
             ])
         };
         LongWork { waiter, force, pieces: all }
@@ -66,37 +64,35 @@ impl<W> LongWork<W> {
 
     /// Writes zeroes to a range.
     pub fn allocate(waiter: W, force: bool, range: Range<u64>) -> LongWork<W> {
-        LongWork { waiter, force, pieces: pieces([(Deed::Write, range)]) }
+        LongWork { waiter, force, pieces: pieces([(Action::Write, range)]) }
     }
 
     /// Whether zeroes must be written.
     pub fn writes(&self) -> bool {
-        self.pieces.iter().any(|piece| piece.deed == Deed::Write)
+        self.pieces.iter().any(|piece| piece.action == Action::Write)
     }
 
-    /// Does a part of the work. Returns what was done; none if nothing is left.
+    /// Does a part of the work, if any is left.
     ///
     /// # Errors
     /// Those of the disk. Earlier pieces stay done.
-    pub fn step(&mut self, store: &mut Store) -> Result<Option<Piece>> {
-        let Some(Piece { deed, range }) = self.pieces.pop_front() else { return Ok(None) };
-        let at_once = match deed {
-            Deed::Trim => TRIMMED_AT_ONCE,
-            Deed::Write => WRITTEN_AT_ONCE,
+    pub fn step(&mut self, store: &mut Store) -> Result<()> {
+        let Some(Piece { action, range }) = self.pieces.pop_front() else { return Ok(()) };
+        let at_once = match action {
+            Action::Trim => TRIMMED_AT_ONCE,
+            Action::Write => WRITTEN_AT_ONCE,
         };
         let end = range.end.min((range.start / at_once + 1) * at_once);
         if end < range.end {
-            self.pieces.push_front(Piece { deed, range: end..range.end });
+            self.pieces.push_front(Piece { action, range: end..range.end });
         }
-        let piece = Piece { deed, range: range.start..end };
-        match deed {
-            Deed::Trim => store.trim(range.start..end)?,
-            Deed::Write => {
+        match action {
+            Action::Trim => store.trim(range.start..end),
+            Action::Write => {
                 let zeroes = vec![0; (end - range.start) as usize];
-                store.write(range.start, &zeroes, false)?;
+                store.write(range.start, &zeroes, false)
             }
         }
-        Ok(Some(piece))
     }
 
     /// Whether nothing is left to do.
@@ -105,7 +101,7 @@ impl<W> LongWork<W> {
     }
 }
 
-fn pieces<const N: usize>(all: [(Deed, Range<u64>); N]) -> VecDeque<Piece> {
+fn pieces<const N: usize>(all: [(Action, Range<u64>); N]) -> VecDeque<Piece> {
     let some = all.into_iter().filter(|(_, range)| !range.is_empty());
-    some.map(|(deed, range)| Piece { deed, range }).collect()
+    some.map(|(action, range)| Piece { action, range }).collect()
 }

@@ -3,10 +3,10 @@
 //! ```text
 //! request ─▶ refusals ─▶ injuries ─▶ disk ─▶ grouped sync ─▶ gate ─▶ answer
 //! ```
-//! * [`asker`]         who asked
+//! * [`client`]        who asked
 //! * [`bytes`]         ranges of bytes, sectors and pages
-//! * [`scribe`]        what was done, written down
-//! * [`store`]         the disk and its scribe
+//! * [`recorder`]      records of what was done
+//! * [`store`]         the disk and its recorder
 //! * [`block_status`]  the state of bytes
 //! * [`failures`]      what an error of the disk means to a client
 //! * [`refusals`]      requests that make no sense
@@ -19,9 +19,9 @@
 //!
 //! Nothing here knows a socket or a thread.
 
-pub mod asker;
 pub mod block_status;
 pub mod bytes;
+pub mod client;
 pub mod failures;
 pub mod gate;
 pub mod grouped_sync;
@@ -29,6 +29,6 @@ pub mod injuries;
 pub mod live;
 pub mod long_work;
 pub mod pacing;
+pub mod recorder;
 pub mod refusals;
-pub mod scribe;
 pub mod store;

@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use nand::{Geometry, Nand, Timing};
 use rustc_hash::FxHashMap;
 
-use crate::device::asker::Ready;
+use crate::device::client::Ready;
 
 /// The name of a request in the drive.
 pub type Ticket = usize;
@@ -29,6 +29,19 @@ pub struct Pacing {
     floor: Duration,
     /// Answers that were due within that time.
     below_floor: u64,
+}
+
+/// A request that was performed.
+#[derive(Clone, Copy, Debug)]
+pub struct Performed {
+    /// Its kind.
+    pub op: trace::Op,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Whether it is durable before it is answered.
+    pub force: bool,
+    /// When it came.
+    pub came: Instant,
 }
 
 /// A request whose answer has not left.
@@ -95,14 +108,8 @@ impl Pacing {
     }
 
     /// Issues a request that was performed, with the operations since the last one.
-    pub fn issue(
-        &mut self,
-        nand: Option<&mut Nand>,
-        op: trace::Op,
-        bytes: u64,
-        force: bool,
-        came: Instant,
-    ) -> Ticket {
+    pub fn issue(&mut self, nand: Option<&mut Nand>, performed: Performed) -> Ticket {
+        let Performed { op, bytes, force, came } = performed;
         let mut operations = Vec::new();
         if let Some(recorder) = nand.and_then(|nand| nand.sink_mut::<Recorder>()) {
             recorder.drain_to(&mut operations);

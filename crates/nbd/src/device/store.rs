@@ -1,4 +1,4 @@
-//! The disk, and the scribe who writes down what is done to it.
+//! The disk, and the recorder of what is done to it.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use disk::{Disk, Result};
 use nand::page_store::SyncJob;
 
 use crate::device::bytes;
-use crate::device::scribe::Scribe;
+use crate::device::recorder::Recorder;
 
-/// A disk addressed by bytes, whose deeds are written down.
+/// A disk addressed by bytes, whose operations are recorded.
 pub struct Store {
-    /// The disk. Whoever uses it directly leaves no trace.
+    /// The disk. What is done to it directly is not recorded.
     pub disk: Disk,
-    /// Who writes down what is done.
-    pub scribe: Scribe,
+    /// Records what is done.
+    pub recorder: Recorder,
 }
 
 impl Store {
@@ -60,13 +60,13 @@ impl Store {
 
     fn read_sectors(&mut self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         self.disk.read(offset, bytes)?;
-        self.scribe.read(offset, bytes.len() as u64);
+        self.recorder.read(offset, bytes.len() as u64);
         Ok(())
     }
 
     fn write_sectors(&mut self, offset: u64, bytes: &[u8], force: bool) -> Result<()> {
         self.disk.write(offset, bytes, force)?;
-        self.scribe.wrote(offset, bytes, force);
+        self.recorder.wrote(offset, bytes, force);
         Ok(())
     }
 
@@ -76,7 +76,7 @@ impl Store {
     /// Those of the disk.
     pub fn trim(&mut self, pages: Range<u64>) -> Result<()> {
         self.disk.trim(pages.start, pages.end - pages.start, false)?;
-        self.scribe.trimmed(pages);
+        self.recorder.trimmed(pages);
         Ok(())
     }
 
@@ -86,7 +86,7 @@ impl Store {
     /// Those of the disk.
     pub fn begin_flush(&mut self) -> Result<Option<SyncJob>> {
         let job = self.disk.begin_flush()?;
-        self.scribe.flushed();
+        self.recorder.flushed();
         Ok(self.began(job))
     }
 
@@ -100,9 +100,9 @@ impl Store {
     }
 
     fn began(&mut self, job: Option<SyncJob>) -> Option<SyncJob> {
-        self.scribe.sync_began();
+        self.recorder.sync_began();
         if job.is_none() {
-            self.scribe.synced();
+            self.recorder.synced();
         }
         job
     }
@@ -113,7 +113,7 @@ impl Store {
     /// The sync has failed.
     pub fn end_sync(&mut self, done: nand::Result<()>) -> Result<()> {
         self.disk.end_sync(done)?;
-        self.scribe.synced();
+        self.recorder.synced();
         Ok(())
     }
 }

@@ -14,7 +14,7 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use rustc_hash::FxHashMap;
 
 use crate::control::command;
-use crate::device::asker::{Asker, Ready};
+use crate::device::client::{Client, Ready};
 use crate::device::live::{Live, Progress};
 use crate::export::{self, Export};
 use crate::server::address::{Address, Listener, UnixSocket};
@@ -104,13 +104,13 @@ pub struct Server {
     encrypter: Encrypter,
     /// Connections that may have a turn.
     turns: VecDeque<u64>,
-    /// Who may try to get memory, because somebody before it gave up.
-    heir: Option<u64>,
+    /// Next connection in line for payload memory, because the one before it gave up.
+    successor: Option<u64>,
     /// Connections that came when there was no room may be waiting.
     may_accept: bool,
     stops_at: Option<Instant>,
     last_tick: Instant,
-    /// Hears sentences about what happens.
+    /// Receives sentences about what happens.
     notice: Box<dyn FnMut(&str)>,
 }
 
@@ -151,7 +151,7 @@ impl Server {
             limits,
             encrypter,
             turns: VecDeque::new(),
-            heir: None,
+            successor: None,
             may_accept: false,
             stops_at: None,
             last_tick: Instant::now(),
@@ -170,7 +170,7 @@ impl Server {
     /// The system refuses, or the address is in use.
     pub fn listen(&mut self, address: &Address) -> io::Result<Address> {
         if FIRST_LISTENER + self.listeners.len() == FIRST_CONNECTION as usize {
-            return Err(io::Error::other("a server cannot listen at so many addresses"));
+            return Err(io::Error::other("a server cannot listen at more addresses"));
         }
         let (mut listener, address) = Listener::bind(address)?;
         let token = Token(FIRST_LISTENER + self.listeners.len());
@@ -249,7 +249,7 @@ impl Server {
                     peer.is_writable |= event.is_writable() || event.is_write_closed();
                     self.queue(id);
                 } else {
-                    self.hear(id)
+                    self.receive(id)
                 }
             }
         }
@@ -323,7 +323,7 @@ impl Server {
             if let Verdict::Stays { goes_on: true } = verdict {
                 self.queue(id);
             }
-            if let Some(next) = next.or_else(|| self.heir.take()) {
+            if let Some(next) = next.or_else(|| self.successor.take()) {
                 self.queue(next);
             }
         }
@@ -362,7 +362,7 @@ impl Server {
         peer.was_full = peer.unsent_bytes() > SMALL;
         if peer.was_full || peer.is_ending || self.is_held(peer) {
             peer.awaits_bytes = false;
-            self.heir = self.budget.give_up(id).or(self.heir);
+            self.successor = self.budget.give_up(id).or(self.successor);
             return Some(false);
         }
         match peer.session.step(&self.exports) {
@@ -421,9 +421,9 @@ impl Server {
             return Some(false);
         }
         let unit = &mut self.units[export];
-        let asker = Asker { session: id, style, cookie: request.cookie };
+        let client = Client { session: id, style, cookie: request.cookie };
         let before = peer.session.output.bytes.len();
-        let progress = peer.session.perform(&mut unit.live, asker, request);
+        let progress = peer.session.perform(&mut unit.live, client, request);
         if peer.session.output.bytes.len() == before {
             peer.unanswered += 1;
             peer.promised += request.promised_bytes();
@@ -528,13 +528,13 @@ impl Server {
             let both = Interest::READABLE | Interest::WRITABLE;
             if self.poll.registry().register(&mut stream, Token(id as usize), both).is_ok() {
                 self.operators.insert(id, Operator::new(stream));
-                self.hear(id);
+                self.receive(id);
             }
         }
     }
 
-    /// Listens to a user.
-    fn hear(&mut self, id: u64) {
+    /// Receives commands of a user.
+    fn receive(&mut self, id: u64) {
         let Some(operator) = self.operators.get_mut(&id) else { return };
         let lines = if operator.send() { operator.lines() } else { None };
         let Some(lines) = lines else {
@@ -542,13 +542,13 @@ impl Server {
             return;
         };
         for line in &lines {
-            if let Some(reply) = self.obey(id, line) {
+            if let Some(reply) = self.execute(id, line) {
                 self.reply(id, reply);
             }
         }
     }
 
-    fn obey(&mut self, operator: u64, line: &str) -> Option<Reply> {
+    fn execute(&mut self, operator: u64, line: &str) -> Option<Reply> {
         let command = match command::parse(line) {
             Ok(command) => command,
             Err(why) => return Some(Err(why)),
@@ -560,7 +560,7 @@ impl Server {
         };
         let was_held = self.units[export].live.is_held();
         let was_on = !self.units[export].live.is_off();
-        let reply = self.units[export].obey(operator, command.deed);
+        let reply = self.units[export].execute(operator, command.command);
         if let Some((other, reply)) = self.units[export].cut_taken_back() {
             self.reply(other, reply);
         }

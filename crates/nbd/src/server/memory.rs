@@ -15,7 +15,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of so many bytes.
+    /// A budget of `limit` bytes.
     pub fn new(limit: usize) -> Budget {
         Budget { limit, used: 0, waiting: VecDeque::new() }
     }

@@ -143,7 +143,7 @@ impl Peer {
         self.held_bytes_with(0, 0)
     }
 
-    /// The same if it also held an input of this size, and an answer with so many bytes.
+    /// The same if it also held an input and an answer of these sizes.
     pub fn held_bytes_with(&self, input: usize, answer: usize) -> usize {
         let answers = self.session.output.bytes.len() + self.promised + answer;
         self.session.input.extra_bytes(input) + answers.saturating_sub(ANSWERS)

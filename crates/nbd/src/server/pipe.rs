@@ -3,7 +3,7 @@
 
 use std::io::{self, Read, Write};
 
-use crate::device::asker::Asker;
+use crate::device::client::Client;
 use crate::device::live::{Live, Progress};
 use crate::session::{Encryption, Session, Step};
 use crate::wire::requests::{Command, Request};
@@ -39,8 +39,8 @@ pub fn serve(live: &mut Live, input: &mut dyn Read, output: &mut dyn Write) -> i
 /// Performs a request, and everything that it waits for.
 fn perform(live: &mut Live, session: &mut Session, request: &Request) -> Progress {
     let (style, cookie) = (session.style(), request.cookie);
-    let asker = Asker { session: 0, style, cookie };
-    let progress = session.perform(live, asker, request);
+    let client = Client { session: 0, style, cookie };
+    let progress = session.perform(live, client, request);
     finish_work(live);
     for ready in live.take_ready(std::time::Instant::now()) {
         session.output.bytes.extend(ready.bytes);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mio::Waker;
 
-use crate::control::command::{CutTime, Deed};
+use crate::control::command::{Command, CutTime};
 use crate::device::live::Live;
 use crate::server::syncer::Syncer;
 
@@ -70,11 +70,11 @@ impl Unit {
         Some((operator, Err(format!("the power of a disk that has failed is not cut: {why}"))))
     }
 
-    /// Obeys a user. The answer may come [later](Self::power_was_lost).
-    pub fn obey(&mut self, operator: u64, deed: Deed) -> Option<Reply> {
+    /// Executes the command of a user. The answer may come [later](Self::power_was_lost).
+    pub fn execute(&mut self, operator: u64, command: Command) -> Option<Reply> {
         let done = || Some(Ok(serde_json::json!({})));
-        match deed {
-            Deed::Cut { when, outcome, stays_down } => {
+        match command {
+            Command::Cut { when, outcome, stays_down } => {
                 if self.live.is_off() {
                     return Some(Err("the device has no power already".to_owned()));
                 }
@@ -94,44 +94,44 @@ impl Unit {
                 }
                 None
             }
-            Deed::NoCut => {
+            Command::NoCut => {
                 self.live.take_cut_back();
                 self.taken_back = self.cut.take();
                 done()
             }
-            Deed::PowerOn if !self.live.is_off() => {
+            Command::PowerOn if !self.live.is_off() => {
                 Some(Err("the device has power already".to_owned()))
             }
-            Deed::PowerOn => Some(self.power_on()),
-            Deed::Freeze(_) if self.thaw.is_some() => {
+            Command::PowerOn => Some(self.power_on()),
+            Command::Freeze(_) if self.thaw.is_some() => {
                 Some(Err("the device is frozen for a time already".to_owned()))
             }
-            Deed::Freeze(time) => {
+            Command::Freeze(time) => {
                 self.live.set_frozen(true);
                 let Some(time) = time else { return done() };
                 self.thaw = Some((Instant::now() + time, operator));
                 None
             }
-            Deed::Thaw => {
+            Command::Thaw => {
                 self.live.set_frozen(false);
                 // Whoever waits for the end of a freeze is answered now.
                 self.thaw.iter_mut().for_each(|(at, _)| *at = Instant::now());
                 done()
             }
-            Deed::Slow(time) => {
+            Command::Slow(time) => {
                 self.live.set_slow(time);
                 done()
             }
-            Deed::Fail(failure) => {
+            Command::Fail(failure) => {
                 self.live.fail(failure);
                 done()
             }
-            Deed::Heal => {
+            Command::Heal => {
                 self.live.heal();
                 done()
             }
-            Deed::Mark(name) => Some(self.live.mark(&name).map(|()| serde_json::json!({}))),
-            Deed::Stats => Some(Ok(crate::control::stats::of_device(&self.live))),
+            Command::Mark(name) => Some(self.live.mark(&name).map(|()| serde_json::json!({}))),
+            Command::Stats => Some(Ok(crate::control::stats::of_device(&self.live))),
         }
     }
 

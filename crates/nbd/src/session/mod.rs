@@ -12,7 +12,7 @@
 pub mod buffer;
 mod handshake;
 
-use crate::device::asker::Asker;
+use crate::device::client::Client;
 use crate::device::live::{Live, Progress};
 use crate::export::Export;
 use crate::session::buffer::{Input, Output};
@@ -195,11 +195,11 @@ impl Session {
 
     /// Hands the request of this step to a device, and ends the step. The reply goes to the output,
     /// or comes later.
-    pub fn perform(&mut self, live: &mut Live, asker: Asker, request: &Request) -> Progress {
+    pub fn perform(&mut self, live: &mut Live, client: Client, request: &Request) -> Progress {
         let payload = &self.input.bytes()[requests::HEAD_BYTES..];
         let payload = &payload[..request.payload_bytes() as usize];
         let out = &mut self.output.bytes;
-        let progress = live.perform(asker, &self.agreed.contexts, request, payload, out);
+        let progress = live.perform(client, &self.agreed.contexts, request, payload, out);
         self.finish(request);
         progress
     }

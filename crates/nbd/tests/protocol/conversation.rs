@@ -4,7 +4,7 @@ use ftl::device::Size;
 use ftl::{Choice, Device, Durability, Layers};
 use nand::ChipModel;
 use nbd::device::live::Live;
-use nbd::device::scribe::Scribe;
+use nbd::device::recorder::Recorder;
 use nbd::export::Export;
 use nbd::server::pipe;
 use spec::Spec;
@@ -51,11 +51,11 @@ pub fn device_of_blocks(scheme: &str, layers: &[(&str, &str)], logical_blocks: u
 
 /// A new disk in memory that is served.
 pub fn live(device: Device) -> Live {
-    served(disk::Disk::in_memory(device).unwrap(), Scribe::new())
+    served(disk::Disk::in_memory(device).unwrap(), Recorder::new())
 }
 
 /// A disk that is served, and whose deeds are written down.
-pub fn served(disk: disk::Disk, scribe: Scribe) -> Live {
+pub fn served(disk: disk::Disk, recorder: Recorder) -> Live {
     let device = disk.device();
     let export = Export {
         name: "disk".to_owned(),
@@ -66,7 +66,7 @@ pub fn served(disk: disk::Disk, scribe: Scribe) -> Live {
         is_read_only: false,
         is_on: true,
     };
-    Live::new(disk, export, None, scribe)
+    Live::new(disk, export, None, recorder)
 }
 
 /// What a client says.

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use nbd::device::live::Live;
-use nbd::device::scribe::Scribe;
+use nbd::device::recorder::Recorder;
 use nbd::export::Export;
 use nbd::server::engine::Limits;
 
@@ -14,7 +14,7 @@ use crate::running::Running;
 fn other() -> Live {
     let device = device("page", &[]);
     let export = Export { name: "other".to_owned(), ..live(device.clone()).export().clone() };
-    Live::new(disk::Disk::in_memory(device).unwrap(), export, None, Scribe::new())
+    Live::new(disk::Disk::in_memory(device).unwrap(), export, None, Recorder::new())
 }
 
 #[test]

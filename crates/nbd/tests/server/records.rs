@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use nbd::device::scribe::Scribe;
+use nbd::device::recorder::Recorder;
 use nbd::server::engine::Limits;
 use trace::log_writes::entry::LogEntry;
 use trace::log_writes::reader::LogReader;
@@ -27,20 +27,20 @@ fn entries(log: &Path) -> Vec<(u64, u64, u8)> {
     log.map(|entry| shown(entry.unwrap())).collect()
 }
 
-fn with_log(log: &Path) -> Scribe {
-    let mut scribe = Scribe::new();
-    scribe.begin_log(log.to_owned()).unwrap();
-    scribe
+fn with_log(log: &Path) -> Recorder {
+    let mut recorder = Recorder::new();
+    recorder.begin_log(log.to_owned()).unwrap();
+    recorder
 }
 
 #[test]
 fn nothing_is_logged_before_its_sync_has_ended() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
-    let (barrier, scribe) = (Barrier::default(), with_log(&log));
+    let (barrier, recorder) = (Barrier::default(), with_log(&log));
     let of_server = barrier.clone();
     let device =
-        move || on_file(&[], scribe, |file| Box::new(SlowFile { file, barrier: of_server }));
+        move || on_file(&[], recorder, |file| Box::new(SlowFile { file, barrier: of_server }));
     let server = Running::new(|| vec![device()], Limits::default());
     let (mut one, mut two) = (Client::agreed(&server), Client::agreed(&server));
     let mut operator = Operator::of(&server);
@@ -66,10 +66,10 @@ fn nothing_is_logged_before_its_sync_has_ended() {
 fn what_a_cut_took_is_never_logged() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
-    let scribe = with_log(&log);
+    let recorder = with_log(&log);
     let device = move || {
         let device = device("page", &[("buffer", "64KiB")]);
-        served(disk::Disk::in_memory(device).unwrap(), scribe)
+        served(disk::Disk::in_memory(device).unwrap(), recorder)
     };
     let server = Running::new(|| vec![device()], Limits::default());
     Client::agreed(&server).write(0, 0, &[1; 2048]);
@@ -85,9 +85,9 @@ fn a_record_tells_which_writes_were_forced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("record");
     let device = device("page", &[]);
-    let mut scribe = Scribe::new();
-    scribe.begin_record(path.clone(), &device, None).unwrap();
-    let mut live = served(disk::Disk::in_memory(device).unwrap(), scribe);
+    let mut recorder = Recorder::new();
+    recorder.begin_record(path.clone(), &device, None).unwrap();
+    let mut live = served(disk::Disk::in_memory(device).unwrap(), recorder);
     let script = Script::agreed(false).write(FUA, 0, &[1; 512]);
     script.write(0, 2048, &[2; 512]).request(FLUSH, 0, 0, 0).say_to(&mut live);
     live.close().unwrap();

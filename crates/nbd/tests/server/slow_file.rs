@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use image::medium::SyncJob;
 use image::{LossyDisk, Medium, Room};
 use nbd::device::live::Live;
-use nbd::device::scribe::Scribe;
+use nbd::device::recorder::Recorder;
 
 use crate::conversation::*;
 
@@ -86,7 +86,7 @@ impl Medium for SlowFile {
 /// A disk on a new image, whose file is changed by `wrap`.
 pub fn on_file(
     layers: &[(&str, &str)],
-    scribe: Scribe,
+    recorder: Recorder,
     wrap: impl FnOnce(LossyDisk) -> Box<dyn Medium>,
 ) -> Live {
     let device = device("page", layers);
@@ -94,10 +94,10 @@ pub fn on_file(
     let mut file = LossyDisk::default();
     image::create(&mut file, &recipe, Room::of(&recipe.geometry), [1; 16]).unwrap();
     let store = image::ImageStore::open(wrap(file)).unwrap();
-    served(disk::Disk::on_image(store, device).unwrap(), scribe)
+    served(disk::Disk::on_image(store, device).unwrap(), recorder)
 }
 
 /// A disk on a new image, the syncs of which wait at the barrier.
 pub fn on_slow_file(barrier: Barrier) -> Live {
-    on_file(&[], Scribe::new(), |file| Box::new(SlowFile { file, barrier }))
+    on_file(&[], Recorder::new(), |file| Box::new(SlowFile { file, barrier }))
 }

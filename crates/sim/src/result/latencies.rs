@@ -349,7 +349,7 @@ mod tests {
         assert_eq!(of(&[0, 0, 0]).summary().p999, Some(0.0));
     }
 
-    /// So many different times do not all find a slot.
+    /// There are more different times than slots.
     #[test]
     fn times_that_wait_count_like_all_others() {
         let values: Vec<u64> = (0..10_000).map(|n: u64| n * n % 1000 * 1000).collect();

@@ -141,7 +141,7 @@ mod tests {
         Shard::new(1, of).unwrap().all()
     }
 
-    /// A list of so many values of an option.
+    /// The number of values of an option in a list.
     fn values(key: &str, count: usize) -> String {
         let values: Vec<String> = (1..=count).map(|value| value.to_string()).collect();
         format!("{key} = [{}]\n", values.join(", "))

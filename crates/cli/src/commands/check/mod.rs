@@ -30,7 +30,6 @@ use crate::progress::CheckMonitor;
 use crate::signals;
 use crate::texts::table::Table;
 
-/// Exit code of a violation.
 /// The number of failures that are printed; further ones are only counted.
 const SHOWN_MAX: usize = 10;
 /// Chips with more logical pages are only tried on request, if there is a time budget, or with the

@@ -11,7 +11,7 @@ use std::time::Duration;
 use drive::Profile;
 use nbd::device::live::Live;
 use nbd::device::pacing::{Kept, Pacing};
-use nbd::device::scribe::Scribe;
+use nbd::device::recorder::Recorder;
 use nbd::server::address::Address;
 use nbd::server::encryption::Encrypter;
 use nbd::server::engine::{Limits, Server};
@@ -109,25 +109,25 @@ fn live(
     floor: Duration,
 ) -> Result<Live> {
     let ServedDevice { disk, export } = device;
-    let scribe = scribe(args, &disk).map_err(Failure::failed)?;
+    let recorder = recorder(args, &disk).map_err(Failure::failed)?;
     let pace = profile.map(|profile| {
         let device = disk.device();
         Pacing::new(profile, device.geometry(), device.chip.timing, floor)
     });
     let least_bytes = args.block_size.parse().expect("clap knows the sizes");
-    Ok(Live::new(disk, nbd::export::Export { least_bytes, ..export }, pace, scribe))
+    Ok(Live::new(disk, nbd::export::Export { least_bytes, ..export }, pace, recorder))
 }
 
 /// Who writes down what is done to the only device.
-fn scribe(args: &Args, disk: &disk::Disk) -> std::result::Result<Scribe, String> {
-    let mut scribe = Scribe::new();
+fn recorder(args: &Args, disk: &disk::Disk) -> std::result::Result<Recorder, String> {
+    let mut recorder = Recorder::new();
     if let Some(path) = &args.record {
-        scribe.begin_record(path.clone(), disk.device(), disk.nand())?;
+        recorder.begin_record(path.clone(), disk.device(), disk.nand())?;
     }
     if let Some(path) = &args.log_writes {
-        scribe.begin_log(path.clone())?;
+        recorder.begin_log(path.clone())?;
     }
-    Ok(scribe)
+    Ok(recorder)
 }
 
 fn serve_pipe(mut live: Live) -> Result<()> {

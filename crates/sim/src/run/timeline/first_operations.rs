@@ -16,7 +16,7 @@ pub struct FirstOperations {
 }
 
 impl FirstOperations {
-    /// The window of so many operations, one at least.
+    /// The window of `operations` operations, one at least.
     pub fn new(operations: u64) -> FirstOperations {
         FirstOperations { left: operations.max(1), closed_ns: None, went_on: false }
     }

@@ -66,9 +66,9 @@ impl<'a> TimelineOutput<'a> {
 /// The part of the measured pass that a timeline shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// From the beginning until so many operations have ended.
+    /// From the beginning until N operations have ended.
     FirstOperations(u64),
-    /// Around so many of the slowest requests.
+    /// Around the N slowest requests.
     AroundSlowest(usize),
 }
 

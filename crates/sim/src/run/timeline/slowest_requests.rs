@@ -39,7 +39,7 @@ pub struct SlowestRequests {
 const PRUNE_AT_LEAST: usize = 1 << 14;
 
 impl SlowestRequests {
-    /// The windows around so many requests, one at least.
+    /// The windows around `count` requests, one at least.
     pub fn new(count: usize) -> SlowestRequests {
         SlowestRequests {
             count: count.max(1),

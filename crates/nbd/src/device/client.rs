@@ -2,9 +2,9 @@
 
 use crate::wire::replies::Style;
 
-/// The place of a request: its connection, and its name there.
+/// The client of a request: its connection, and its name for the request.
 #[derive(Clone, Copy, Debug)]
-pub struct Asker {
+pub struct Client {
     /// The number of the connection. No two ever have the same one.
     pub session: u64,
     /// The form of replies on the connection.

@@ -1,4 +1,4 @@
-//! What a disk did, written down: a record that `ftlab run` repeats, and the log of
+//! Records what is done to a disk: a record that `ftlab run` repeats, and the log of
 //! dm-log-writes, with which file systems are tested against power cuts.
 
 use std::fs::File;
@@ -19,8 +19,8 @@ use trace::{Flags, Request};
 
 use crate::device::bytes::SECTOR;
 
-/// Writes down what a disk does.
-pub struct Scribe {
+/// Records what is done to a disk.
+pub struct Recorder {
     began: Instant,
     record: Option<Record>,
     log: Option<Log>,
@@ -60,10 +60,10 @@ type Forced = (u64, u64, Vec<u8>);
 
 type Written = Result<(), String>;
 
-impl Scribe {
-    /// A scribe without paper.
-    pub fn new() -> Scribe {
-        Scribe { began: Instant::now(), record: None, log: None, failure: None }
+impl Recorder {
+    /// A recorder that keeps nothing.
+    pub fn new() -> Recorder {
+        Recorder { began: Instant::now(), record: None, log: None, failure: None }
     }
 
     /// Begins a record of everything that is done to a device.
@@ -260,12 +260,6 @@ impl Scribe {
             Some(why) => Err(format!("the record is incomplete: {why}")),
             None => Ok(()),
         }
-    }
-}
-
-impl Default for Scribe {
-    fn default() -> Scribe {
-        Scribe::new()
     }
 }
 
