@@ -39,172 +39,150 @@ pub enum ArrayTimes {
     ByType(Vec<u64>),
 }
 
-/// A drive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Profile {
-    /// The preset that it is based on.
-    pub name: &'static str,
-    /// Channels, at least 1.
-    pub channels: u32,
-    /// Packages on a channel, at least 1.
-    pub ways: u32,
-    /// Dies in a package, at least 1.
-    pub dies_per_way: u32,
-    /// Planes of a die, at least 1.
-    pub planes: u32,
-    /// The parts of a place, the one that changes first with consecutive pages first.
-    pub order: [Axis; 4],
-    /// Dies over which a block is striped; all if none is given.
-    pub stripe: Option<u32>,
-    /// Pages that one command programs in a plane, at least 1.
-    pub pages_at_once: u32,
-    /// Bytes per second of a channel; none: transfers take no time.
-    pub transfer: Option<u64>,
-    /// Time on the channel for the command of an operation, in nanoseconds.
-    pub command_ns: u64,
-    /// Time of the firmware for a request, in nanoseconds. Requests do not wait for each other.
-    pub firmware_ns: u64,
-    /// Time of a request in the dispatcher, which takes one request at a time, in nanoseconds.
-    pub dispatch_ns: u64,
-    /// Bytes per second of the link to the host, each way; none: it takes no time.
-    pub link: Option<u64>,
-    /// Array times of a page read.
-    pub read: ArrayTimes,
-    /// Array times of a page program.
-    pub program: ArrayTimes,
-    /// Array time of an erase.
-    pub erase: ArrayTimes,
-    /// Whether a die stays occupied until the page that it read has left it.
-    pub hold: bool,
-    /// Whether reads suspend programs.
-    pub suspend_program: bool,
-    /// Whether reads suspend erases.
-    pub suspend_erase: bool,
-    /// Time of a suspension and its end, in nanoseconds.
-    pub suspend_cost_ns: u64,
-    /// The least progress of an operation before it is suspended, also again, in nanoseconds.
-    pub suspend_progress_ns: u64,
-    /// The steps of programs and erases, in nanoseconds: they are suspended only between two of
-    /// them; 0: at any time.
-    pub suspend_step_ns: u64,
-    /// The most read commands that a die serves during a suspension; none: all that wait.
-    pub suspend_reads: Option<u32>,
-    /// Whether a die prefers reads.
-    pub reads_first: bool,
-    /// Whether copies within a die do not cross its channel.
-    pub copyback: bool,
-    /// Size of the buffer for writes; none if there is no buffer.
-    pub buffer: Option<u64>,
-    /// When writes are answered.
-    pub acknowledge: Acknowledge,
-    /// Whether the buffer survives a power cut.
-    pub protected: bool,
-    /// Time of a trim request beside its flash operations, in nanoseconds.
-    pub trim_ns: u64,
+/// The operations that reads suspend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Suspend {
+    /// Whether they suspend programs.
+    pub programs: bool,
+    /// Whether they suspend erases.
+    pub erases: bool,
 }
 
-/// The keys of a drive spec; each changes one figure of the profile.
-pub static PARAMS: &[Param] = &[
-    Param::key("channels", Kind::Count, "channels", "channels"),
-    Param::key("ways", Kind::Count, "packages", "packages on a channel"),
-    Param::key("dies", Kind::Count, "dies", "dies in a package"),
-    Param::key(
-        "planes",
-        Kind::Count,
-        "planes",
-        "planes of a die; they work on the same row at a time",
-    ),
-    Param::key(
-        "order",
-        Kind::Text,
-        "",
-        "order of the places of consecutive pages: C channel, W way, D die, \
-         P plane; the first changes first",
-    ),
-    Param::key("stripe", Kind::Text, "", "dies over which a block is striped, or `all`"),
-    Param::key("pages_at_once", Kind::Count, "pages", "pages that one command programs in a plane"),
-    Param::key(
-        "transfer",
-        Kind::Text,
-        "",
-        "rate of a channel such as `400MB/s`; `none` takes no time",
-    ),
-    Param::key("command", Kind::Time, "", "time on the channel for the command of an operation"),
-    Param::key("firmware", Kind::Time, "", "time of the firmware for a request"),
-    Param::key(
-        "dispatch",
-        Kind::Time,
-        "",
-        "time of the dispatcher, which takes one request at a time",
-    ),
-    Param::key(
-        "link",
-        Kind::Text,
-        "",
-        "rate of the link to the host, each way; `none` takes no time",
-    ),
-    Param::key(
-        "read",
-        Kind::Text,
-        "",
-        "array time of a page read; `+` joins those of page types, `chip` \
-         takes the chip's",
-    ),
-    Param::key("program", Kind::Text, "", "array time of a page program, in the same form"),
-    Param::key("erase", Kind::Text, "", "array time of an erase, or `chip`"),
-    Param::key(
-        "hold",
-        Kind::Switch,
-        "",
-        "a die stays occupied until the page that it read has left it",
-    ),
-    Param::key("suspend", Kind::Choice(&SUSPEND), "", "operations that a read suspends"),
-    Param::key("suspend_cost", Kind::Time, "", "time that a suspension takes from the die"),
-    Param::key(
-        "suspend_progress",
-        Kind::Time,
-        "",
-        "progress that an operation makes between suspensions",
-    ),
-    Param::key(
-        "suspend_step",
-        Kind::Time,
-        "",
-        "steps of programs and erases; they are suspended only between two of them; 0 at any time",
-    ),
-    Param::key(
-        "suspend_reads",
-        Kind::Text,
-        "",
-        "read commands that a die serves at most during a suspension, or `all` that wait",
-    ),
-    Param::key(
-        "reads_first",
-        Kind::Switch,
-        "",
-        "a die takes waiting reads before programs and erases",
-    ),
-    Param::key("copyback", Kind::Switch, "", "copies within a die do not cross the channel"),
-    Param::key("buffer", Kind::Text, "", "size of the buffer for writes, or `none`"),
-    Param::key(
-        "acknowledge",
-        Kind::Choice(&ACKNOWLEDGE),
-        "",
-        "what answers a write: its last program, or \
-         the buffer",
-    ),
-    Param::key(
-        "protected",
-        Kind::Switch,
-        "",
-        "the buffer survives a power cut, so that a flush need not \
-         wait for it",
-    ),
-    Param::key("trim", Kind::Time, "", "time of a trim request beside its flash operations"),
-];
+/// Declares the figures of a drive: the struct, the keys of its spec, and how both are read and
+/// written.
+///
+/// `field = "key": type, notation, "unit", "help";`
+macro_rules! profile {
+    ($(
+        $(#[doc = $doc:literal])+
+        $field:ident = $key:literal: $type:ty, $notation:expr, $unit:literal, $help:literal;
+    )+) => {
+        /// A drive.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Profile {
+            /// The preset that it is based on.
+            pub name: &'static str,
+            $($(#[doc = $doc])+ pub $field: $type,)+
+        }
 
-const SUSPEND: [&str; 4] = ["none", "program", "erase", "both"];
-const ACKNOWLEDGE: [&str; 2] = ["program", "buffer"];
+        /// The keys of a drive spec; each changes one figure of the profile.
+        pub static PARAMS: &[Param] = &[$(Param::key($key, $notation.kind, $unit, $help),)+];
+
+        impl Profile {
+            fn of(preset: &'static Preset, params: &Params) -> spec::Result<Profile> {
+                let name = preset.name;
+                Profile { name, $($field: ($notation.read)(params, $key)?,)+ }.check()
+            }
+
+            /// All keys with their values, as users write them.
+            pub fn figures(&self) -> Vec<(&'static str, String)> {
+                vec![$(($key, ($notation.write)(&self.$field)),)+]
+            }
+        }
+    };
+}
+
+profile! {
+    /// Channels, at least 1.
+    channels = "channels": u32, COUNT, "channels", "channels";
+
+    /// Packages on a channel, at least 1.
+    ways = "ways": u32, COUNT, "packages", "packages on a channel";
+
+    /// Dies in a package, at least 1.
+    dies_per_way = "dies": u32, COUNT, "dies", "dies in a package";
+
+    /// Planes of a die, at least 1.
+    planes = "planes": u32, COUNT, "planes",
+        "planes of a die; they work on the same row at a time";
+
+    /// The parts of a place, the one that changes first with consecutive pages first.
+    order = "order": [Axis; 4], ORDER, "",
+        "order of the places of consecutive pages: C channel, W way, D die, P plane; the first \
+         changes first";
+
+    /// Dies over which a block is striped; all if none is given.
+    stripe = "stripe": Option<u32>, DIES_OR_ALL, "",
+        "dies over which a block is striped, or `all`";
+
+    /// Pages that one command programs in a plane, at least 1.
+    pages_at_once = "pages_at_once": u32, COUNT, "pages",
+        "pages that one command programs in a plane";
+
+    /// Bytes per second of a channel; none: transfers take no time.
+    transfer = "transfer": Option<u64>, RATE, "",
+        "rate of a channel such as `400MB/s`; `none` takes no time";
+
+    /// Time on the channel for the command of an operation, in nanoseconds.
+    command_ns = "command": u64, TIME_NS, "",
+        "time on the channel for the command of an operation";
+
+    /// Time of the firmware for a request, in nanoseconds. Requests do not wait for each other.
+    firmware_ns = "firmware": u64, TIME_NS, "", "time of the firmware for a request";
+
+    /// Time of a request in the dispatcher, which takes one request at a time, in nanoseconds.
+    dispatch_ns = "dispatch": u64, TIME_NS, "",
+        "time of the dispatcher, which takes one request at a time";
+
+    /// Bytes per second of the link to the host, each way; none: it takes no time.
+    link = "link": Option<u64>, RATE, "",
+        "rate of the link to the host, each way; `none` takes no time";
+
+    /// Array times of a page read.
+    read = "read": ArrayTimes, TIMES, "",
+        "array time of a page read; `+` joins those of page types, `chip` takes the chip's";
+
+    /// Array times of a page program.
+    program = "program": ArrayTimes, TIMES, "", "array time of a page program, in the same form";
+
+    /// Array time of an erase.
+    erase = "erase": ArrayTimes, SINGLE_TIME, "", "array time of an erase, or `chip`";
+
+    /// Whether a die stays occupied until the page that it read has left it.
+    hold = "hold": bool, SWITCH, "",
+        "a die stays occupied until the page that it read has left it";
+
+    /// The operations that reads suspend.
+    suspend = "suspend": Suspend, SUSPEND, "", "operations that a read suspends";
+
+    /// Time of a suspension and its end, in nanoseconds.
+    suspend_cost_ns = "suspend_cost": u64, TIME_NS, "",
+        "time that a suspension takes from the die";
+
+    /// The least progress of an operation before it is suspended, also again, in nanoseconds.
+    suspend_progress_ns = "suspend_progress": u64, TIME_NS, "",
+        "progress that an operation makes between suspensions";
+
+    /// The steps of programs and erases, in nanoseconds: they are suspended only between two of
+    /// them; 0: at any time.
+    suspend_step_ns = "suspend_step": u64, TIME_NS, "",
+        "steps of programs and erases; they are suspended only between two of them; 0 at any time";
+
+    /// The most read commands that a die serves during a suspension; none: all that wait.
+    suspend_reads = "suspend_reads": Option<u32>, READS_OR_ALL, "",
+        "read commands that a die serves at most during a suspension, or `all` that wait";
+
+    /// Whether a die prefers reads.
+    reads_first = "reads_first": bool, SWITCH, "",
+        "a die takes waiting reads before programs and erases";
+
+    /// Whether copies within a die do not cross its channel.
+    copyback = "copyback": bool, SWITCH, "", "copies within a die do not cross the channel";
+
+    /// Size of the buffer for writes; none if there is no buffer.
+    buffer = "buffer": Option<u64>, BUFFER, "", "size of the buffer for writes, or `none`";
+
+    /// When writes are answered.
+    acknowledge = "acknowledge": Acknowledge, ACKNOWLEDGE, "",
+        "what answers a write: its last program, or the buffer";
+
+    /// Whether the buffer survives a power cut.
+    protected = "protected": bool, SWITCH, "",
+        "the buffer survives a power cut, so that a flush need not wait for it";
+
+    /// Time of a trim request beside its flash operations, in nanoseconds.
+    trim_ns = "trim": u64, TIME_NS, "", "time of a trim request beside its flash operations";
+}
 
 /// The largest number of dies: they are numbered by 16 bits, and each has its place in memory.
 const DIES_MAX: u64 = 4096;
@@ -226,45 +204,6 @@ impl Profile {
         let preset_pairs = preset.figures.iter().filter(|figure| !is_given(figure.key));
         pairs.extend(preset_pairs.map(|figure| (figure.key.into(), figure.value.into())));
         Profile::of(preset, &spec::resolve(&what, &pairs, PARAMS)?)
-    }
-
-    fn of(preset: &'static Preset, params: &Params) -> spec::Result<Profile> {
-        let suspend = params.choice("suspend");
-        let profile = Profile {
-            name: preset.name,
-            channels: at_least_one(params, "channels")?,
-            ways: at_least_one(params, "ways")?,
-            dies_per_way: at_least_one(params, "dies")?,
-            planes: at_least_one(params, "planes")?,
-            order: order(params.text("order"))?,
-            stripe: count_or_all(params.text("stripe"), "dies")?,
-            pages_at_once: at_least_one(params, "pages_at_once")?,
-            transfer: rate(params.text("transfer"))?,
-            command_ns: params.time_ns("command"),
-            firmware_ns: params.time_ns("firmware"),
-            dispatch_ns: params.time_ns("dispatch"),
-            link: rate(params.text("link"))?,
-            read: array_times(params.text("read"))?,
-            program: array_times(params.text("program"))?,
-            erase: single_array_time(params.text("erase"))?,
-            hold: params.switch("hold"),
-            suspend_program: matches!(suspend, "program" | "both"),
-            suspend_erase: matches!(suspend, "erase" | "both"),
-            suspend_cost_ns: params.time_ns("suspend_cost"),
-            suspend_progress_ns: params.time_ns("suspend_progress"),
-            suspend_step_ns: params.time_ns("suspend_step"),
-            suspend_reads: count_or_all(params.text("suspend_reads"), "reads")?,
-            reads_first: params.switch("reads_first"),
-            copyback: params.switch("copyback"),
-            buffer: buffer(params.text("buffer"))?,
-            acknowledge: match params.choice("acknowledge") {
-                "buffer" => Acknowledge::Buffer,
-                _ => Acknowledge::Program,
-            },
-            protected: params.switch("protected"),
-            trim_ns: params.time_ns("trim"),
-        };
-        profile.check()
     }
 
     fn check(self) -> spec::Result<Profile> {
@@ -314,41 +253,6 @@ impl Profile {
         };
         kind as usize
     }
-
-    /// All keys with their values, as users write them.
-    pub fn figures(&self) -> Vec<(&'static str, String)> {
-        let time = |time_ns: u64| Value::TimeNs(time_ns).to_string();
-        let both = usize::from(self.suspend_program) + 2 * usize::from(self.suspend_erase);
-        vec![
-            ("channels", self.channels.to_string()),
-            ("ways", self.ways.to_string()),
-            ("dies", self.dies_per_way.to_string()),
-            ("planes", self.planes.to_string()),
-            ("order", self.order.map(Axis::letter).iter().collect()),
-            ("stripe", print_count_or_all(self.stripe)),
-            ("pages_at_once", self.pages_at_once.to_string()),
-            ("transfer", print_rate(self.transfer)),
-            ("command", time(self.command_ns)),
-            ("firmware", time(self.firmware_ns)),
-            ("dispatch", time(self.dispatch_ns)),
-            ("link", print_rate(self.link)),
-            ("read", self.read.to_string()),
-            ("program", self.program.to_string()),
-            ("erase", self.erase.to_string()),
-            ("hold", self.hold.to_string()),
-            ("suspend", SUSPEND[both].to_owned()),
-            ("suspend_cost", time(self.suspend_cost_ns)),
-            ("suspend_progress", time(self.suspend_progress_ns)),
-            ("suspend_step", time(self.suspend_step_ns)),
-            ("suspend_reads", print_count_or_all(self.suspend_reads)),
-            ("reads_first", self.reads_first.to_string()),
-            ("copyback", self.copyback.to_string()),
-            ("buffer", self.buffer.map_or("none".into(), spec::print_size)),
-            ("acknowledge", ACKNOWLEDGE[self.acknowledge as usize].to_owned()),
-            ("protected", self.protected.to_string()),
-            ("trim", time(self.trim_ns)),
-        ]
-    }
 }
 
 impl FromStr for Profile {
@@ -380,54 +284,144 @@ impl fmt::Display for ArrayTimes {
     }
 }
 
-fn at_least_one(params: &Params, name: &str) -> spec::Result<u32> {
-    let count = params.count(name);
-    match u32::try_from(count) {
-        Ok(number @ 1..=4096) => Ok(number),
-        _ => Err(malformed(format!("{name}={count}"), "a number from 1 to 4096")),
-    }
+// ---- Notations ----------------------------------------------------------------------------------
+
+/// How a figure is written.
+struct Notation<T> {
+    kind: Kind,
+    read: fn(&Params, &str) -> spec::Result<T>,
+    write: fn(&T) -> String,
 }
 
-fn order(text: &str) -> spec::Result<[Axis; 4]> {
-    let axis = |letter| Axis::ALL.into_iter().find(|axis| axis.letter() == letter);
-    let axes: Vec<Axis> = text.chars().filter_map(axis).collect();
-    let is_whole = Axis::ALL.iter().all(|axis| axes.contains(axis));
-    match <[Axis; 4]>::try_from(axes) {
-        Ok(axes) if is_whole && text.len() == 4 => Ok(axes),
-        _ => Err(malformed(text, "the letters C, W, D and P in some order, such as `CWDP`")),
-    }
-}
+const COUNT: Notation<u32> = Notation {
+    kind: Kind::Count,
+    read: |params, key| match params.count(key) {
+        count @ 1..=4096 => Ok(count as u32),
+        count => Err(malformed(format!("{key}={count}"), "a number from 1 to 4096")),
+    },
+    write: u32::to_string,
+};
 
-fn count_or_all(text: &str, of: &str) -> spec::Result<Option<u32>> {
+const TIME_NS: Notation<u64> = Notation {
+    kind: Kind::Time,
+    read: |params, key| Ok(params.time_ns(key)),
+    write: |&time_ns| Value::TimeNs(time_ns).to_string(),
+};
+
+const SWITCH: Notation<bool> = Notation {
+    kind: Kind::Switch,
+    read: |params, key| Ok(params.switch(key)),
+    write: bool::to_string,
+};
+
+const SUSPENDED: [&str; 4] = ["none", "program", "erase", "both"];
+
+const SUSPEND: Notation<Suspend> = Notation {
+    kind: Kind::Choice(&SUSPENDED),
+    read: |params, key| {
+        let suspended = params.choice(key);
+        let is_one_of = |names: &[&str]| names.contains(&suspended);
+        let (programs, erases) = (is_one_of(&["program", "both"]), is_one_of(&["erase", "both"]));
+        Ok(Suspend { programs, erases })
+    },
+    write: |it| SUSPENDED[usize::from(it.programs) + 2 * usize::from(it.erases)].to_owned(),
+};
+
+const ACKNOWLEDGED_BY: [&str; 2] = ["program", "buffer"];
+
+const ACKNOWLEDGE: Notation<Acknowledge> = Notation {
+    kind: Kind::Choice(&ACKNOWLEDGED_BY),
+    read: |params, key| match params.choice(key) {
+        "buffer" => Ok(Acknowledge::Buffer),
+        _ => Ok(Acknowledge::Program),
+    },
+    write: |&it| ACKNOWLEDGED_BY[it as usize].to_owned(),
+};
+
+const ORDER: Notation<[Axis; 4]> = Notation {
+    kind: Kind::Text,
+    read: |params, key| {
+        let text = params.text(key);
+        let axis = |letter| Axis::ALL.into_iter().find(|axis| axis.letter() == letter);
+        let axes: Vec<Axis> = text.chars().filter_map(axis).collect();
+        let is_whole = Axis::ALL.iter().all(|axis| axes.contains(axis));
+        match <[Axis; 4]>::try_from(axes) {
+            Ok(axes) if is_whole && text.len() == 4 => Ok(axes),
+            _ => Err(malformed(text, "the letters C, W, D and P in some order, such as `CWDP`")),
+        }
+    },
+    write: |axes| axes.iter().map(|axis| axis.letter()).collect(),
+};
+
+const DIES_OR_ALL: Notation<Option<u32>> = Notation {
+    kind: Kind::Text,
+    read: |params, key| count_or_all(params.text(key), "`all` or a number of dies"),
+    write: print_count_or_all,
+};
+
+const READS_OR_ALL: Notation<Option<u32>> = Notation {
+    kind: Kind::Text,
+    read: |params, key| count_or_all(params.text(key), "`all` or a number of reads"),
+    write: print_count_or_all,
+};
+
+fn count_or_all(text: &str, form: &str) -> spec::Result<Option<u32>> {
     match (text, text.parse()) {
         ("all", _) => Ok(None),
         (_, Ok(count @ 1..)) => Ok(Some(count)),
-        _ => Err(malformed(text, &format!("`all` or a number of {of}"))),
+        _ => Err(malformed(text, form)),
     }
 }
 
-fn print_count_or_all(count: Option<u32>) -> String {
+fn print_count_or_all(count: &Option<u32>) -> String {
     count.map_or("all".into(), |count| count.to_string())
 }
 
-fn rate(text: &str) -> spec::Result<Option<u64>> {
-    if text == "none" {
-        return Ok(None);
-    }
-    let bytes = text.strip_suffix("/s").and_then(|size| parse_size(size).ok());
-    match bytes {
-        Some(bytes @ 1..) => Ok(Some(bytes)),
-        _ => Err(malformed(text, "`none` or a rate such as `400MB/s`")),
-    }
-}
-
-fn print_rate(rate: Option<u64>) -> String {
-    match rate {
+const RATE: Notation<Option<u64>> = Notation {
+    kind: Kind::Text,
+    read: |params, key| {
+        let text = params.text(key);
+        match text.strip_suffix("/s").and_then(|size| parse_size(size).ok()) {
+            _ if text == "none" => Ok(None),
+            Some(bytes @ 1..) => Ok(Some(bytes)),
+            _ => Err(malformed(text, "`none` or a rate such as `400MB/s`")),
+        }
+    },
+    write: |&rate| match rate {
         None => "none".into(),
         Some(rate) if rate.is_multiple_of(1_000_000) => format!("{}MB/s", rate / 1_000_000),
         Some(rate) => format!("{rate}B/s"),
-    }
-}
+    },
+};
+
+const BUFFER: Notation<Option<u64>> = Notation {
+    kind: Kind::Text,
+    read: |params, key| match params.text(key) {
+        "none" => Ok(None),
+        text => match parse_size(text)? {
+            0 => Err(malformed(text, "`none` or a size such as `32MiB`")),
+            bytes => Ok(Some(bytes)),
+        },
+    },
+    write: |buffer| buffer.map_or("none".into(), spec::print_size),
+};
+
+const TIMES: Notation<ArrayTimes> = Notation {
+    kind: Kind::Text,
+    read: |params, key| array_times(params.text(key)),
+    write: ArrayTimes::to_string,
+};
+
+const SINGLE_TIME: Notation<ArrayTimes> = Notation {
+    kind: Kind::Text,
+    read: |params, key| match array_times(params.text(key))? {
+        ArrayTimes::ByType(times) if times.len() > 1 => {
+            Err(malformed(params.text(key), "one time: a block is erased as a whole"))
+        }
+        times => Ok(times),
+    },
+    write: ArrayTimes::to_string,
+};
 
 /// The largest array time: sums over realistic counts must fit into 64 bits of nanoseconds.
 const ARRAY_NS_MAX: u64 = 10_000_000_000;
@@ -440,25 +434,6 @@ fn array_times(text: &str) -> spec::Result<ArrayTimes> {
     match times.iter().all(|&time_ns| time_ns <= ARRAY_NS_MAX) {
         true => Ok(ArrayTimes::ByType(times)),
         false => Err(malformed(text, "an array time of at most 10s")),
-    }
-}
-
-fn single_array_time(text: &str) -> spec::Result<ArrayTimes> {
-    match array_times(text)? {
-        ArrayTimes::ByType(times) if times.len() > 1 => {
-            Err(malformed(text, "one time: a block is erased as a whole"))
-        }
-        times => Ok(times),
-    }
-}
-
-fn buffer(text: &str) -> spec::Result<Option<u64>> {
-    match text {
-        "none" => Ok(None),
-        _ => match parse_size(text)? {
-            0 => Err(malformed(text, "`none` or a size such as `32MiB`")),
-            bytes => Ok(Some(bytes)),
-        },
     }
 }
 

@@ -151,7 +151,7 @@ impl Drive {
             durations: Durations::new(profile, geometry, &chip),
             joins,
             rows_wait: joins && is_acknowledged_early,
-            suspends: profile.suspend_program || profile.suspend_erase,
+            suspends: profile.suspend.programs || profile.suspend.erases,
             usage: Usage::new(0),
             dies: places.channels().map(Die::on).collect(),
             channels: Channels(vec![Line::default(); channels]),

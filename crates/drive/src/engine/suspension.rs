@@ -13,8 +13,8 @@ impl Drive {
         let die = &self.dies[number as usize];
         let Some(command) = &die.running else { return };
         let may_suspend = match command.work {
-            Work::Flash(Op::Program) => self.profile.suspend_program,
-            Work::Flash(Op::Erase) => self.profile.suspend_erase,
+            Work::Flash(Op::Program) => self.profile.suspend.programs,
+            Work::Flash(Op::Erase) => self.profile.suspend.erases,
             _ => false,
         };
         let is_in_array = command.phase == Phase::Array && die.suspended.is_none();
