@@ -34,7 +34,7 @@ pub fn check(script: &[u8]) {
     Client::new(&said, &answers(&mut live, &said), &mut model).check();
     look_through(&mut live, &mut model);
     if model.is_flushed {
-        live.cut_now();
+        live.store.disk.cut_now();
         live.lose_power();
         live.power_on().expect("what a power cut leaves can be mounted");
         look_through(&mut live, &mut model);
@@ -64,7 +64,7 @@ fn answers(live: &mut Live, mut said: &[u8]) -> Vec<u8> {
 
 /// Audits the FTL, and reads all of the disk.
 fn look_through(live: &mut Live, model: &mut Model) {
-    let (ftl, nand) = (live.disk().ftl(), live.disk().nand());
+    let (ftl, nand) = (live.store.disk.ftl(), live.store.disk.nand());
     let (ftl, nand) = (ftl.expect("the disk works"), nand.expect("the disk works"));
     if let Err(violation) = ftl.audit(nand) {
         panic!("the audit fails: {violation}");

@@ -20,7 +20,7 @@ use image::medium::lossy_disk::{Event, Unsynced};
 use image::medium::shared_bytes::SharedBytes;
 
 use crate::case::Case;
-use crate::cut::power_loss::{DENSE, SecondCuts};
+use crate::cut::power_loss::SecondCuts;
 use crate::device::action::{self, Action};
 use crate::device::machine_crash::Crash;
 use crate::device::powered_device::{OnDisk, PoweredDevice};
@@ -109,11 +109,21 @@ pub fn replay(
         device = left.power_on(case).map_err(failed)?;
         actions = actions_after_crash(case, &crashes[..=level]);
     }
-    for action in actions {
-        tell(action.to_string());
-        device.perform(action).map_err(failed)?;
-    }
+    perform_all(device, &actions, tell).map_err(failed)?;
     Ok(None)
+}
+
+/// Performs the actions without a crash.
+fn perform_all(
+    mut device: PoweredDevice,
+    actions: &[Action],
+    tell: &mut dyn FnMut(String),
+) -> Result<(), Finding> {
+    for &action in actions {
+        tell(action.to_string());
+        device.perform(action)?;
+    }
+    Ok(())
 }
 
 /// Performs the actions until the machine crashes; none if it does not.
@@ -268,7 +278,8 @@ impl Explorer<'_> {
     /// Performs the actions, and explores a crash at each event of the disk on the way.
     fn run(&mut self, device: PoweredDevice, actions: &[Action]) -> Result<(), FailedCase> {
         if !self.is_crashed_again() {
-            return self.run_through(device, actions);
+            let done = perform_all(device, actions, &mut |_| ());
+            return done.map_err(|finding| self.failed(finding));
         }
         let mut machine = Machine::new(device).map_err(|finding| self.failed(finding))?;
         for (index, &action) in actions.iter().enumerate() {
@@ -282,22 +293,12 @@ impl Explorer<'_> {
         Ok(())
     }
 
-    fn run_through(&self, mut device: PoweredDevice, actions: &[Action]) -> Result<(), FailedCase> {
-        for &action in actions {
-            device.perform(action).map_err(|finding| self.failed(finding))?;
-        }
-        Ok(())
-    }
-
-    /// Whether the machine crashes at any event of the next actions. If second crashes are rare,
-    /// they are drawn from a part of the first ones.
+    /// Whether the machine crashes at any event of the next actions.
     fn is_crashed_again(&self) -> bool {
-        let is_drawn = || match self.schedule.second_crashes {
-            SecondCuts::None => false,
-            SecondCuts::OneIn(n) => self.rng(0).one_in(n.div_ceil(DENSE)),
-            SecondCuts::All => true,
-        };
-        self.crashes.is_empty() || self.crashes.len() == 1 && is_drawn()
+        let is_drawn = |one_in| self.rng(0).one_in(one_in);
+        let second_crashes = self.schedule.second_crashes;
+        self.crashes.is_empty()
+            || self.crashes.len() == 1 && second_crashes.one_first_in().is_some_and(is_drawn)
     }
 
     /// Before the first crash, action 0 is the mount and action n + 1 is operation n.
@@ -311,10 +312,9 @@ impl Explorer<'_> {
         let mut rng = self.rng(moment.after);
         let mut below = |end: usize| rng.below(end as u32) as usize;
         let losses = moment.unsynced.losses(DRAWS, &mut below);
-        let one_in = match (self.crashes.is_empty(), self.schedule.second_crashes) {
-            (true, _) => self.schedule.one_first_in,
-            (false, SecondCuts::OneIn(n)) => n.min(DENSE),
-            (false, _) => 1,
+        let one_in = match self.crashes.is_empty() {
+            true => self.schedule.one_first_in,
+            false => self.schedule.second_crashes.one_second_in(),
         };
         for loss in losses {
             if rng.one_in(one_in) && !self.observer.is_stopped() {

@@ -40,8 +40,29 @@ pub enum SecondCuts {
     All,
 }
 
+impl SecondCuts {
+    /// One in this number of first cuts is followed by second ones, if any is. If second cuts are
+    /// rare, they are drawn from a part of the first ones, because recording takes more time than
+    /// the run itself.
+    pub(crate) fn one_first_in(self) -> Option<u32> {
+        match self {
+            SecondCuts::None => None,
+            SecondCuts::OneIn(n) => Some(n.div_ceil(DENSE)),
+            SecondCuts::All => Some(1),
+        }
+    }
+
+    /// One in this number of second cuts is tried after such a first one.
+    pub(crate) fn one_second_in(self) -> u32 {
+        match self {
+            SecondCuts::OneIn(n) => n.min(DENSE),
+            SecondCuts::None | SecondCuts::All => 1,
+        }
+    }
+}
+
 /// After a first cut that is followed by second ones, at least one in this number of them is tried.
-pub(crate) const DENSE: u32 = 16;
+const DENSE: u32 = 16;
 
 /// Which power cuts are tried.
 #[derive(Clone, Copy, Debug)]
@@ -250,15 +271,12 @@ impl Explorer<'_> {
         Ok(mounted_in)
     }
 
-    /// Whether any flash operation of the next actions is cut. If second cuts are rare, they are
-    /// drawn from a part of the first ones, because recording takes more time than the run itself.
+    /// Whether any flash operation of the next actions is cut.
     fn is_cut_again(&self) -> bool {
-        let is_drawn = || match self.schedule.second_cuts {
-            SecondCuts::None => false,
-            SecondCuts::OneIn(n) => self.rng(Draw::Recorded, &[]).one_in(n.div_ceil(DENSE)),
-            SecondCuts::All => true,
-        };
-        self.cuts.is_empty() || self.cuts.len() == 1 && is_drawn()
+        let is_drawn = |one_in| self.rng(Draw::Recorded, &[]).one_in(one_in);
+        let second_cuts = self.schedule.second_cuts;
+        self.cuts.is_empty()
+            || self.cuts.len() == 1 && second_cuts.one_first_in().is_some_and(is_drawn)
     }
 
     /// Before the first cut, action 0 is the mount and action n + 1 is operation n.
@@ -387,10 +405,9 @@ impl Explorer<'_> {
     }
 
     fn is_drawn(&self, cut: PowerCut) -> bool {
-        let one_in = match (self.cuts.is_empty(), self.schedule.second_cuts) {
-            (true, _) => self.schedule.one_first_in,
-            (false, SecondCuts::OneIn(n)) => n.min(DENSE),
-            (false, _) => 1,
+        let one_in = match self.cuts.is_empty() {
+            true => self.schedule.one_first_in,
+            false => self.schedule.second_cuts.one_second_in(),
         };
         one_in == 1 || self.rng(Draw::Tried, &[cut]).one_in(one_in)
     }

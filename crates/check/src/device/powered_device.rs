@@ -35,6 +35,20 @@ pub enum End {
     PowerLost,
 }
 
+/// Why an action was not completed.
+enum Stop {
+    /// The power failed during it.
+    PowerLost,
+    /// It found a defect.
+    Found(Finding),
+}
+
+impl From<Finding> for Stop {
+    fn from(finding: Finding) -> Stop {
+        Stop::Found(finding)
+    }
+}
+
 /// A device whose power is on.
 pub struct PoweredDevice<'a> {
     case: &'a Case,
@@ -74,7 +88,7 @@ pub struct OnDisk<'a> {
     pub contents: Contents,
 }
 
-type Result<T> = std::result::Result<T, Finding>;
+type Result<T, E = Finding> = std::result::Result<T, E>;
 
 impl<'a> PoweredDevice<'a> {
     /// A device with this chip. The oracle knows what was done to it before.
@@ -188,7 +202,11 @@ impl<'a> PoweredDevice<'a> {
         self.arm_watchdog();
         let end = panics::caught(|| {
             self.sync_in_background()?;
-            self.act(action)
+            match self.act(action) {
+                Ok(()) => Ok(End::Answered),
+                Err(Stop::PowerLost) => Ok(End::PowerLost),
+                Err(Stop::Found(finding)) => Err(finding),
+            }
         })?;
         match end == End::PowerLost && !self.armed {
             true => Err(Finding::new(
@@ -199,7 +217,7 @@ impl<'a> PoweredDevice<'a> {
         }
     }
 
-    fn act(&mut self, action: Action) -> Result<End> {
+    fn act(&mut self, action: Action) -> Result<(), Stop> {
         match action {
             Action::Mount => self.mount(),
             Action::Remount => {
@@ -266,36 +284,28 @@ impl<'a> PoweredDevice<'a> {
         Ok(())
     }
 
-    fn mount(&mut self) -> Result<End> {
+    fn mount(&mut self) -> Result<(), Stop> {
         let before = operations(&self.nand);
         let mounted = self.case.mount(&mut self.nand);
-        let Some(ftl) = unless_power_lost(mounted, Defect::Unmountable)? else {
-            return Ok(End::PowerLost);
-        };
+        let ftl = unless_stopped(mounted, Defect::Unmountable)?;
         self.check_mount_bound(before)?;
         self.ftl = Some(ftl);
-        if self.read_all()? == End::PowerLost {
-            return Ok(End::PowerLost);
-        }
+        self.read_all()?;
         self.oracle.judge(0, self.buffer.stamps(), Expect::Survivor)?;
         self.check_occupancy()?;
         self.keep_snapshots();
         self.oracle.adopt(self.buffer.stamps());
-        self.audit()?;
-        Ok(End::Answered)
+        Ok(self.audit()?)
     }
 
-    fn check(&mut self) -> Result<End> {
-        if self.read_all()? == End::PowerLost {
-            return Ok(End::PowerLost);
-        }
+    fn check(&mut self) -> Result<(), Stop> {
+        self.read_all()?;
         self.keep_snapshots();
         self.oracle.judge(0, self.buffer.stamps(), Expect::Newest)?;
-        self.audit()?;
-        Ok(End::Answered)
+        Ok(self.audit()?)
     }
 
-    fn operate(&mut self, operation: HostOperation) -> Result<End> {
+    fn operate(&mut self, operation: HostOperation) -> Result<(), Stop> {
         if let HostOperation::Read(extent) = operation {
             return self.read_back(&extent);
         }
@@ -322,12 +332,10 @@ impl<'a> PoweredDevice<'a> {
             true => done.and_then(|()| Ok(nand.sync()?)),
             false => done,
         };
-        if unless_power_lost(done, Defect::Refused)?.is_none() {
-            return Ok(End::PowerLost);
-        }
+        unless_stopped(done, Defect::Refused)?;
         self.keep_snapshots();
         self.answered(operation);
-        Ok(End::Answered)
+        Ok(())
     }
 
     /// Tells the oracle that the operation was answered.
@@ -347,13 +355,11 @@ impl<'a> PoweredDevice<'a> {
         }
     }
 
-    fn read_back(&mut self, extent: &Extent) -> Result<End> {
-        if self.read(extent)? == End::PowerLost {
-            return Ok(End::PowerLost);
-        }
+    fn read_back(&mut self, extent: &Extent) -> Result<(), Stop> {
+        self.read(extent)?;
         self.keep_snapshots();
-        self.oracle.judge_extent(extent, self.case.dimensions().full(), self.buffer.stamps())?;
-        Ok(End::Answered)
+        let full = self.case.dimensions().full();
+        Ok(self.oracle.judge_extent(extent, full, self.buffer.stamps())?)
     }
 
     // ---- Parts of actions ---------------------------------------------------------------------
@@ -365,21 +371,18 @@ impl<'a> PoweredDevice<'a> {
         }
     }
 
-    fn read_all(&mut self) -> Result<End> {
+    fn read_all(&mut self) -> Result<(), Stop> {
         let dimensions = self.case.dimensions();
         self.read(&Extent::whole(0, dimensions.pages, dimensions.full()))
     }
 
     /// Reads these sectors into the buffer.
-    fn read(&mut self, extent: &Extent) -> Result<End> {
+    fn read(&mut self, extent: &Extent) -> Result<(), Stop> {
         let ftl = self.ftl.as_mut().expect("the device is mounted");
         let run = run(extent, Data::None, self.case);
         let done = ftl.read(&mut self.nand, &run, &mut self.buffer.sink(extent));
-        if unless_power_lost(done, Defect::Refused)?.is_none() {
-            return Ok(End::PowerLost);
-        }
-        self.buffer.take(extent)?;
-        Ok(End::Answered)
+        unless_stopped(done, Defect::Refused)?;
+        Ok(self.buffer.take(extent)?)
     }
 
     fn audit(&self) -> Result<()> {
@@ -501,26 +504,28 @@ fn operations(nand: &Nand) -> [u64; 2] {
     [total(Op::Read) + total(Op::SpareRead), total(Op::Program) + total(Op::Erase)]
 }
 
-/// The answer, or `None` if the power failed. Any other error is a finding.
-fn unless_power_lost<T>(done: ftl::Result<T>, defect: Defect) -> Result<Option<T>> {
-    match done {
-        Ok(answer) => Ok(Some(answer)),
-        Err(Error::Chip(nand::Error::PowerLost)) => Ok(None),
-        Err(Error::Chip(error @ (nand::Error::Unreadable(_) | nand::Error::Immovable(_)))) => {
-            Err(Finding::new(Defect::Unreadable, error.to_string()))
-        }
-        // The chip is whole here, so nothing but the map can be wrong.
-        Err(Error::Chip(error @ nand::Error::WrongOwner(_))) => {
-            Err(Finding::new(Defect::MapBroken, error.to_string()))
-        }
-        Err(error) => Err(Finding::new(defect, error.to_string())),
-    }
+/// The answer. Every error but lost power is a finding.
+fn unless_stopped<T>(done: ftl::Result<T>, defect: Defect) -> Result<T, Stop> {
+    done.map_err(|error| {
+        let defect = match &error {
+            Error::Chip(nand::Error::PowerLost) => return Stop::PowerLost,
+            Error::Chip(nand::Error::Unreadable(_) | nand::Error::Immovable(_)) => {
+                Defect::Unreadable
+            }
+            // The chip is whole here, so nothing but the map can be wrong.
+            Error::Chip(nand::Error::WrongOwner(_)) => Defect::MapBroken,
+            _ => defect,
+        };
+        Stop::Found(Finding::new(defect, error.to_string()))
+    })
 }
 
 /// Attributes a finding to the decay, unless it shows a mistake in the scheme itself.
-fn decayed(finding: Finding) -> Finding {
-    match finding.defect {
-        Defect::MapBroken | Defect::Panic => finding,
-        _ => Finding { defect: Defect::Decayed, ..finding },
+fn decayed(stop: Stop) -> Stop {
+    match stop {
+        Stop::Found(found) if !matches!(found.defect, Defect::MapBroken | Defect::Panic) => {
+            Stop::Found(Finding { defect: Defect::Decayed, ..found })
+        }
+        _ => stop,
     }
 }

@@ -22,12 +22,7 @@ impl Script {
     }
 
     pub fn write(&mut self, first: u32, pages: u32) {
-        let pages = pages.min(self.dimensions.pages - first);
-        self.operations.push(HostOperation::Write(Extent::whole(
-            first,
-            pages,
-            self.dimensions.full(),
-        )));
+        self.operations.push(HostOperation::Write(self.whole(first, pages)));
     }
 
     /// Turns the last write into a forced one.
@@ -70,12 +65,13 @@ impl Script {
     }
 
     pub fn read(&mut self, first: u32, pages: u32) {
+        self.operations.push(HostOperation::Read(self.whole(first, pages)));
+    }
+
+    /// A run of whole pages that ends at the end of the device at the latest.
+    fn whole(&self, first: u32, pages: u32) -> Extent {
         let pages = pages.min(self.dimensions.pages - first);
-        self.operations.push(HostOperation::Read(Extent::whole(
-            first,
-            pages,
-            self.dimensions.full(),
-        )));
+        Extent::whole(first, pages, self.dimensions.full())
     }
 
     pub fn flush(&mut self) {

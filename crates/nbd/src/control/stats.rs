@@ -11,8 +11,8 @@ pub fn of_device(live: &Live) -> Value {
     let counts = live.counts();
     let mut stats = json!({
         "export": live.export().name,
-        "power": if live.is_off() { "off" } else { "on" },
-        "read_only": live.disk().failure(),
+        "power": if live.store.disk.is_off() { "off" } else { "on" },
+        "read_only": live.store.disk.failure(),
         "requests": {
             "reads": counts.reads,
             "writes": counts.writes,
@@ -26,7 +26,7 @@ pub fn of_device(live: &Live) -> Value {
         "flushes_done": counts.flushes_done,
         "cuts": counts.cuts,
     });
-    if let Some(nand) = live.disk().nand() {
+    if let Some(nand) = live.store.disk.nand() {
         let page_bytes = u64::from(nand.geometry().page_bytes());
         let programs = nand.tally().total(Op::Program);
         stats["flash"] = json!({
@@ -39,7 +39,7 @@ pub fn of_device(live: &Live) -> Value {
             stats["write_amplification_bytes"] = json!(programmed / counts.written_bytes as f64);
         }
     }
-    if let Some(pace) = live.pace() {
+    if let Some(pace) = live.gate.pace() {
         stats["pace"] = of_pace(&pace.kept());
     }
     stats

@@ -1,7 +1,7 @@
 //! The disk at work.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use disk::Disk;
 use nand::page_store::SyncJob;
@@ -10,7 +10,7 @@ use nand::{Cut, Outcome};
 use crate::device::client::{Client, Ready};
 use crate::device::gate::Gate;
 use crate::device::grouped_sync::{GroupedSync, Need};
-use crate::device::injuries::{Failure, Failures};
+use crate::device::injuries::Failures;
 use crate::device::long_work::LongWork;
 use crate::device::pacing::{Pacing, Performed, Ticket};
 use crate::device::recorder::Recorder;
@@ -25,13 +25,16 @@ use crate::wire::requests::{Command, Request};
 /// A disk that serves requests.
 pub struct Live {
     export: Export,
-    store: Store,
-    failures: Failures,
+    /// The disk, and the recorder of what is done to it.
+    pub store: Store,
+    /// Requests that fail on demand.
+    pub failures: Failures,
+    /// The way of all answers.
+    pub gate: Gate,
     long: VecDeque<LongWork<Waiter>>,
     syncs: GroupedSync<Waiter>,
     /// A sync of the file that nobody has begun yet.
     job: Option<SyncJob>,
-    gate: Gate,
     ready: Vec<Ready>,
     /// What the next flush does to the power.
     cut_at_flush: Option<Option<Outcome>>,
@@ -105,19 +108,9 @@ impl Live {
         &self.export
     }
 
-    /// The disk.
-    pub fn disk(&self) -> &Disk {
-        &self.store.disk
-    }
-
     /// Requests since serving began.
     pub fn counts(&self) -> &Counts {
         &self.counts
-    }
-
-    /// The pace, if there is one.
-    pub fn pace(&self) -> Option<&Pacing> {
-        self.gate.pace()
     }
 
     // ---- Requests --------------------------------------------------------------------------
@@ -408,11 +401,6 @@ impl Live {
 
     // ---- Power and injuries ----------------------------------------------------------------
 
-    /// Cuts the power after a number of programs and erases.
-    pub fn cut_after(&mut self, cut: Cut) {
-        self.store.disk.cut_after(cut);
-    }
-
     /// Cuts the power when the FTL is flushed next: in its first operation, with this outcome, or
     /// else before.
     pub fn cut_at_flush(&mut self, outcome: Option<Outcome>) {
@@ -423,16 +411,6 @@ impl Live {
     pub fn take_cut_back(&mut self) {
         self.cut_at_flush = None;
         self.store.disk.cut_after(Cut { after: u64::MAX, outcome: Outcome::Untouched });
-    }
-
-    /// Cuts the power now, between two operations.
-    pub fn cut_now(&mut self) {
-        self.store.disk.cut_now();
-    }
-
-    /// Whether the power is off.
-    pub fn is_off(&self) -> bool {
-        self.store.disk.is_off()
     }
 
     /// Forgets everything that was under way: nobody is answered any more. No sync of the file must
@@ -459,31 +437,6 @@ impl Live {
         done
     }
 
-    /// Damages the chip, as wear or a test does.
-    pub fn damage(&mut self, act: impl FnOnce(&mut nand::Nand)) {
-        self.store.disk.nand_mut().map(act);
-    }
-
-    /// Fails requests from now on.
-    pub fn fail(&mut self, failure: Failure) {
-        self.failures.add(failure);
-    }
-
-    /// Ends all failures on demand.
-    pub fn heal(&mut self) {
-        self.failures.clear();
-    }
-
-    /// From now on every answer leaves this much later.
-    pub fn set_slow(&mut self, slow: Duration) {
-        self.gate.set_slow(slow);
-    }
-
-    /// Freezes the disk, or ends that.
-    pub fn set_frozen(&mut self, is_frozen: bool) {
-        self.gate.set_frozen(is_frozen);
-    }
-
     /// Whether no request is to be performed now.
     pub fn is_held(&self) -> bool {
         self.gate.is_frozen() || self.gate.is_full()
@@ -492,19 +445,6 @@ impl Live {
     /// Whether nobody waits for an answer.
     pub fn is_idle(&self) -> bool {
         self.long.is_empty() && !self.is_syncing() && self.gate.is_empty() && self.ready.is_empty()
-    }
-
-    /// Writes a mark into the log of writes.
-    ///
-    /// # Errors
-    /// There is no such log, or it cannot be written.
-    pub fn mark(&mut self, name: &str) -> Result<(), String> {
-        self.store.recorder.mark(name)
-    }
-
-    /// Why record or log are not complete.
-    pub fn unwritten(&self) -> Option<&str> {
-        self.store.recorder.failure()
     }
 
     /// Ends the service. The disk is flushed and, on an image, left in order.

@@ -451,7 +451,7 @@ impl Server {
             }
             unit.begin_sync();
             let unmet = unit.cut_that_cannot_come();
-            if self.exports[index].is_on && unit.live.is_off() {
+            if self.exports[index].is_on && unit.live.store.disk.is_off() {
                 self.lose_power(index);
                 continue;
             }
@@ -559,13 +559,13 @@ impl Server {
             return Some(Err(format!("unknown export `{name}`; known are {}", known.join(", "))));
         };
         let was_held = self.units[export].live.is_held();
-        let was_on = !self.units[export].live.is_off();
+        let was_on = !self.units[export].live.store.disk.is_off();
         let reply = self.units[export].execute(operator, command.command);
         if let Some((other, reply)) = self.units[export].cut_taken_back() {
             self.reply(other, reply);
         }
         self.exports[export] = self.units[export].live.export().clone();
-        if was_on && self.units[export].live.is_off() {
+        if was_on && self.units[export].live.store.disk.is_off() {
             self.lose_power(export);
         }
         if was_held && !self.units[export].live.is_held() {
@@ -589,7 +589,7 @@ impl Server {
         if self.stopper.is_asked.load(Ordering::SeqCst) && self.stops_at.is_none() {
             self.stops_at = Some(now + STOP_PATIENCE);
             for index in 0..self.units.len() {
-                self.units[index].live.set_frozen(false);
+                self.units[index].live.gate.set_frozen(false);
                 self.give_turns_to(index);
             }
         }

@@ -65,8 +65,8 @@ impl Unit {
 
     /// The user whose cut cannot come any more, because the disk has failed, and the answer.
     pub fn cut_that_cannot_come(&mut self) -> Option<(u64, Reply)> {
-        let why = self.live.disk().failure()?.to_owned();
-        let OrderedCut { operator, .. } = self.cut.take_if(|_| !self.live.is_off())?;
+        let why = self.live.store.disk.failure()?.to_owned();
+        let OrderedCut { operator, .. } = self.cut.take_if(|_| !self.live.store.disk.is_off())?;
         Some((operator, Err(format!("the power of a disk that has failed is not cut: {why}"))))
     }
 
@@ -75,10 +75,10 @@ impl Unit {
         let done = || Some(Ok(serde_json::json!({})));
         match command {
             Command::Cut { when, outcome, stays_down } => {
-                if self.live.is_off() {
+                if self.live.store.disk.is_off() {
                     return Some(Err("the device has no power already".to_owned()));
                 }
-                if let Some(why) = self.live.disk().failure() {
+                if let Some(why) = self.live.store.disk.failure() {
                     let why = format!("the power of a disk that has failed is not cut: {why}");
                     return Some(Err(why));
                 }
@@ -87,10 +87,12 @@ impl Unit {
                 }
                 self.cut = Some(OrderedCut { operator, stays_down });
                 match when {
-                    CutTime::Now if outcome.is_none() => self.live.cut_now(),
-                    CutTime::Now => self.live.cut_after(cut(0, outcome)),
+                    CutTime::Now if outcome.is_none() => self.live.store.disk.cut_now(),
+                    CutTime::Now => self.live.store.disk.cut_after(cut(0, outcome)),
                     CutTime::Flush => self.live.cut_at_flush(outcome),
-                    CutTime::After(operations) => self.live.cut_after(cut(operations, outcome)),
+                    CutTime::After(operations) => {
+                        self.live.store.disk.cut_after(cut(operations, outcome))
+                    }
                 }
                 None
             }
@@ -99,7 +101,7 @@ impl Unit {
                 self.taken_back = self.cut.take();
                 done()
             }
-            Command::PowerOn if !self.live.is_off() => {
+            Command::PowerOn if !self.live.store.disk.is_off() => {
                 Some(Err("the device has power already".to_owned()))
             }
             Command::PowerOn => Some(self.power_on()),
@@ -107,30 +109,32 @@ impl Unit {
                 Some(Err("the device is frozen for a time already".to_owned()))
             }
             Command::Freeze(time) => {
-                self.live.set_frozen(true);
+                self.live.gate.set_frozen(true);
                 let Some(time) = time else { return done() };
                 self.thaw = Some((Instant::now() + time, operator));
                 None
             }
             Command::Thaw => {
-                self.live.set_frozen(false);
+                self.live.gate.set_frozen(false);
                 // Whoever waits for the end of a freeze is answered now.
                 self.thaw.iter_mut().for_each(|(at, _)| *at = Instant::now());
                 done()
             }
             Command::Slow(time) => {
-                self.live.set_slow(time);
+                self.live.gate.set_slow(time);
                 done()
             }
             Command::Fail(failure) => {
-                self.live.fail(failure);
+                self.live.failures.add(failure);
                 done()
             }
             Command::Heal => {
-                self.live.heal();
+                self.live.failures.clear();
                 done()
             }
-            Command::Mark(name) => Some(self.live.mark(&name).map(|()| serde_json::json!({}))),
+            Command::Mark(name) => {
+                Some(self.live.store.recorder.mark(&name).map(|()| serde_json::json!({})))
+            }
             Command::Stats => Some(Ok(crate::control::stats::of_device(&self.live))),
         }
     }
@@ -149,7 +153,7 @@ impl Unit {
     /// Ends a freeze whose time is over. Returns who waits for that.
     pub fn thaw(&mut self, now: Instant) -> Option<u64> {
         let (_, operator) = self.thaw.take_if(|(at, _)| *at <= now)?;
-        self.live.set_frozen(false);
+        self.live.gate.set_frozen(false);
         Some(operator)
     }
 

@@ -147,9 +147,9 @@ fn a_structured_read_has_its_offset_and_an_error_its_place() {
 
 /// Makes the data of a logical page unreadable.
 fn lose_page(live: &mut Live, lpn: u32) {
-    let nand = live.disk().nand().unwrap();
-    let ppn = live.disk().ftl().unwrap().place(nand, nand::Lpn(lpn)).unwrap();
-    live.damage(|nand| nand.lose_data(ppn).unwrap());
+    let nand = live.store.disk.nand().unwrap();
+    let ppn = live.store.disk.ftl().unwrap().place(nand, nand::Lpn(lpn)).unwrap();
+    live.store.disk.nand_mut().unwrap().lose_data(ppn).unwrap();
 }
 
 #[test]
@@ -201,8 +201,8 @@ fn blocks_and_their_wear_are_told() {
         (answers.chunk(), answers.chunk())
     };
     assert!(!block.is_last && wear.is_last);
-    let nand = live.disk().nand().unwrap();
-    let ppn = live.disk().ftl().unwrap().place(nand, nand::Lpn(0)).unwrap();
+    let nand = live.store.disk.nand().unwrap();
+    let ppn = live.store.disk.ftl().unwrap().place(nand, nand::Lpn(0)).unwrap();
     let place = nand.geometry().block_of(ppn);
     assert_eq!(extents(&block.data[4..]), [(4096, place.0), (4096, u32::MAX)]);
     let erases = nand.wear()[place.0 as usize];

@@ -35,10 +35,11 @@ use toml::de::{DeTable, DeValue};
 
 use crate::plan::assignment::Assignment;
 use crate::plan::document::{
-    Fault, OrFault, TablePart, refuse_unknown, scalar, text_needed, text_of,
+    Fault, OrFault, TablePart, refuse_unknown, scalar, table_list, text_needed, text_of,
 };
 use crate::plan::quantity::{Quantity, ratio};
-use crate::plan::row_selection::{Candidates, CellRows, RowSelection, as_written, common};
+use crate::plan::row::Row;
+use crate::plan::row_selection::{CellRows, RowSelection, as_written, common};
 
 const KEYS: &[&str] = &[
     "id",
@@ -252,7 +253,7 @@ impl Claim {
 }
 
 /// Reads a claim about these rows.
-pub(super) fn parse(part: &TablePart, candidates: &Candidates) -> OrFault<Claim> {
+pub(super) fn parse(part: &TablePart, candidates: &[Row]) -> OrFault<Claim> {
     let table = part.table;
     refuse_unknown(table, "a claim", KEYS)?;
     Ok(Claim {
@@ -283,7 +284,7 @@ fn within(table: &DeTable) -> OrFault<f64> {
     Ok(share.as_f64())
 }
 
-fn expectations(part: &TablePart, candidates: &Candidates) -> OrFault<Vec<Expectation>> {
+fn expectations(part: &TablePart, candidates: &[Row]) -> OrFault<Vec<Expectation>> {
     let kinds = ["rows", "falling", "rising"];
     let given: Vec<_> =
         kinds.iter().filter_map(|&kind| Some((kind, part.table.get(kind)?))).collect();
@@ -291,21 +292,17 @@ fn expectations(part: &TablePart, candidates: &Candidates) -> OrFault<Vec<Expect
         let what = "a claim has one of `rows`, `falling` and `rising`";
         return Err(Fault::new(part.at.clone(), what));
     };
-    let not_tables = || Fault::new(value.span(), format!("`{kind}` is not a list of tables"));
-    let array = value.get_ref().as_array().ok_or_else(not_tables)?;
+    let tables = table_list(value, || format!("`{kind}` is not a list of tables"))?;
     let common = common(part.table)?;
-    let table = |value: &Spanned<DeValue>| {
-        let table = value.get_ref().as_table().ok_or_else(not_tables)?;
-        ClaimCell::parse(&TablePart { table, at: value.span() }, &common, candidates)
-    };
-    let cells: Vec<ClaimCell> = array.iter().map(table).collect::<OrFault<_>>()?;
+    let cell = |part| ClaimCell::parse(part, &common, candidates);
+    let cells: Vec<ClaimCell> = tables.iter().map(cell).collect::<OrFault<_>>()?;
     match kind {
         "rows" => of_figures(cells, candidates),
         _ => of_order(cells, kind == "falling"),
     }
 }
 
-fn of_figures(cells: Vec<ClaimCell>, candidates: &Candidates) -> OrFault<Vec<Expectation>> {
+fn of_figures(cells: Vec<ClaimCell>, candidates: &[Row]) -> OrFault<Vec<Expectation>> {
     let mut expectations = Vec::new();
     for cell in cells {
         let Some(of) = cell.expected else {
@@ -347,11 +344,7 @@ struct ClaimCell {
 }
 
 impl ClaimCell {
-    fn parse(
-        part: &TablePart,
-        common: &[Assignment],
-        candidates: &Candidates,
-    ) -> OrFault<ClaimCell> {
+    fn parse(part: &TablePart, common: &[Assignment], candidates: &[Row]) -> OrFault<ClaimCell> {
         let expectations = ["expected", "between", "at_most", "at_least"];
         let selection = RowSelection::parse(part, common, candidates, &expectations)?;
         Ok(ClaimCell { selection, expected: expected(part)? })

@@ -87,7 +87,14 @@ pub(super) fn tables<'a, 'i>(
     name: &str,
 ) -> OrFault<Vec<TablePart<'a, 'i>>> {
     let Some(value) = table.get(name) else { return Ok(Vec::new()) };
-    let what = || format!("`{name}` is not an array of tables: write [[{name}]]");
+    table_list(value, || format!("`{name}` is not an array of tables: write [[{name}]]"))
+}
+
+/// The tables of a list.
+pub(super) fn table_list<'a, 'i>(
+    value: &'a Spanned<DeValue<'i>>,
+    what: impl Fn() -> String,
+) -> OrFault<Vec<TablePart<'a, 'i>>> {
     let parts = value.get_ref().as_array().ok_or_else(|| Fault::new(value.span(), what()))?;
     let part = |part: &'a Spanned<DeValue<'i>>| {
         let table = part.get_ref().as_table().ok_or_else(|| Fault::new(part.span(), what()))?;

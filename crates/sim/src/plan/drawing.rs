@@ -23,15 +23,16 @@
 //! ```
 //! A row is not run if only its trace is drawn.
 
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
 use crate::config::keyword_enum::keyword_enum;
-use crate::plan::document::{Fault, OrFault, TablePart, refuse_unknown, text_needed, text_of};
+use crate::plan::document::{
+    Fault, OrFault, TablePart, refuse_unknown, table_list, text_needed, text_of,
+};
 use crate::plan::drawn_traces::{self, DrawnTrace};
 use crate::plan::quantity::Quantity;
 use crate::plan::row::Row;
-use crate::plan::row_selection::{Candidates, CellRows, RowSelection, as_written, common};
+use crate::plan::row_selection::{CellRows, RowSelection, as_written, common};
 
 const KEYS: &[&str] = &[
     "id",
@@ -203,7 +204,7 @@ impl Drawing {
 }
 
 /// Reads a drawing of these rows.
-pub(super) fn parse(part: &TablePart, candidates: &Candidates) -> OrFault<Drawing> {
+pub(super) fn parse(part: &TablePart, candidates: &[Row]) -> OrFault<Drawing> {
     let table = part.table;
     refuse_unknown(table, "a drawing", KEYS)?;
     let of = match portrait(part)? {
@@ -241,36 +242,25 @@ fn portrait(part: &TablePart) -> OrFault<Option<Drawn>> {
 }
 
 /// An option that a grid or list sets.
-fn option(part: &TablePart, key: &str, candidates: &Candidates) -> OrFault<Option<String>> {
+fn option(part: &TablePart, key: &str, candidates: &[Row]) -> OrFault<Option<String>> {
     let (Some(name), Some(value)) = (text_of(part.table, key)?, part.table.get(key)) else {
         return Ok(None);
     };
     let option = name.split_once('.').map_or(name.as_str(), |(option, _)| option);
     let sets = |row: &Row| row.varied.contains_key(&name) || row.varied.contains_key(option);
-    match candidates.rows().iter().any(sets) {
+    match candidates.iter().any(sets) {
         true => Ok(Some(name)),
         false => Err(Fault::new(value.span(), format!("no grid and no list sets `{name}`"))),
     }
 }
 
-fn cells(part: &TablePart, candidates: &Candidates) -> OrFault<Vec<(String, CellRows)>> {
-    let common = common(part.table)?;
-    let Some(value) = part.table.get("rows") else {
-        let none = DeTable::new();
-        let all = RowSelection::parse(
-            &TablePart { table: &none, at: part.at.clone() },
-            &common,
-            candidates,
-            &[],
-        )?;
-        return Ok(all.labelled(candidates).collect());
+fn cells(part: &TablePart, candidates: &[Row]) -> OrFault<Vec<(String, CellRows)>> {
+    let (common, none) = (common(part.table)?, DeTable::new());
+    let tables = match part.table.get("rows") {
+        Some(value) => table_list(value, || "`rows` is not a list of tables".to_owned())?,
+        None => vec![TablePart { table: &none, at: part.at.clone() }],
     };
-    let not_tables = || Fault::new(value.span(), "`rows` is not a list of tables");
-    let tables = value.get_ref().as_array().ok_or_else(not_tables)?;
-    let selection = |value: &Spanned<DeValue>| {
-        let table = value.get_ref().as_table().ok_or_else(not_tables)?;
-        RowSelection::parse(&TablePart { table, at: value.span() }, &common, candidates, &[])
-    };
+    let selection = |part| RowSelection::parse(part, &common, candidates, &[]);
     let selections = tables.iter().map(selection).collect::<OrFault<Vec<RowSelection>>>()?;
     let cells = |selection: &RowSelection| selection.labelled(candidates).collect::<Vec<_>>();
     Ok(selections.iter().flat_map(cells).collect())

@@ -73,7 +73,6 @@ use crate::error::{Error, Result};
 use crate::plan::claim::Claim;
 use crate::plan::document::{OrFault, document, position, refuse_unknown, tables, text_of};
 use crate::plan::drawing::Drawing;
-use crate::plan::row_selection::Candidates;
 use crate::plan::rows::{PARTS, Runs};
 
 /// The runs of a sweep, with claims and drawings.
@@ -160,7 +159,7 @@ fn parse(text: &str, scale: Scale, read: ReadOther) -> OrFault<Plan> {
         Some(names) => (Runs::of_others(table, names, scale, read)?, false),
     };
     // Claims and drawings select rows by what is written, at either scale.
-    let candidates = &Candidates::new(runs.written());
+    let candidates = runs.written();
     let (claims, drawings) = (tables(table, "claim")?, tables(table, "drawing")?);
     let claims = claims.iter().map(|part| claim::parse(part, candidates));
     let drawings = drawings.iter().map(|part| drawing::parse(part, candidates));

@@ -19,22 +19,6 @@ use crate::plan::document::{Fault, OrFault, TablePart};
 use crate::plan::quantity::ratio;
 use crate::plan::row::Row;
 
-/// The rows of a plan, to be selected from.
-#[derive(Clone, Copy)]
-pub(super) struct Candidates<'a> {
-    rows: &'a [Row],
-}
-
-impl<'a> Candidates<'a> {
-    pub fn new(rows: &'a [Row]) -> Candidates<'a> {
-        Candidates { rows }
-    }
-
-    pub fn rows(&self) -> &'a [Row] {
-        self.rows
-    }
-}
-
 /// The rows from which a cell of a claim or drawing takes its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CellRows {
@@ -81,7 +65,7 @@ impl RowSelection {
     pub fn parse(
         part: &TablePart,
         common: &[Assignment],
-        candidates: &Candidates,
+        candidates: &[Row],
         except: &[&str],
     ) -> OrFault<RowSelection> {
         let (mut selected_by, mut over) = (common.to_vec(), None);
@@ -97,7 +81,7 @@ impl RowSelection {
         let (label, whole) = (named(&selected_by[common.len()..]), named(&selected_by));
         let conditions = selected_by.iter().map(Condition::of).collect::<OrFault<Vec<_>>>()?;
         let meets = |row: &Row| conditions.iter().all(|it| it.holds(&row.experiment));
-        let selected = (0..candidates.rows.len()).filter(|&row| meets(&candidates.rows[row]));
+        let selected = (0..candidates.len()).filter(|&row| meets(&candidates[row]));
         let cell = |row: usize| {
             let divisor = |over| divisor(row, over, candidates, &whole, part);
             Ok(CellRows { row, over: over.as_deref().map(divisor).transpose()? })
@@ -111,8 +95,8 @@ impl RowSelection {
 
     /// Each cell with its label: the label of the selection, and the options in which the cell
     /// differs from the other ones.
-    pub fn labelled(&self, candidates: &Candidates) -> impl Iterator<Item = (String, CellRows)> {
-        let label = |cell| format!("{}{}", self.label, self.differences(cell, candidates.rows));
+    pub fn labelled(&self, candidates: &[Row]) -> impl Iterator<Item = (String, CellRows)> {
+        let label = |cell| format!("{}{}", self.label, self.differences(cell, candidates));
         self.cells.iter().map(move |&cell| (label(cell).trim_start().to_owned(), cell))
     }
 
@@ -144,12 +128,12 @@ fn table_of_options(value: &Spanned<DeValue>, name: &str) -> OrFault<Vec<Assignm
 fn divisor(
     row: usize,
     over: &[Assignment],
-    candidates: &Candidates,
+    candidates: &[Row],
     label: &str,
     part: &TablePart,
 ) -> OrFault<usize> {
-    let other = assigned(&candidates.rows[row].experiment, over)?;
-    let found = candidates.rows.iter().position(|row| row.experiment == other);
+    let other = assigned(&candidates[row].experiment, over)?;
+    let found = candidates.iter().position(|row| row.experiment == other);
     found.ok_or_else(|| Fault::new(part.at.clone(), format!("{label}: there is no such other row")))
 }
 

@@ -204,7 +204,7 @@ fn close(args: &Args, lives: Vec<Live>) -> Result<()> {
     let mut printed = Ok(());
     for live in lives {
         let name = live.export().name.clone();
-        if let Some(kept) = live.pace().map(Pacing::kept).filter(|_| !args.quiet) {
+        if let Some(kept) = live.gate.pace().map(Pacing::kept).filter(|_| !args.quiet) {
             printed = printed.and(output::print(&report(&name, &kept)));
         }
         if let Err(error) = live.close() {
