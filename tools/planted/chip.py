@@ -3,7 +3,7 @@
 # The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "page,block"
 
-CHIP = "crates/nand/src/nand/mod.rs"
+MOUNTING = "crates/nand/src/nand/mounting.rs"
 POOL = "crates/ftl/src/part/map/block_pool.rs"
 RECOVERY = "crates/ftl/src/part/recovery/recovery_plan.rs"
 RMW = "crates/ftl/src/part/map/rmw.rs"
@@ -19,9 +19,9 @@ MUTANTS = [
     ("older-version-wins", "spare areas: the oldest copy of a page wins", RECOVERY,
      "copy.spare.rank() > best.spare.rank()",
      "copy.spare.rank() < best.spare.rank()"),
-    ("sequence-restarts", "spare areas: a mount restarts the sequence", CHIP,
-     "self.sequence = Some(next_sequence.max(self.sequence.unwrap_or(1)));",
-     "self.sequence = Some(self.sequence.unwrap_or(next_sequence.min(1)));"),
+    ("sequence-restarts", "spare areas: a mount restarts the sequence", MOUNTING,
+     "self.0.sequence = Some(next_sequence.max(self.0.sequence.unwrap_or(1)));",
+     "self.0.sequence = Some(self.0.sequence.unwrap_or(next_sequence.min(1)));"),
     ("half-erase-trusted", "mount: a block that looks erased is not erased again", POOL,
      "self.insert(block, true);",
      "self.insert(block, false);"),

@@ -13,11 +13,11 @@ SECTOR_LOG = "crates/ftl/src/layer/sector_log/cleaning.rs"
 # Name, description, file, original text, replacement.
 MUTANTS = [
     ("lost-copy-heals", "lost data: a copy of an unreadable page can be read", STORED_PAGES,
-     "        if is_lost {", "        if is_lost && from == to {"),
+     "        if is_lost {", "        if is_lost && tentative {"),
     ("lost-page-unstable", "lost data: a cut makes an unreadable page readable until it decays", FLASH_ARRAY,
      "if health == Health::Unstable && self.stored()", "if health == Health::Torn && self.stored()"),
     ("lost-base-unchecked", "lost data: a write finds out too late that it needs an unreadable page", RMW,
-     "    if nand.keeps_spares() { check_ends", "    if nand.has_guard() && nand.is_tentative() { check_ends"),
+     "    if nand.array().keeps_pages() { check_ends", "    if nand.has_guard() && nand.mounting().is_tentative() { check_ends"),
     ("lost-tail-unchecked", "lost data: a write does not check what its last page needs", RMW,
      "let last = if run.pages > 1 { Some(run.pages - 1) } else { None };", "let last: Option<u32> = None;"),
     ("lost-rest-zero", "lost data: a page that leaves a layer reads zero where its rest is lost", BELOW,

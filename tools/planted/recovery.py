@@ -148,7 +148,7 @@ MUTANTS = [
      "for _ in 1..MOUNTS_MAX {",
      "for _ in 1..MOUNTS_MAX.min(1) {"),
     ("tentative-not-set", "tentative pages: a mount does not mark its pages", SURVEY,
-     "nand.begin_tentative();",
+     "nand.mounting().begin_tentative();",
      "let _ = &nand;"),
     ("suspect-void-in-use", "commit: a suspect page that stays where it is becomes void", FLAT_MAP,
      "let left = suspects.valid(has_left);",

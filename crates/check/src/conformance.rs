@@ -114,9 +114,9 @@ fn counts_add_up(device: &PoweredDevice) -> Result<(), Finding> {
     let tally = nand.tally();
     let (programs, erases) = (tally.total(Op::Program), tally.total(Op::Erase));
     let host = tally.count(Op::Program, Cause::Host);
-    let wear: u64 = nand.wear().iter().map(|&erases| u64::from(erases)).sum();
+    let wear: u64 = nand.array().wear().iter().map(|&erases| u64::from(erases)).sum();
     let per_block = u64::from(nand.geometry().pages_per_block());
-    let (lost, free) = (nand.lost_pages(), nand.free_pages());
+    let (lost, free) = (nand.array().lost_pages(), nand.array().free_pages());
     equal("host programs", host, "pages that entered the scheme", device.pages_entered())?;
     equal("wear of all blocks", wear, "erases", wear_before + erases)?;
     equal(

@@ -22,7 +22,7 @@ fn checkpoints(nand: &Nand, system_blocks: u32) -> Vec<usize> {
     let geometry = nand.geometry();
     let blocks = (geometry.blocks() - system_blocks..geometry.blocks()).map(BlockId);
     let windows_of = |block| {
-        let meta = |offset| nand.peek_meta(geometry.page(block, offset));
+        let meta = |offset| nand.array().peek_meta(geometry.page(block, offset));
         let total = meta(0).map_or(0, |bytes| word(&bytes, 3));
         let kind = |at: u32| {
             let bytes = meta(at).filter(|bytes| word(bytes, 2) == at);

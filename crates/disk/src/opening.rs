@@ -54,10 +54,14 @@ pub fn salvage(path: &Path) -> Result<(ImageStore, Device, Vec<Damage>)> {
 pub fn power_up(store: ImageStore) -> Result<Nand> {
     let is_new = store.operation() == 0;
     let flash = FlashArray::from_store(Box::new(store))?;
-    Ok(match is_new && flash.is_untouched() {
-        true => Nand::never_used(flash),
-        false => Nand::power_up(flash),
-    })
+    let is_new = is_new && flash.is_untouched();
+    let mut nand = Nand::power_up(flash);
+    if is_new {
+        // There is nothing to mount: the chip comes from the factory.
+        nand.mounting().resume(1);
+        nand.mounting().finish();
+    }
+    Ok(nand)
 }
 
 /// Leaves the image behind a chip in order.

@@ -78,7 +78,7 @@ impl Choice {
     pub fn mount(&self, nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         pair_shelter::attach(nand, device);
         let ftl = (self.scheme.mount)(nand, device)?;
-        nand.finish_mount();
+        nand.mounting().finish();
         Ok(ftl)
     }
 }

@@ -36,7 +36,7 @@ pub struct FlashArray {
     slc: Option<Vec<bool>>,
     /// Erases of each block.
     wear: Vec<u32>,
-    /// Pages that were skipped, or still unused when their block was erased.
+    /// Pages that were skipped, or still unused when their block was erased, since the last reset.
     lost_pages: u64,
     /// None in count mode.
     pages: Option<StoredPages>,
@@ -129,12 +129,15 @@ impl FlashArray {
         &self.geometry
     }
 
-    pub(crate) fn mode(&self) -> Mode {
+    /// What is kept of each page.
+    pub fn mode(&self) -> Mode {
         self.pages.as_ref().map_or(Mode::Count, StoredPages::mode)
     }
 
+    /// Whether scheme bytes of spare areas, and metadata of pages, are kept. If not, schemes need
+    /// not compose them; no operation may depend on it.
     #[inline]
-    pub(crate) fn keeps_pages(&self) -> bool {
+    pub fn keeps_pages(&self) -> bool {
         self.pages.is_some()
     }
 
@@ -146,7 +149,7 @@ impl FlashArray {
 
     /// The owners of `pages` pages from `first` on.
     #[inline]
-    pub(crate) fn owners_of_run(&self, first: Ppn, pages: u32) -> &[u32] {
+    pub fn owners_of_run(&self, first: Ppn, pages: u32) -> &[u32] {
         &self.owners[first.0 as usize..][..pages as usize]
     }
 
@@ -155,8 +158,9 @@ impl FlashArray {
         Lpn(self.owners[ppn.0 as usize])
     }
 
-    /// The pages that share the cells of a page and precede it in its block.
-    pub(crate) fn lower_pages(&self, ppn: Ppn) -> impl Iterator<Item = Ppn> + use<> {
+    /// The pages that share the cells of a page and precede it in its block: an interrupted program
+    /// of this page can destroy them.
+    pub fn lower_pages(&self, ppn: Ppn) -> impl Iterator<Item = Ppn> + use<> {
         let block = self.geometry.block_of(ppn);
         let (first, offset) = (self.geometry.first_page(block), self.geometry.offset_of(ppn));
         let pairing = if self.is_slc(block) { Pairing::NONE } else { self.geometry.pairing() };
@@ -169,7 +173,7 @@ impl FlashArray {
     }
 
     /// Uses an erased block with one bit per cell until its next erase. It then has only
-    /// [that many](Geometry::slc_pages) pages.
+    /// [`slc_pages`](Geometry::slc_pages) pages.
     pub(crate) fn use_as_slc(&mut self, block: BlockId) {
         assert!(self.filled[block.0 as usize] == 0, "{block:?} is not erased");
         if self.geometry.pairing().bits > 1 {
@@ -189,12 +193,17 @@ impl FlashArray {
         &self.wear
     }
 
-    pub(crate) fn lost_pages(&self) -> u64 {
+    /// Pages skipped, or unused when their block was erased, since the counters were reset.
+    pub fn lost_pages(&self) -> u64 {
         self.lost_pages
     }
 
+    pub(crate) fn forget_lost_pages(&mut self) {
+        self.lost_pages = 0;
+    }
+
     /// Pages that can still be programmed before the next erase. Walks all blocks.
-    pub(crate) fn free_pages(&self) -> u64 {
+    pub fn free_pages(&self) -> u64 {
         let per_block = u64::from(self.geometry.pages_per_block());
         self.filled.iter().map(|&filled| per_block - u64::from(filled)).sum()
     }
@@ -204,16 +213,25 @@ impl FlashArray {
         self.wear.iter().all(|&erases| erases == 0) && self.filled.iter().all(|&pages| pages == 0)
     }
 
-    pub(crate) fn peek_spare(&self, ppn: Ppn) -> Result<Option<(Spare, Cow<'_, [u8]>)>> {
+    /// Header and scheme bytes of a page; none if error correction or the checksum failed, or in
+    /// count mode. For audits, and for mounts that have read this spare area.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn peek_spare(&self, ppn: Ppn) -> Result<Option<(Spare, Cow<'_, [u8]>)>> {
         self.pages.as_ref().map_or(Ok(None), |pages| pages.peek_spare(ppn))
     }
 
-    pub(crate) fn peek_meta(&self, ppn: Ppn) -> Option<Vec<u8>> {
+    /// The metadata of a page; none if it cannot be read, or in count mode.
+    pub fn peek_meta(&self, ppn: Ppn) -> Option<Vec<u8>> {
         self.pages.as_ref()?.peek_meta(ppn)
     }
 
     /// The number of pages of a block up to the last one that does not read as erased.
-    pub(crate) fn fill_level(&self, block: BlockId) -> Result<u32> {
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn fill_level(&self, block: BlockId) -> Result<u32> {
         let span = self.geometry.span(block);
         for page in span.clone().rev() {
             if !self.reads_as_erased(Ppn(page as u32))? {

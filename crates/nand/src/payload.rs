@@ -4,8 +4,10 @@
 //! mount. *Stamps* mode keeps eight bytes for each sector, which name the sector and the write that
 //! made it: enough to prove that no sector is lost, swapped or torn. *Bytes* mode keeps the data.
 
+use core::iter::Empty;
+
 use crate::address::{Lpn, Ppn, SectorMask};
-use crate::geometry::SECTOR_BYTES;
+use crate::geometry::{Geometry, SECTOR_BYTES};
 
 /// How much of its pages a chip keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,6 +155,103 @@ pub struct Page<'a> {
     pub extra: &'a [u8],
     /// The data area.
     pub content: Content<'a>,
+}
+
+/// Pages to be programmed one after the other.
+#[derive(Clone, Copy, Debug)]
+pub enum Pages<'a> {
+    /// One page with any content.
+    One(&'a Page<'a>),
+    /// Whole pages of the host with consecutive LPNs, without scheme bytes.
+    Run {
+        /// The LPN of the first page.
+        first: Lpn,
+        /// The number of pages.
+        pages: u32,
+        /// The role of all pages.
+        kind: u8,
+        /// Their data, one after the other.
+        data: Data<'a>,
+    },
+    /// Whole pages of the host with any LPNs, without scheme bytes.
+    List {
+        /// The LPN of each page.
+        lpns: &'a [u32],
+        /// The role of all pages.
+        kind: u8,
+        /// Their data, one after the other.
+        data: Data<'a>,
+    },
+}
+
+impl<'a> From<&'a Page<'a>> for Pages<'a> {
+    #[inline(always)]
+    fn from(page: &'a Page<'a>) -> Pages<'a> {
+        Pages::One(page)
+    }
+}
+
+impl<'a> Pages<'a> {
+    /// The number of pages.
+    #[inline(always)]
+    pub(crate) fn count(&self) -> u32 {
+        match self {
+            Pages::One(_) => 1,
+            Pages::Run { pages, .. } => *pages,
+            Pages::List { lpns, .. } => lpns.len() as u32,
+        }
+    }
+
+    /// One of the pages.
+    pub(crate) fn page(&self, index: u32, geometry: &Geometry) -> Page<'a> {
+        let (owner, kind, data) = match *self {
+            Pages::One(page) => return *page,
+            Pages::Run { first, kind, data, .. } => (first.plus(index), kind, data),
+            Pages::List { lpns, kind, data } => (Lpn(lpns[index as usize]), kind, data),
+        };
+        let data = data.from_page(index, geometry.page_bytes());
+        let content = Content::Host { data, mask: geometry.full_mask(), base: None };
+        Page { owner, kind, extra: &[], content }
+    }
+}
+
+/// Pages to be copied, and what their copies do not inherit.
+#[derive(Clone, Debug)]
+pub struct Copies<'a, S = Empty<u32>> {
+    pub(crate) from: &'a [Ppn],
+    pub(crate) kind: Option<u8>,
+    pub(crate) extra: Option<&'a [u8]>,
+    pub(crate) around: Option<(Ppn, S)>,
+}
+
+impl<'a> Copies<'a> {
+    /// Copies of these pages, with the kinds and the scheme bytes that they have.
+    #[inline]
+    pub fn of(from: &'a [Ppn]) -> Copies<'a> {
+        Copies { from, kind: None, extra: None, around: None }
+    }
+}
+
+impl<'a, S> Copies<'a, S> {
+    /// The same copies; all get the kind, if there is one.
+    #[inline]
+    pub fn with_kind(self, kind: Option<u8>) -> Copies<'a, S> {
+        Copies { kind, ..self }
+    }
+
+    /// The same copies; all get these scheme bytes.
+    #[inline]
+    pub fn with_extra(self, extra: &'a [u8]) -> Copies<'a, S> {
+        Copies { extra: Some(extra), ..self }
+    }
+
+    /// The same copies, made faster: all pages but a few strays are consecutive, page `n` at
+    /// `base + n`. The caller guarantees it, and names the strays by their numbers.
+    #[inline]
+    pub fn around<T: Iterator<Item = u32>>(self, base: Ppn, strays: T) -> Copies<'a, T> {
+        let Copies { from, kind, extra, .. } = self;
+        Copies { from, kind, extra, around: Some((base, strays)) }
+    }
 }
 
 /// The destination of a read. The caller clears it first, because unmapped pages are not read and

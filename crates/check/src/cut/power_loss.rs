@@ -161,7 +161,7 @@ pub fn replay(
         }
         tell(format!("power lost at operation {}, outcome {}", cut.after, cut.outcome_text()));
         let (mut nand, oracle) = device.into_parts();
-        nand.power_on();
+        nand.power().cycle();
         let is_weak = has_weak_pages(nand.array());
         let is_weak = is_weak.map_err(|error| failed(Finding::of_storage(error)))?;
         let flash = nand.into_array();
@@ -387,7 +387,7 @@ impl Explorer<'_> {
 
     fn decayed(&self, flash: FlashArray) -> Result<FlashArray, FailedCase> {
         let mut nand = Nand::power_up(flash);
-        nand.decay().map_err(|error| self.storage_failed(error))?;
+        nand.power().decay().map_err(|error| self.storage_failed(error))?;
         Ok(nand.into_array())
     }
 

@@ -130,7 +130,7 @@ impl<'a> PoweredDevice<'a> {
         };
         let mut nand = Nand::power_up(flash);
         if let Decay::AtOperation(operations) = decay {
-            nand.decay_after(operations);
+            nand.power().decay_after(operations);
         }
         Ok(PoweredDevice::new(case, nand, oracle))
     }
@@ -164,7 +164,7 @@ impl<'a> PoweredDevice<'a> {
     /// Starts to record the chip after each program and erase in `snapshots`.
     pub fn record(&mut self) {
         self.recording = true;
-        self.nand.record_snapshots();
+        self.nand.power().record_snapshots();
     }
 
     /// The chip.
@@ -185,7 +185,7 @@ impl<'a> PoweredDevice<'a> {
     /// Arms a power cut.
     pub fn arm(&mut self, cut: Cut) {
         self.armed = true;
-        self.nand.cut_after(cut);
+        self.nand.power().cut_after(cut);
     }
 
     /// The chip and the oracle, which survive the power cut.
@@ -227,7 +227,7 @@ impl<'a> PoweredDevice<'a> {
             }
             Action::Check => self.check(),
             Action::Decay => {
-                self.nand.decay().map_err(Finding::of_storage)?;
+                self.nand.power().decay().map_err(Finding::of_storage)?;
                 self.check().map_err(decayed)
             }
             Action::Do(operation) => self.operate(operation),
@@ -252,7 +252,7 @@ impl<'a> PoweredDevice<'a> {
     fn arm_watchdog(&mut self) {
         if !self.armed {
             let after = self.operations_max();
-            self.nand.cut_after(Cut { after, outcome: Outcome::Untouched });
+            self.nand.power().cut_after(Cut { after, outcome: Outcome::Untouched });
         }
     }
 
@@ -269,7 +269,7 @@ impl<'a> PoweredDevice<'a> {
     fn power_cycle(&mut self) -> Result<()> {
         self.entered_before = self.pages_entered();
         self.ftl = None;
-        self.nand.power_on();
+        self.nand.power().cycle();
         if self.case.storage == Storage::Memory {
             return Ok(());
         }
@@ -366,7 +366,7 @@ impl<'a> PoweredDevice<'a> {
 
     fn keep_snapshots(&mut self) {
         if self.recording {
-            self.snapshots = self.nand.take_snapshots();
+            self.snapshots = self.nand.power().take_snapshots();
             self.oracle_during_action.clone_from(&self.oracle);
         }
     }
@@ -495,7 +495,7 @@ fn run<'d>(extent: &Extent, data: Data<'d>, case: &Case) -> Run<'d> {
 
 /// Free pages, and the erases of all blocks since the chip was made.
 fn free_and_erased(nand: &Nand) -> [u64; 2] {
-    [nand.free_pages(), nand.wear().iter().map(|&erases| u64::from(erases)).sum()]
+    [nand.array().free_pages(), nand.array().wear().iter().map(|&erases| u64::from(erases)).sum()]
 }
 
 /// Number of flash operations so far: reads, and programs and erases.

@@ -129,7 +129,7 @@ impl<'a> Host<'a> {
     /// Takes the data from the newest page of a sector log, if there is one.
     pub fn lose_a_log_page(&mut self) {
         let Some(ppn) = self.lose_newest(|spare| spare.kind == SECTORS) else { return };
-        let (_, addresses) = self.nand.peek_spare(ppn).unwrap().unwrap();
+        let (_, addresses) = self.nand.array().peek_spare(ppn).unwrap().unwrap();
         for address in addresses.chunks_exact(5) {
             let sector = u32::from_le_bytes(address[..4].try_into().unwrap());
             self.lost.insert(sector / self.nand.geometry().sectors_per_page());
@@ -139,11 +139,11 @@ impl<'a> Host<'a> {
     /// Takes the data from the newest of the pages with such a spare area.
     fn lose_newest(&mut self, is_wanted: impl Fn(&Spare) -> bool) -> Option<Ppn> {
         let copies = (0..self.data_pages()).map(Ppn).filter_map(|ppn| {
-            let (spare, _) = self.nand.peek_spare(ppn).unwrap()?;
+            let (spare, _) = self.nand.array().peek_spare(ppn).unwrap()?;
             is_wanted(&spare).then_some((spare.rank(), ppn))
         });
         let (_, ppn) = copies.max()?;
-        self.nand.lose_data(ppn).unwrap();
+        self.nand.power().lose_data(ppn).unwrap();
         Some(ppn)
     }
 
@@ -181,15 +181,15 @@ impl<'a> Host<'a> {
         self.flush();
         self.ftl = None;
         if let Some(cut) = cut {
-            self.nand.power_on();
-            self.nand.cut_after(cut);
+            self.nand.power().cycle();
+            self.nand.power().cut_after(cut);
             if let Err(error) = self.case.mount(&mut self.nand) {
                 assert_eq!(error, Error::Chip(nand::Error::PowerLost));
             }
         }
-        self.nand.power_on();
+        self.nand.power().cycle();
         self.ftl = Some(self.case.mount(&mut self.nand).unwrap());
-        self.nand.decay().unwrap();
+        self.nand.power().decay().unwrap();
         self.compare();
     }
 

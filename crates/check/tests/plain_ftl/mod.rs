@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use ftl::{Base, Extent, Ftl, MountConfig, Ram, Report, Result, Run, Scheme, Span, Violation};
-use nand::{BlockId, Cause, Content, Data, Lpn, Nand, Page, PageState, Ppn, Sink, Spare};
+use nand::{BlockId, Cause, Content, Copies, Data, Lpn, Nand, Page, PageState, Ppn, Sink, Spare};
 use spec::{Kind, Param};
 
 /// Number of free blocks kept: garbage collection needs one, and so does each mount after a cut.
@@ -207,7 +207,7 @@ impl PlainFtl {
             let content = Content::Host { data: Data::None, mask: 0, base: Some(from) };
             nand.program(to, &Page { owner, kind: 1, extra: &[], content }, Cause::Gc)?;
         } else {
-            nand.copy_many(&[from], to, None, Cause::Gc)?;
+            nand.copy(to, Copies::of(&[from]), Cause::Gc)?;
         }
         self.map[owner.0 as usize] = Some(to);
         Ok(())
@@ -317,7 +317,7 @@ impl PlainFtl {
             pages.iter().map(|(_, spare)| spare.sequence).max().unwrap_or(0)
         };
         let last_tombstone = self.tombstones.iter().copied().max().unwrap_or(0);
-        nand.resume_sequence(match self.bug {
+        nand.mounting().resume(match self.bug {
             "sequence-restarts" => 1,
             "tombstones-outside-sequence" => last(copies) + 1,
             _ => last(copies).max(last(snapshots)).max(last_tombstone) + 1,

@@ -352,7 +352,7 @@ impl Disk {
     ) -> Result<T> {
         let (done, is_on) = match &mut self.state {
             State::Writable(mounted) | State::ReadOnly { mounted, .. } => {
-                (act(mounted), mounted.nand.is_on())
+                (act(mounted), mounted.nand.power().is_on())
             }
             State::Off(_) => return Err(Error::PowerLost),
             State::Broken(why) => return Err(Error::Broken(why.clone())),

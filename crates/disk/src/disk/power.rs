@@ -15,7 +15,7 @@ impl Disk {
     /// has a power that can fail. Switching it on disarms the cut.
     pub fn cut_after(&mut self, cut: Cut) {
         if let State::Writable(Mounted { nand, .. }) = &mut self.state {
-            nand.cut_after(cut);
+            nand.power().cut_after(cut);
         }
     }
 
@@ -51,7 +51,7 @@ impl Disk {
     }
 
     fn mount(&mut self, mut nand: Nand) -> Result<()> {
-        nand.power_on();
+        nand.power().cycle();
         match self.device.mount(&mut nand) {
             Ok(ftl) => {
                 self.state = State::Writable(Mounted { nand, ftl });

@@ -47,7 +47,7 @@ impl Image {
         let disk = Disk::on_image(store, device).unwrap();
         let nand: &Nand = disk.nand().unwrap();
         let pages = (0..nand.geometry().pages()).map(nand::Ppn);
-        let of_lpn = pages.filter_map(|ppn| Some((nand.peek_spare(ppn).unwrap()?.0, ppn)));
+        let of_lpn = pages.filter_map(|ppn| Some((nand.array().peek_spare(ppn).unwrap()?.0, ppn)));
         let of_lpn = of_lpn.filter(|(spare, _)| spare.owner == Lpn(lpn));
         of_lpn.max_by_key(|(spare, _)| spare.version).expect("a mapped page").1
     }

@@ -214,7 +214,7 @@ impl Layers {
             mounted = mount_from(&self.settings, &stack, nand, config);
         }
         let ftl = mounted?;
-        nand.finish_mount();
+        nand.mounting().finish();
         Ok(ftl)
     }
 }

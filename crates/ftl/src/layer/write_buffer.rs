@@ -218,9 +218,9 @@ impl WriteBuffer {
         buffer.evicts_runs = params.choice("evict") == "run";
         buffer.capacity_min = 1;
         buffer.capacity = buffer.affordable();
-        if buffer.evicts_runs && nand.mode() != Mode::Count {
+        if buffer.evicts_runs && nand.array().mode() != Mode::Count {
             let pages = buffer.pages_per_block;
-            buffer.gathered = Some(Cells::new(nand.mode(), pages, buffer.sectors_per_page));
+            buffer.gathered = Some(Cells::new(nand.array().mode(), pages, buffer.sectors_per_page));
         }
         buffer
     }
@@ -238,7 +238,7 @@ impl WriteBuffer {
         let pages = device.logical_blocks * geometry.pages_per_block();
         // One additional page, for the moment between insertion and eviction.
         let most = (budget / u64::from(page_bytes)).min(pages.into()) as u32 + 1;
-        let cells = || Cells::new(nand.mode(), most, sectors_per_page);
+        let cells = || Cells::new(nand.array().mode(), most, sectors_per_page);
         WriteBuffer {
             below: Below::new(below),
             ghost: None,
@@ -247,7 +247,7 @@ impl WriteBuffer {
             free: Vec::with_capacity(most as usize),
             recency: Recency::new(most),
             waiting: 0,
-            cells: (nand.mode() != Mode::Count).then(cells),
+            cells: (nand.array().mode() != Mode::Count).then(cells),
             gathered: None,
             budget,
             capacity: 0,

@@ -27,7 +27,9 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder, Sink};
+use nand::{
+    BlockId, Cause, Content, Copies, Geometry, Lpn, Nand, Page, Pages, Ppn, ProgramOrder, Sink,
+};
 
 use crate::contract::{
     Base, Error, Extent, Facet, FacetKind, Ftl, Metric, MountConfig, Ram, Report, Result, Run,
@@ -219,7 +221,7 @@ impl BlockMapped {
             let (from, to) = (nand.geometry().page(old, start), nand.geometry().page(new, start));
             self.moving.clear();
             self.moving.extend((0..end - start).map(|page| from.plus(page)));
-            nand.copy_around(from, &self.moving, core::iter::empty(), to, None, cause)?;
+            nand.copy(to, Copies::of(&self.moving).around(from, core::iter::empty()), cause)?;
             self.used.insert_all(run);
             filled = end;
         }
@@ -243,7 +245,11 @@ impl BlockMapped {
             let data = run.data.from_page(index, nand.geometry().page_bytes());
             let whole = run.whole_pages_from(index, full).min(portion.end - offset);
             if whole > 0 {
-                nand.program_run(to, lpn, whole, page_kind::DATA, data, Cause::Host)?;
+                nand.program(
+                    to,
+                    Pages::Run { first: lpn, pages: whole, kind: page_kind::DATA, data },
+                    Cause::Host,
+                )?;
             } else {
                 let base = old.filter(|_| self.live.contains(lpn.0));
                 let base = base.map(|old| nand.geometry().page(old, offset));

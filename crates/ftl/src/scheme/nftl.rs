@@ -182,7 +182,7 @@ impl Nftl {
         let Some(log) = self.replacements.of(self.map.lbn_of(lpn)) else { return Ok(()) };
         for slot in (0..log.filled).rev() {
             let ppn = nand.geometry().page(log.block, slot);
-            nand.book_spare_read(ppn, Cause::Map)?;
+            nand.book_spare_reads([ppn], Cause::Map)?;
             self.counts.spare_reads += 1;
             if ppn == newest {
                 self.counts.replacement_hits += 1;
@@ -212,14 +212,14 @@ impl Nftl {
 /// The copies that look-ups find in a replacement block: the last readable one of each page.
 fn last_copies(nand: &Nand, log: LogBlock) -> BTreeMap<Lpn, Ppn> {
     let pages = (0..log.filled).map(|slot| nand.geometry().page(log.block, slot));
-    let readable = pages.filter(|&ppn| !nand.keeps_spares() || version(nand, ppn).is_some());
+    let readable = pages.filter(|&ppn| !nand.array().keeps_pages() || version(nand, ppn).is_some());
     let copies = readable.map(|ppn| (nand.owner(ppn), ppn));
     copies.filter(|(lpn, _)| lpn.is_host()).collect()
 }
 
 /// The version that a spare area names, where the chip keeps spare areas.
 fn version(nand: &Nand, ppn: Ppn) -> Option<u64> {
-    nand.peek_spare(ppn).ok().flatten().map(|(spare, _)| spare.version)
+    nand.array().peek_spare(ppn).ok().flatten().map(|(spare, _)| spare.version)
 }
 
 impl Base for Nftl {

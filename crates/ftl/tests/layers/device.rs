@@ -102,7 +102,7 @@ impl Real {
         tail: SectorMask,
     ) {
         self.writes += 1;
-        let data = match self.nand.mode() {
+        let data = match self.nand.array().mode() {
             Mode::Count => Data::None,
             _ => Data::Stamp(self.writes),
         };
@@ -126,7 +126,7 @@ impl Real {
         tail: SectorMask,
     ) -> Vec<Stamp> {
         let mut found = vec![Stamp::default(); (pages * SECTORS) as usize];
-        let mut sink = match self.nand.mode() {
+        let mut sink = match self.nand.array().mode() {
             Mode::Count => Sink::None,
             _ => Sink::Stamps { first: Lpn(first), out: &mut found },
         };

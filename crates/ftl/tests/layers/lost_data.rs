@@ -17,7 +17,7 @@ fn with_lost_page(layers: &[(&str, &str)]) -> Real {
     real.flush();
     let mut pages = (0..real.nand.geometry().pages()).map(Ppn);
     let lost = pages.find(|&ppn| real.nand.owner(ppn) == Lpn(5));
-    real.nand.lose_data(lost.unwrap()).unwrap();
+    real.nand.power().lose_data(lost.unwrap()).unwrap();
     real
 }
 

@@ -437,7 +437,7 @@ fn data_overwritten_before_a_trim_stays_gone_after_the_log_is_cleaned() {
     // [0.0 1.0 2.0 3.0] [trim] and two more pages; the fifth page cleans the first block.
     real.touch(&[4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
     assert_eq!(real.log("cleanings"), 1.0);
-    real.nand.power_on();
+    real.nand.power().cycle();
     real.ftl = mount_as("page", "8KiB", full, &mut real.nand).unwrap();
     assert_eq!(real.read(0, WHOLE), [0; 4]);
     assert_eq!(real.read(1, 1), [3, 0, 0, 0], "cleaning wrote the page to the FTL");
@@ -572,12 +572,12 @@ fn logged_sectors_survive_a_power_cycle_and_waiting_ones_do_not() {
     let mut real = Real { nand, ftl, writes: 0 };
     real.write(0, 2);
     real.patch_each(&[(0, 0b0010), (1, 0b0100), (0, 0b0001), (9, 1), (0, 0b0010)]);
-    real.nand.power_on();
+    real.nand.power().cycle();
     real.ftl = mount("page", "16KiB", &mut real.nand).unwrap();
     assert_eq!((real.read(0, WHOLE), real.read(1, WHOLE)), ([4, 2, 1, 1], [1, 1, 3, 1]));
     // A log of one block cannot have two blocks with pages.
     real.touch(&[0, 1, 2, 3, 4, 5, 6, 7]);
-    real.nand.power_on();
+    real.nand.power().cycle();
     let error = mount("page", "4KiB", &mut real.nand).map(|_| ()).unwrap_err().to_string();
     assert!(error.ends_with("2 blocks hold pages of the sector log, which has only 1"), "{error}");
 }
@@ -617,12 +617,12 @@ fn a_log_with_addresses_in_its_pages_survives_every_cut() {
         for after in 0.. {
             let mut nand = Nand::new(chip.geometry(blocks).unwrap(), Mode::Stamps);
             let ftl = mount_as("page", "8KiB", full, &mut nand).unwrap();
-            nand.cut_after(Cut { after, outcome });
+            nand.power().cut_after(Cut { after, outcome });
             let mut real = Real { nand, ftl, writes: 0 };
             let answered = write_and_flush(&mut real).is_ok();
-            real.nand.power_on();
+            real.nand.power().cycle();
             real.ftl = mount_as("page", "8KiB", full, &mut real.nand).unwrap();
-            real.nand.decay().unwrap();
+            real.nand.power().decay().unwrap();
             for (at, stamp) in (0..).zip(real.read_run(0, 11, WHOLE, WHOLE)) {
                 let may = may_read(at, real.writes, answered);
                 let found = stamp.write();

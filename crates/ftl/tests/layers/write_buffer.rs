@@ -348,7 +348,7 @@ fn a_power_cut_loses_waiting_pages_and_nothing_else() {
     let mut real = Real::new("page", "4096", Mode::Stamps);
     real.write_each(&[0, 1, 2, 0, 3]);
     // 0 and 3 wait. In flash are 0 in its first version, 1 and 2.
-    real.nand.power_on();
+    real.nand.power().cycle();
     real.ftl = mount("page", "4096", &mut real.nand).unwrap();
     let found: Vec<u32> = (0..4).map(|page| real.read(page, WHOLE)[0]).collect();
     assert_eq!(found, [1, 2, 3, 0]);

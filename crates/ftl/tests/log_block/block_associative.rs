@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use ftl::{Choice, Error, Run};
-use nand::{ChipModel, Data, Lpn, Mode};
+use nand::{ChipModel, Data, Lpn, Mode, Nand};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Spec;
@@ -414,8 +414,7 @@ fn flash_of_another_scheme_is_refused() {
         real.ftl.write_run(&mut real.nand, &run).unwrap();
     }
     for ftl in BLOCK_ASSOCIATIVE {
-        let mut nand = real.nand.try_clone().unwrap();
-        nand.power_on();
+        let mut nand = Nand::power_up(real.nand.array().try_clone().unwrap());
         let choice = Choice::from_spec(&Spec::parse(ftl).unwrap()).unwrap();
         let refused = mount(&choice, &mut nand, 3)
             .err()

@@ -179,34 +179,34 @@ impl Mortal {
 
     /// Switches the power on and mounts. The power may fail again during the mount.
     pub fn mount(&mut self, cut: Option<Cut>) -> ftl::Result<()> {
-        self.real.nand.power_on();
-        cut.into_iter().for_each(|cut| self.real.nand.cut_after(cut));
+        self.real.nand.power().cycle();
+        cut.into_iter().for_each(|cut| self.real.nand.power().cut_after(cut));
         self.mount_powered()
     }
 
     /// Switches the power on and mounts. Weak pages decay after this number of operations.
     pub fn mount_decaying(&mut self, operations: u64) -> ftl::Result<()> {
-        self.real.nand.power_on();
-        self.real.nand.decay_after(operations);
+        self.real.nand.power().cycle();
+        self.real.nand.power().decay_after(operations);
         self.mount_powered()
     }
 
     fn mount_powered(&mut self) -> ftl::Result<()> {
         let Real { nand, ftl, choice, logical_blocks, durability } = &mut self.real;
         *ftl = mount_as(choice, nand, *logical_blocks, *durability)?;
-        nand.decay().unwrap();
+        nand.power().decay().unwrap();
         ftl.audit(nand).unwrap();
         Ok(())
     }
 
     fn interrupt_twice(&mut self, page: u32, cuts: [Cut; 2], in_mount: bool) {
-        self.real.nand.cut_after(cuts[0]);
+        self.real.nand.power().cut_after(cuts[0]);
         let _ = self.write(page, 1, 3);
         if in_mount {
             let _ = self.mount(Some(cuts[1]));
         } else {
             self.mount(None).unwrap();
-            self.real.nand.cut_after(cuts[1]);
+            self.real.nand.power().cut_after(cuts[1]);
             let _ = self.write(page, 1, 3);
         }
         self.mount(None).unwrap();

@@ -781,13 +781,13 @@ fn interrupt_twice(case: &Interrupted, order: &str, cuts: [Cut; 2], in_mount: bo
     }
     let (first, pages) = case.run;
     expected[first as usize..][..pages as usize].fill(3);
-    device.real.nand.cut_after(cuts[0]);
+    device.real.nand.power().cut_after(cuts[0]);
     let struck = device.write(first, pages, 3).is_err();
     let struck_again = if in_mount {
         device.mount(Some(cuts[1])).is_err()
     } else {
         device.mount(None).unwrap();
-        device.real.nand.cut_after(cuts[1]);
+        device.real.nand.power().cut_after(cuts[1]);
         device.write(first, pages, 3).is_err()
     };
     device.mount(None).unwrap();

@@ -342,7 +342,7 @@ fn nftl_does_what_the_naive_model_does() {
     for order in ORDERS {
         for (extra, np) in [(2, 4), (4, 4), (3, 6), (7, 3)] {
             let mut real = Real::new("nftl", order, np, [LOGICAL, extra]);
-            real.nand.attach(Box::new(Recorder::default()));
+            real.nand.attach(Some(Box::new(Recorder::default())));
             let mut naive = Naive::new(order, np as usize, [LOGICAL, extra].map(|n| n as usize));
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
             let mut spare_reads = 0;

@@ -105,7 +105,7 @@ fn the_sources_of_a_merge_outlive_a_mount_that_finds_its_last_page_suspect() {
             // is the last copy: page 3 again, whose twin is in the log.
             let mut round = 1;
             while {
-                device.real.nand.cut_after(Cut { after: 3, outcome: Outcome::Unstable });
+                device.real.nand.power().cut_after(Cut { after: 3, outcome: Outcome::Unstable });
                 device.write(3, 1, round + 1).is_ok()
             } {
                 round += 1;
@@ -124,7 +124,7 @@ fn the_sources_of_a_merge_outlive_a_mount_that_finds_its_last_page_suspect() {
 /// Writes a page of LBN 0, whose log block is full. The power fails when the merge has copied four
 /// pages and erased the old data block, and is about to record that the log block is void.
 fn fail_at_the_last_erase(device: &mut Mortal, page: u32, after: u64) {
-    device.real.nand.cut_after(Cut { after, outcome: Outcome::Untouched });
+    device.real.nand.power().cut_after(Cut { after, outcome: Outcome::Untouched });
     device.write(page, 1, 9).unwrap_err();
 }
 

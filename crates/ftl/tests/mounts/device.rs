@@ -86,7 +86,7 @@ impl Device {
     pub fn power_cycle(self) -> Device {
         let Device { mut nand, ftl, pages, form, blocks, rng } = self;
         drop(ftl);
-        nand.power_on();
+        nand.power().cycle();
         let ftl = mount(&form, &blocks, &mut nand);
         Device { nand, ftl, pages, form, blocks, rng }
     }

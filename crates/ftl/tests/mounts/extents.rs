@@ -77,7 +77,8 @@ fn places_agree(device: &mut Device, form: &Form) {
     let newest = newest_spares(device);
     for (lpn, place) in (0..).map(Lpn).zip(places) {
         let known = device.ftl.version(&mut device.nand, lpn).unwrap();
-        let spare = place.map(|ppn| device.nand.peek_spare(ppn).unwrap().expect("readable").0);
+        let spare =
+            place.map(|ppn| device.nand.array().peek_spare(ppn).unwrap().expect("readable").0);
         assert_eq!(spare.map(|it| it.version), known, "{}: {lpn:?} at {place:?}", form.name);
         match spare {
             Some(spare) if form.has_sector_log() && spare.owner == Lpn::SYSTEM => {}
@@ -91,7 +92,7 @@ fn places_agree(device: &mut Device, form: &Form) {
 fn newest_spares(device: &Device) -> HashMap<u32, Spare> {
     let mut newest = HashMap::<u32, Spare>::new();
     let pages = (0..device.nand.geometry().pages()).map(Ppn);
-    for (spare, _) in pages.filter_map(|ppn| device.nand.peek_spare(ppn).unwrap()) {
+    for (spare, _) in pages.filter_map(|ppn| device.nand.array().peek_spare(ppn).unwrap()) {
         let known = newest.entry(spare.owner.0).or_insert(spare);
         if (known.version, known.sequence) < (spare.version, spare.sequence) {
             *known = spare;

@@ -75,14 +75,14 @@ impl Real {
         extra: u32,
     ) -> Real {
         let Real { nand, choice, .. } = Real::new(ftl, order, np, extra);
-        let mut nand = Nand::new(*nand.geometry(), nand.mode());
+        let mut nand = Nand::new(*nand.geometry(), nand.array().mode());
         let ftl = mount(&choice, &mut nand, None, Some(foresight)).unwrap();
         Real { nand, ftl, choice }
     }
 
     /// A power cycle between two operations. The chip must keep spare areas.
     pub fn power_cycle(&mut self) {
-        self.nand.power_on();
+        self.nand.power().cycle();
         self.ftl = mount(&self.choice, &mut self.nand, None, None).unwrap();
         self.ftl.audit(&self.nand).unwrap();
     }

@@ -49,7 +49,7 @@ impl Real {
 
     /// Power off and on.
     pub fn remount(&mut self) {
-        self.nand.power_on();
+        self.nand.power().cycle();
         self.mount();
     }
 
@@ -60,7 +60,7 @@ impl Real {
 
     fn run(&mut self, first: u32, pages: u32) -> Run<'static> {
         self.writes += 1;
-        let data = match self.nand.mode() {
+        let data = match self.nand.array().mode() {
             Mode::Count => Data::None,
             _ => Data::Stamp(self.writes),
         };
@@ -147,7 +147,7 @@ impl Real {
         });
         let sequence = |&(_, (block, page)): &(u32, (u32, u32))| {
             let ppn = self.nand.geometry().page(BlockId(block), page);
-            self.nand.peek_spare(ppn).unwrap().unwrap().0.rank()
+            self.nand.array().peek_spare(ppn).unwrap().unwrap().0.rank()
         };
         let own = newest.filter(|&(owner, _)| owner == lpn);
         own.max_by_key(sequence).unwrap().1

@@ -65,7 +65,7 @@ fn free_pages_of_a_closed_block_are_lost() {
     // One page is free, but page 3 might take two.
     real.write(3, 1);
     assert_eq!(work(&real), ([4, 2], [0, 0, 1]));
-    assert_eq!(real.nand.lost_pages(), 1);
+    assert_eq!(real.nand.array().lost_pages(), 1);
     assert_eq!(real.utilisation(), [0, 0, 0, 1, 1], "the open block was left with a free page");
     assert_eq!(real.place(3), (4, 0));
 }

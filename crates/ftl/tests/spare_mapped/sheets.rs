@@ -47,7 +47,7 @@ fn sheet(bytes: &[u8], at: usize, pbmt: usize, own: u32, lists: [(usize, usize, 
 
 fn bytes(real: &Real, (block, page): Place) -> Vec<u8> {
     let ppn = real.nand.geometry().page(BlockId(block), page);
-    real.nand.peek_spare(ppn).unwrap().unwrap().1.to_vec()
+    real.nand.array().peek_spare(ppn).unwrap().unwrap().1.to_vec()
 }
 
 /// A PMD page of 8 groups of 8: flag 1, 8 numbers, 8 entries of 3 + 6 bits, 8 of 4 + 6.
@@ -86,7 +86,7 @@ fn last_place(real: &Real) -> Place {
     let pages = (0..geometry.blocks()).flat_map(|block| (0..64).map(move |page| (block, page)));
     let found = pages.filter_map(|(block, page)| {
         let ppn = geometry.page(BlockId(block), page);
-        Some((real.nand.peek_spare(ppn).unwrap()?.0.sequence, (block, page)))
+        Some((real.nand.array().peek_spare(ppn).unwrap()?.0.sequence, (block, page)))
     });
     found.max().unwrap().1
 }

@@ -116,7 +116,7 @@ fn over_the_device_an_open_block_is_closed_for_a_full_merge() {
     real.write(4, 1);
     assert_eq!(work(&real), ([4, 2], [0, 0, 1]));
     assert_eq!(real.utilisation(), [0, 0, 1, 0, 1], "two pages of the open block are lost");
-    assert_eq!(real.nand.lost_pages(), 2);
+    assert_eq!(real.nand.array().lost_pages(), 2);
     assert_eq!((real.place(0), real.place(4)), ((4, 3), (0, 0)));
 }
 

@@ -44,7 +44,7 @@ impl Crowded {
 
     /// Writes until the power fails; returns the page that was being written.
     fn write_until_cut(&mut self, cut: Cut) -> u32 {
-        self.real.nand.cut_after(cut);
+        self.real.nand.power().cut_after(cut);
         loop {
             let page = self.any_page();
             match self.real.try_write(page, 1) {
@@ -150,12 +150,12 @@ fn tight_collections_survive_power_cuts() {
             let outcome = Outcome::OF_PROGRAM[round % 5];
             let after = u64::from(crowded.rng.next_u32() % 60);
             let page = crowded.write_until_cut(Cut { after, outcome }) as usize;
-            crowded.real.nand.power_on();
+            crowded.real.nand.power().cycle();
             crowded.real.mount();
             let found = crowded.read_all()[page];
             assert!(found == crowded.newest[page] || found == crowded.real.writes(), "{found}");
             crowded.newest[page] = found;
-            crowded.real.nand.decay().unwrap();
+            crowded.real.nand.power().decay().unwrap();
             crowded.reads_right();
         }
     }
@@ -163,7 +163,7 @@ fn tight_collections_survive_power_cuts() {
 
 /// The pages of kind 0x31 that are the newest PMD pages of their logical blocks.
 fn wide_pages(real: &Real) -> Vec<Ppn> {
-    let spare = |ppn: Ppn| Some(real.nand.peek_spare(ppn).unwrap()?.0);
+    let spare = |ppn: Ppn| Some(real.nand.array().peek_spare(ppn).unwrap()?.0);
     let np = real.nand.geometry().pages_per_block();
     let mut newest = BTreeMap::new();
     for ppn in (0..real.nand.geometry().pages()).map(Ppn) {
@@ -188,7 +188,7 @@ fn entries_of_a_wide_page_are_page_numbers() {
         assert_eq!(real.figure("wide_pmd_bits"), 45.0);
         for ppn in wide_pages(real) {
             checked += 1;
-            let (spare, bytes) = real.nand.peek_spare(ppn).unwrap().unwrap();
+            let (spare, bytes) = real.nand.array().peek_spare(ppn).unwrap().unwrap();
             assert_eq!(bytes.len(), 6);
             let (own, first) = (spare.owner.0 / 4, spare.owner.0 / 12 * 3);
             let others = (first..first + 3).filter(|&group| group != own);
@@ -212,7 +212,7 @@ fn entries_of_a_wide_page_are_page_numbers() {
 
 /// The logical page whose newest version is in this physical page, and the kind of the page.
 fn standing(real: &Real, ppn: u32) -> (u32, u8) {
-    let spare = real.nand.peek_spare(Ppn(ppn)).unwrap().unwrap().0;
+    let spare = real.nand.array().peek_spare(Ppn(ppn)).unwrap().unwrap().0;
     assert_eq!(real.place(spare.owner.0), (ppn / 12, ppn % 12), "page {ppn} is dead");
     (spare.owner.0, spare.kind)
 }

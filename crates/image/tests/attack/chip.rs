@@ -7,8 +7,8 @@ use image::{ImageStore, LossyDisk};
 use nand::payload::Mode;
 use nand::power_cut::Snapshot;
 use nand::{
-    BlockId, Cause, Content, Cut, Data, FlashArray, Geometry, Lpn, MemoryStore, Nand, Outcome,
-    Page, PageStore, Pairing, Ppn, ProgramOrder, Result,
+    BlockId, Cause, Content, Copies, Cut, Data, FlashArray, Geometry, Lpn, MemoryStore, Nand,
+    Outcome, Page, PageStore, Pages, Pairing, Ppn, ProgramOrder, Result,
 };
 
 use crate::fixture::{NARROW, blank, crashes, open};
@@ -26,8 +26,8 @@ fn geometries() -> [Geometry; 3] {
 
 fn powered(store: Box<dyn PageStore>) -> Nand {
     let mut nand = Nand::power_up(FlashArray::from_store(store).unwrap());
-    nand.resume_sequence(1);
-    nand.finish_mount();
+    nand.mounting().resume(1);
+    nand.mounting().finish();
     nand
 }
 
@@ -51,7 +51,11 @@ fn work(nand: &mut Nand, mut synced: impl FnMut()) -> Result<()> {
         if round >= 3 {
             nand.erase(BlockId(first / 4), Cause::Gc)?;
         }
-        nand.program_run(Ppn(first), Lpn(round), 1, 1, Data::Bytes(&bytes), Cause::Host)?;
+        nand.program(
+            Ppn(first),
+            Pages::Run { first: Lpn(round), pages: 1, kind: 1, data: Data::Bytes(&bytes) },
+            Cause::Host,
+        )?;
         let meta = Content::Meta(&bytes[..600]);
         let page = Page { owner: Lpn::SYSTEM, kind: 3, extra: b"scheme", content: meta };
         let skipped = u32::from(!sequential);
@@ -60,7 +64,11 @@ fn work(nand: &mut Nand, mut synced: impl FnMut()) -> Result<()> {
             nand.sync()?;
             synced();
         }
-        nand.copy(Ppn(first), Ppn(first + 2 + skipped), 9, b"extra", Cause::Merge)?;
+        nand.copy(
+            Ppn(first + 2 + skipped),
+            Copies::of(&[Ppn(first)]).with_kind(Some(9)).with_extra(b"extra"),
+            Cause::Merge,
+        )?;
     }
     nand.erase(BlockId(0), Cause::Gc)?;
     nand.sync()?;
@@ -69,27 +77,27 @@ fn work(nand: &mut Nand, mut synced: impl FnMut()) -> Result<()> {
 }
 
 fn assert_same_flash(one: &mut Nand, other: &mut Nand) {
-    one.finish_mount();
-    other.finish_mount();
-    assert_eq!(one.wear(), other.wear());
-    assert_eq!(one.free_pages(), other.free_pages());
+    one.mounting().finish();
+    other.mounting().finish();
+    assert_eq!(one.array().wear(), other.array().wear());
+    assert_eq!(one.array().free_pages(), other.array().free_pages());
     for block in (0..one.geometry().blocks()).map(BlockId) {
         assert_eq!(one.owners(block), other.owners(block));
     }
     for ppn in (0..one.geometry().pages()).map(Ppn) {
         let state = |nand: &mut Nand| nand.read_spare(ppn, Cause::Meta).unwrap();
         assert_eq!(state(one), state(other), "{ppn:?}");
-        assert_eq!(one.peek_spare(ppn), other.peek_spare(ppn), "{ppn:?}");
-        assert_eq!(one.peek_meta(ppn), other.peek_meta(ppn), "{ppn:?}");
+        assert_eq!(one.array().peek_spare(ppn), other.array().peek_spare(ppn), "{ppn:?}");
+        assert_eq!(one.array().peek_meta(ppn), other.array().peek_meta(ppn), "{ppn:?}");
     }
 }
 
 /// The states of a chip in memory after each operation of the work.
 fn snapshots(geometry: Geometry) -> Vec<Snapshot> {
     let mut nand = in_memory(geometry);
-    nand.record_snapshots();
+    nand.power().record_snapshots();
     work(&mut nand, || {}).unwrap();
-    nand.take_snapshots()
+    nand.power().take_snapshots()
 }
 
 #[test]
@@ -134,9 +142,9 @@ fn a_power_cut_leaves_the_same_on_an_image_as_in_memory() {
                 let (mut nand, disk, _) = on_image(geometry);
                 let mut right = in_memory(geometry);
                 for nand in [&mut nand, &mut right] {
-                    nand.cut_after(Cut { after, outcome });
+                    nand.power().cut_after(Cut { after, outcome });
                     assert_eq!(work(nand, || {}), Err(nand::Error::PowerLost));
-                    nand.power_on();
+                    nand.power().cycle();
                 }
                 assert_same_flash(&mut nand, &mut right);
                 let mut store = nand.into_array().into_store().unwrap();

@@ -212,6 +212,6 @@ fn damage_never_panics() {
             }
         }
         store.erase(BlockId(0)).unwrap();
-        Nand::power_up(FlashArray::from_store(Box::new(store)).unwrap()).finish_mount();
+        Nand::power_up(FlashArray::from_store(Box::new(store)).unwrap()).mounting().finish();
     }
 }

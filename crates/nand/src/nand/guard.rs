@@ -1,18 +1,24 @@
-//! What an FTL does before the chip programs pages, and pages that stand in for others. Both serve
-//! to survive that an interrupted program destroys other pages of the same cells.
+//! What an FTL does before the chip programs pages, to survive that an interrupted program destroys
+//! other pages of the same cells.
 
-use super::{Nand, ProgramGuard};
+use super::Nand;
 use crate::address::{BlockId, Ppn};
 use crate::error::Result;
-use crate::spare::Spare;
+
+/// Work of an FTL before programs. It sees all of them, whoever starts them, except its own.
+pub trait ProgramGuard: Send {
+    /// The chip is about to program these pages, which are consecutive and in one block.
+    ///
+    /// # Errors
+    /// The power fails.
+    fn before_program(&mut self, nand: &mut Nand, first: Ppn, pages: u32) -> Result<()>;
+
+    /// From now on, the FTL relies on all pages that have been programmed.
+    fn barrier(&mut self);
+}
 
 impl Nand {
-    /// Attaches a guard until the power fails. It replaces an earlier one.
-    pub fn attach_guard(&mut self, guard: Box<dyn ProgramGuard>) {
-        self.guard = Some(guard);
-    }
-
-    /// Whether a guard is attached.
+    /// Whether a [guard](ProgramGuard) is attached.
     #[inline]
     pub fn has_guard(&self) -> bool {
         self.guard.is_some()
@@ -26,30 +32,13 @@ impl Nand {
         }
     }
 
-    /// The pages that share the cells of a page and precede it in its block: an interrupted program
-    /// of this page can destroy them.
-    pub fn lower_pages(&self, ppn: Ppn) -> impl Iterator<Item = Ppn> + use<> {
-        self.array.lower_pages(ppn)
-    }
-
     /// Uses an erased block with one bit per cell until its next erase. It then has only
-    /// [that many](crate::Geometry::slc_pages) pages, and none of them can destroy another.
+    /// [`slc_pages`](crate::Geometry::slc_pages) pages, and none of them can destroy another.
     ///
     /// # Panics
     /// The block is not erased.
     pub fn use_as_slc(&mut self, block: BlockId) {
         self.array.use_as_slc(block);
-    }
-
-    /// Lets the page `by` stand in for an unreadable page that had this spare area, until the mount
-    /// is complete: whoever reads or copies the unreadable page gets the data of `by`.
-    pub fn stand_in(&mut self, page: Ppn, by: Ppn, spare: Spare, extra: &[u8]) {
-        self.array.stand_in(page, by, spare, extra);
-    }
-
-    /// Whether another page stands in for this one.
-    pub fn has_stand_in(&self, page: Ppn) -> bool {
-        self.array.stand_ins().any(|it| it == page)
     }
 
     #[inline]

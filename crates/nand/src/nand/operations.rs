@@ -13,7 +13,7 @@ use crate::flash_array::FlashArray;
 use crate::op::{Cause, Op};
 use crate::op_sink::Operation;
 use crate::page_store::SyncJob;
-use crate::payload::{Content, Data, Page, Sink};
+use crate::payload::{Copies, Page, Pages, Sink};
 use crate::power_cut::Interruptible;
 use crate::spare::PageState;
 use crate::stored_pages::CopySpare;
@@ -69,32 +69,29 @@ impl Nand {
         if is_as_before { Ok(state) } else { Err(Error::Unreadable(ppn)) }
     }
 
-    /// Books the read of a spare area whose contents the caller knows from elsewhere. Works in
-    /// every mode.
-    ///
-    /// # Errors
-    /// Power lost.
-    pub fn book_spare_read(&mut self, ppn: Ppn, cause: Cause) -> Result<()> {
-        self.check_power()?;
-        self.ledger.record(cause, Operation::SpareRead { ppn, owner: self.array.owner(ppn) });
-        Ok(())
-    }
-
-    /// Books the reads of several spare areas, as [`book_spare_read`](Self::book_spare_read) does.
+    /// Books the reads of spare areas whose contents the caller knows from elsewhere. Works in every
+    /// mode.
     ///
     /// # Errors
     /// Power lost.
     #[inline]
     pub fn book_spare_reads(
         &mut self,
-        mut ppns: impl Iterator<Item = Ppn>,
+        ppns: impl IntoIterator<Item = Ppn>,
         cause: Cause,
     ) -> Result<()> {
+        let mut ppns = ppns.into_iter();
         if self.power.is_none() && self.ledger.sink.is_none() {
             self.ledger.tally.add(Op::SpareRead, cause, ppns.count() as u64);
             return Ok(());
         }
         ppns.try_for_each(|ppn| self.book_spare_read(ppn, cause))
+    }
+
+    fn book_spare_read(&mut self, ppn: Ppn, cause: Cause) -> Result<()> {
+        self.check_power()?;
+        self.ledger.record(cause, Operation::SpareRead { ppn, owner: self.array.owner(ppn) });
+        Ok(())
     }
 
     /// Whether the data of page `ppn`, which must hold `lpn`, can be read. Counts no operation: the
@@ -121,123 +118,70 @@ impl Nand {
 
     // ---- Programs, copies, erases ----------------------------------------------------------
 
-    /// Programs one page. It gets a new version.
+    /// Programs pages to consecutive pages of one block, from `to` on: one page, a run or a list of
+    /// them. Each gets a new version. The ledger records them together.
     ///
     /// # Errors
-    /// Power lost, the base of a partial page cannot be read, or the storage failed.
-    #[inline]
-    pub fn program(&mut self, ppn: Ppn, page: &Page, cause: Cause) -> Result<()> {
-        self.run_guard(ppn, 1)?;
-        if self.array.keeps_pages() {
-            return self.program_stored(ppn, page, cause);
-        }
-        assert!(page.owner != Lpn::NONE, "programmed {ppn:?} without an owner");
-        self.count_programs(ppn, page.owner, 1, cause);
-        Ok(())
-    }
-
-    /// Programs whole pages of the host, `first` and the following, to consecutive pages of one
-    /// block from `to` on. The ledger records them together.
-    ///
-    /// # Errors
-    /// Power lost or storage failed, with some of the pages programmed.
-    #[inline(always)]
-    pub fn program_run(
-        &mut self,
-        to: Ppn,
-        first: Lpn,
-        pages: u32,
-        kind: u8,
-        data: Data,
-        cause: Cause,
-    ) -> Result<()> {
-        self.run_guard(to, pages)?;
-        if self.array.keeps_pages() {
-            return self.program_run_stored(to, first, pages, kind, data, cause);
-        }
-        self.count_programs(to, first, pages, cause);
-        Ok(())
-    }
-
-    /// Programs whole pages of the host, which need not be consecutive, to consecutive pages of one
-    /// block from `to` on. The ledger records them together.
-    ///
-    /// # Errors
-    /// Power lost.
+    /// Power lost, the base of a partial page cannot be read, or the storage failed, with some of
+    /// the pages programmed.
     ///
     /// # Panics
-    /// The chip keeps pages: there are no data.
-    #[inline]
-    pub fn program_pages(&mut self, to: Ppn, lpns: &[u32], cause: Cause) -> Result<()> {
-        assert!(!self.array.keeps_pages(), "programmed {to:?} without data");
-        self.run_guard(to, lpns.len() as u32)?;
-        self.take_sequences(lpns.len() as u32);
-        let owners = self.array.count_pages(to, lpns);
+    /// The data do not fit the mode of the chip, or a rule of flash is broken.
+    #[inline(always)]
+    pub fn program<'a>(
+        &mut self,
+        to: Ppn,
+        pages: impl Into<Pages<'a>>,
+        cause: Cause,
+    ) -> Result<()> {
+        let pages = pages.into();
+        self.run_guard(to, pages.count())?;
+        if self.array.keeps_pages() {
+            return self.program_stored(to, &pages, cause);
+        }
+        self.take_sequences(pages.count());
+        let owners = match pages {
+            Pages::One(&Page { owner, .. }) => {
+                assert!(owner != Lpn::NONE, "programmed {to:?} without an owner");
+                self.array.count_run(to, owner, 1)
+            }
+            Pages::Run { first, pages, .. } => self.array.count_run(to, first, pages),
+            Pages::List { lpns, .. } => self.array.count_pages(to, lpns),
+        };
         self.ledger.record(cause, Operation::Program { first: to, owners });
         Ok(())
     }
 
     /// Copies pages, in the order given, to consecutive pages of one block from `to` on. The ledger
-    /// records them together. Owner, contents and version are kept; the kind too, unless a new one
-    /// is given. If the data of a page cannot be read, but its spare area can, the data of its copy
-    /// cannot be read either.
+    /// records them together. Owner, contents and version are kept; kind and scheme bytes too,
+    /// unless the caller gives others. If the data of a page cannot be read, but its spare area
+    /// can, the data of its copy cannot be read either.
     ///
     /// # Errors
     /// Power lost, the spare area of a page cannot be read, or the storage failed, with some of the
     /// pages copied. A mount gets [`Error::Unreadable`] for such a page and starts again, because
     /// the page has decayed. Later it is [`Error::Immovable`].
+    ///
+    /// # Panics
+    /// A rule of flash is broken.
     #[inline]
-    pub fn copy_many(
+    pub fn copy<S: Iterator<Item = u32>>(
         &mut self,
-        from: &[Ppn],
         to: Ppn,
-        kind: Option<u8>,
+        copies: Copies<'_, S>,
         cause: Cause,
     ) -> Result<()> {
+        let Copies { from, kind, extra, around } = copies;
         self.run_guard(to, from.len() as u32)?;
         if self.array.keeps_pages() {
-            return self.copy_stored(from, to, kind, None, cause);
-        }
-        self.count_copies(from, to, cause);
-        Ok(())
-    }
-
-    /// Copies pages as [`copy_many`](Self::copy_many) does, faster if only a few are `strays`: all
-    /// others are consecutive, page `n` of `from` at `base + n`. The strays are named by their
-    /// numbers in `from`.
-    ///
-    /// # Errors
-    /// As for `copy_many`.
-    #[inline]
-    pub fn copy_around(
-        &mut self,
-        base: Ppn,
-        from: &[Ppn],
-        strays: impl Iterator<Item = u32>,
-        to: Ppn,
-        kind: Option<u8>,
-        cause: Cause,
-    ) -> Result<()> {
-        if self.guard.is_some() || self.array.keeps_pages() {
-            return self.copy_many(from, to, kind, cause);
+            return self.copy_stored(to, Copies { from, kind, extra, around: None }, cause);
         }
         self.take_sequences(from.len() as u32);
-        let owners = self.array.count_copies_around(base, from, strays, to);
+        let owners = match around {
+            Some((base, strays)) => self.array.count_copies_around(base, from, strays, to),
+            None => self.array.count_copies(from, to),
+        };
         self.ledger.record(cause, Operation::Copy { from, to, owners });
-        Ok(())
-    }
-
-    /// Copies one page as [`copy_many`](Self::copy_many) does, and gives the copy another kind and
-    /// other scheme bytes.
-    ///
-    /// # Errors
-    /// As for `copy_many`.
-    pub fn copy(&mut self, from: Ppn, to: Ppn, kind: u8, extra: &[u8], cause: Cause) -> Result<()> {
-        self.run_guard(to, 1)?;
-        if self.array.keeps_pages() {
-            return self.copy_stored(&[from], to, Some(kind), Some(extra), cause);
-        }
-        self.count_copies(&[from], to, cause);
         Ok(())
     }
 
@@ -292,60 +236,20 @@ impl Nand {
         self.array.end_sync(done)
     }
 
-    // ---- In count mode ---------------------------------------------------------------------
-
-    #[inline(always)]
-    fn count_programs(&mut self, to: Ppn, first: Lpn, pages: u32, cause: Cause) {
-        self.take_sequences(pages);
-        let owners = self.array.count_run(to, first, pages);
-        self.ledger.record(cause, Operation::Program { first: to, owners });
-    }
-
-    #[inline]
-    fn count_copies(&mut self, from: &[Ppn], to: Ppn, cause: Cause) {
-        self.take_sequences(from.len() as u32);
-        let owners = self.array.count_copies(from, to);
-        self.ledger.record(cause, Operation::Copy { from, to, owners });
-    }
-
     // ---- With a store ----------------------------------------------------------------------
 
-    fn program_stored(&mut self, ppn: Ppn, page: &Page, cause: Cause) -> Result<()> {
-        let tentative = self.tentative;
-        self.write_stored(ppn, 1, None, cause, |array, _, sequence| {
-            array.program(ppn, page, sequence, tentative)
-        })
-    }
-
     #[inline(never)]
-    fn program_run_stored(
-        &mut self,
-        to: Ppn,
-        first: Lpn,
-        pages: u32,
-        kind: u8,
-        data: Data,
-        cause: Cause,
-    ) -> Result<()> {
-        let (mask, page_bytes) = (self.geometry().full_mask(), self.geometry().page_bytes());
+    fn program_stored(&mut self, to: Ppn, pages: &Pages, cause: Cause) -> Result<()> {
         let tentative = self.tentative;
-        self.write_stored(to, pages, None, cause, |array, index, sequence| {
-            let data = data.from_page(index, page_bytes);
-            let content = Content::Host { data, mask, base: None };
-            let page = Page { owner: first.plus(index), kind, extra: &[], content };
+        self.write_stored(to, pages.count(), None, cause, |array, index, sequence| {
+            let page = pages.page(index, array.geometry());
             array.program(to.plus(index), &page, sequence, tentative)
         })
     }
 
-    fn copy_stored(
-        &mut self,
-        from: &[Ppn],
-        to: Ppn,
-        kind: Option<u8>,
-        extra: Option<&[u8]>,
-        cause: Cause,
-    ) -> Result<()> {
-        let (tentative, is_mounting) = (self.tentative, self.is_mounting());
+    fn copy_stored(&mut self, to: Ppn, copies: Copies, cause: Cause) -> Result<()> {
+        let Copies { from, kind, extra, .. } = copies;
+        let (tentative, is_mounting) = (self.tentative, self.seen.is_some());
         self.write_stored(to, from.len() as u32, Some(from), cause, |array, index, sequence| {
             let new = CopySpare { sequence, tentative, kind, extra };
             match array.copy(from[index as usize], to.plus(index), new) {

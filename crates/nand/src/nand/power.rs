@@ -6,56 +6,18 @@ use crate::address::Ppn;
 use crate::error::{Error, Result};
 use crate::power_cut::{Cut, Interruptible, Outcome, Snapshot, TestPower};
 
+/// The power supply of a chip, and the damage that time does. It is for tests, for checks and for
+/// served disks; an FTL sees none of it but [`Error::PowerLost`].
+///
+/// Only a chip that keeps pages can be mounted after a cut: on any other, arming one, or recording
+/// snapshots, panics.
+pub struct Power<'a>(&'a mut Nand);
+
 impl Nand {
-    /// Arms a cut.
-    pub fn cut_after(&mut self, cut: Cut) {
-        self.test_power().cut_after(cut);
-    }
-
-    /// From now on records a snapshot of the flash after every program and erase.
-    pub fn record_snapshots(&mut self) {
-        self.test_power().record();
-    }
-
-    /// The snapshots since the last call. Recording goes on.
-    pub fn take_snapshots(&mut self) -> Vec<Snapshot> {
-        self.power.as_mut().map_or_else(Vec::new, |power| power.take_snapshots())
-    }
-
-    /// Whether the power is on.
-    pub fn is_on(&self) -> bool {
-        self.power.as_ref().is_none_or(|power| power.is_on())
-    }
-
-    /// Turns the power on after a cut, or off and on again between two operations. What the chip
-    /// had in RAM is gone: a mount must find the sequence again, and read what it must know about
-    /// pages. No cut is armed and nothing is recorded.
-    pub fn power_on(&mut self) {
-        self.power = None;
-        self.lose_ram();
-    }
-
-    /// Makes pages that a cut left unstable unreadable after this number of operations, reads
-    /// included.
-    pub fn decay_after(&mut self, operations: u64) {
-        self.test_power().decay_after(operations);
-    }
-
-    /// Makes pages that a cut left unstable unreadable, as time would.
-    ///
-    /// # Errors
-    /// The storage failed.
-    pub fn decay(&mut self) -> Result<()> {
-        self.array.decay()
-    }
-
-    /// Makes the data area of a page unreadable, as wear or damage would. Its spare area can still
-    /// be read. A page without readable data stays as it is.
-    ///
-    /// # Errors
-    /// The storage failed.
-    pub fn lose_data(&mut self, ppn: Ppn) -> Result<()> {
-        self.array.lose_data(ppn)
+    /// The power supply.
+    #[inline]
+    pub fn power(&mut self) -> Power<'_> {
+        Power(self)
     }
 
     fn lose_ram(&mut self) {
@@ -65,12 +27,6 @@ impl Nand {
         self.array.end_stand_ins();
         self.array.forget_slc();
         self.seen = Some(SeenPages::none(self.geometry()));
-    }
-
-    fn test_power(&mut self) -> &mut TestPower {
-        let keeps_pages = self.array.keeps_pages();
-        assert!(keeps_pages, "a chip in count mode cannot be mounted after a cut");
-        self.power.get_or_insert_default()
     }
 
     #[inline]
@@ -96,5 +52,64 @@ impl Nand {
             Some(power) => power.end(&mut self.array, operation, cut),
             None => Ok(()),
         }
+    }
+}
+
+impl Power<'_> {
+    /// Arms a cut.
+    pub fn cut_after(&mut self, cut: Cut) {
+        self.test().cut_after(cut);
+    }
+
+    /// Whether the power is on.
+    pub fn is_on(&self) -> bool {
+        self.0.power.as_ref().is_none_or(|power| power.is_on())
+    }
+
+    /// Turns the power on after a cut, or off and on again between two operations. What the chip
+    /// had in RAM is gone: a mount must find the sequence again, and read what it must know about
+    /// pages. No cut is armed and nothing is recorded.
+    pub fn cycle(&mut self) {
+        self.0.power = None;
+        self.0.lose_ram();
+    }
+
+    /// From now on records a snapshot of the flash after every program and erase.
+    pub fn record_snapshots(&mut self) {
+        self.test().record();
+    }
+
+    /// The snapshots since the last call. Recording goes on.
+    pub fn take_snapshots(&mut self) -> Vec<Snapshot> {
+        self.0.power.as_mut().map_or_else(Vec::new, |power| power.take_snapshots())
+    }
+
+    /// Makes pages that a cut left unstable unreadable after this number of operations, reads
+    /// included.
+    pub fn decay_after(&mut self, operations: u64) {
+        self.test().decay_after(operations);
+    }
+
+    /// Makes pages that a cut left unstable unreadable, as time would.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn decay(&mut self) -> Result<()> {
+        self.0.array.decay()
+    }
+
+    /// Makes the data area of a page unreadable, as wear or damage would. Its spare area can still
+    /// be read. A page without readable data stays as it is.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn lose_data(&mut self, ppn: Ppn) -> Result<()> {
+        self.0.array.lose_data(ppn)
+    }
+
+    fn test(&mut self) -> &mut TestPower {
+        let keeps_pages = self.0.array.keeps_pages();
+        assert!(keeps_pages, "a chip in count mode cannot be mounted after a cut");
+        self.0.power.get_or_insert_default()
     }
 }

@@ -2,8 +2,8 @@
 
 use nand::page_store::{Health, PageRecord};
 use nand::{
-    BlockId, Cause, Content, Cut, Data, Error, Lpn, Mode, Nand, Outcome, Page, PageState, Ppn,
-    ProgramOrder,
+    BlockId, Cause, Content, Copies, Cut, Data, Error, Lpn, Mode, Nand, Outcome, Page, PageState,
+    Pages, Ppn, ProgramOrder,
 };
 
 use crate::fixture::{chip, host, program, stamps, written};
@@ -11,7 +11,7 @@ use crate::fixture::{chip, host, program, stamps, written};
 fn chip_without_data() -> Nand {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
     nand.program(Ppn(0), &Page { extra: b"PT", ..host(5, 3) }, Cause::Host).unwrap();
-    nand.lose_data(Ppn(0)).unwrap();
+    nand.power().lose_data(Ppn(0)).unwrap();
     nand
 }
 
@@ -22,7 +22,7 @@ fn the_spare_area_can_be_read_and_the_data_cannot() {
     assert_eq!(stamps(&mut nand, 0, 5), Err(unreadable.clone()));
     assert_eq!(nand.is_readable(Ppn(0), Lpn(5)), Ok(false));
     assert_eq!(nand.read_meta(Ppn(0), Cause::Meta).unwrap_err(), unreadable);
-    assert_eq!(nand.peek_meta(Ppn(0)), None);
+    assert_eq!(nand.array().peek_meta(Ppn(0)), None);
     let state = nand.read_spare(Ppn(0), Cause::Meta).unwrap();
     assert!(matches!(state, PageState::Programmed(spare) if spare.owner == Lpn(5)));
     let content = Content::Host { data: Data::Stamp(2), mask: 1, base: Some(Ppn(0)) };
@@ -33,12 +33,13 @@ fn the_spare_area_can_be_read_and_the_data_cannot() {
 #[test]
 fn a_copy_is_lost_too_and_counts_as_any_other() {
     let mut nand = chip_without_data();
-    nand.copy_many(&[Ppn(0)], Ppn(4), None, Cause::Gc).unwrap();
-    nand.copy(Ppn(4), Ppn(5), 7, b"PMD", Cause::Gc).unwrap();
+    nand.copy(Ppn(4), Copies::of(&[Ppn(0)]), Cause::Gc).unwrap();
+    nand.copy(Ppn(5), Copies::of(&[Ppn(4)]).with_kind(Some(7)).with_extra(b"PMD"), Cause::Gc)
+        .unwrap();
     assert_eq!(nand.tally().count(nand::Op::Program, Cause::Gc), 2);
     for (ppn, kind, extra) in [(4, 1, &b"PT"[..]), (5, 7, b"PMD")] {
         assert_eq!(stamps(&mut nand, ppn, 5), Err(Error::Unreadable(Ppn(ppn))));
-        let (spare, bytes) = nand.peek_spare(Ppn(ppn)).unwrap().unwrap();
+        let (spare, bytes) = nand.array().peek_spare(Ppn(ppn)).unwrap().unwrap();
         assert_eq!((spare.owner, spare.version, spare.kind, &*bytes), (Lpn(5), 1, kind, extra));
     }
 }
@@ -46,11 +47,21 @@ fn a_copy_is_lost_too_and_counts_as_any_other() {
 #[test]
 fn a_layer_can_write_lost_data() {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Bytes);
-    nand.program_run(Ppn(0), Lpn(5), 2, 1, Data::Lost, Cause::Host).unwrap();
+    nand.program(
+        Ppn(0),
+        Pages::Run { first: Lpn(5), pages: 2, kind: 1, data: Data::Lost },
+        Cause::Host,
+    )
+    .unwrap();
     assert_eq!(nand.is_readable(Ppn(1), Lpn(6)), Ok(false));
     assert_eq!(nand.owners(BlockId(0))[..2], [5, 6]);
     nand.erase(BlockId(0), Cause::Gc).unwrap();
-    nand.program_run(Ppn(0), Lpn(5), 1, 1, Data::Bytes(&[1; 2048]), Cause::Host).unwrap();
+    nand.program(
+        Ppn(0),
+        Pages::Run { first: Lpn(5), pages: 1, kind: 1, data: Data::Bytes(&[1; 2048]) },
+        Cause::Host,
+    )
+    .unwrap();
     assert_eq!(nand.is_readable(Ppn(0), Lpn(5)), Ok(true), "an erase heals the page");
 }
 
@@ -60,9 +71,9 @@ fn no_cut_makes_lost_data_readable() {
     let outcomes = Outcome::OF_PROGRAM.iter().chain(Outcome::OF_ERASE);
     for &outcome in outcomes {
         let mut nand = chip_without_data();
-        nand.cut_after(Cut { after: 0, outcome });
+        nand.power().cut_after(Cut { after: 0, outcome });
         let cut = match Outcome::OF_PROGRAM.contains(&outcome) {
-            true => nand.copy_many(&[Ppn(0)], Ppn(4), None, Cause::Gc),
+            true => nand.copy(Ppn(4), Copies::of(&[Ppn(0)]), Cause::Gc),
             false => nand.erase(BlockId(0), Cause::Gc),
         };
         assert_eq!(cut, Err(Error::PowerLost));
@@ -83,7 +94,7 @@ fn a_page_of_another_owner_is_an_error_where_pages_are_stored() {
     program(&mut nand, 0, 5);
     assert_eq!(stamps(&mut nand, 0, 6), Err(Error::WrongOwner(Ppn(0))));
     assert_eq!(stamps(&mut nand, 1, 6), Err(Error::WrongOwner(Ppn(1))));
-    let copied = nand.copy_many(&[Ppn(0), Ppn(2)], Ppn(4), None, Cause::Gc);
+    let copied = nand.copy(Ppn(4), Copies::of(&[Ppn(0), Ppn(2)]), Cause::Gc);
     assert_eq!(copied, Err(Error::WrongOwner(Ppn(2))));
     assert_eq!(stamps(&mut nand, 4, 5).unwrap(), written(5, 1), "the page before it is copied");
 }

@@ -1,8 +1,8 @@
 //! The operations of the chip that a sink receives.
 
 use nand::{
-    BlockId, Cause, Cut, Data, Error, Lpn, Mode, Nand, Op, OpSink, Operation, Outcome, Ppn,
-    ProgramOrder, Result, Sink, Tally,
+    BlockId, Cause, Copies, Cut, Data, Error, Lpn, Mode, Nand, Op, OpSink, Operation, Outcome,
+    Pages, Ppn, ProgramOrder, Result, Sink, Tally,
 };
 
 use crate::fixture::{chip, host, program};
@@ -39,7 +39,7 @@ impl OpSink for Recorder {
 
 fn observed(order: ProgramOrder, mode: Mode) -> Nand {
     let mut nand = chip(order, mode);
-    nand.attach(Box::new(Recorder::default()));
+    nand.attach(Some(Box::new(Recorder::default())));
     nand
 }
 
@@ -49,12 +49,12 @@ fn recorder(nand: &mut Nand) -> &mut Recorder {
 
 /// Every kind of operation.
 fn work(nand: &mut Nand) -> Result<()> {
-    let data = if nand.mode() == Mode::Count { Data::None } else { Data::Stamp(7) };
-    nand.program_run(Ppn(0), Lpn(8), 3, 1, data, Cause::Host)?;
-    nand.copy_many(&[Ppn(2), Ppn(0)], Ppn(4), None, Cause::Gc)?;
-    nand.copy(Ppn(1), Ppn(6), 2, b"extra", Cause::Merge)?;
+    let data = if nand.array().mode() == Mode::Count { Data::None } else { Data::Stamp(7) };
+    nand.program(Ppn(0), Pages::Run { first: Lpn(8), pages: 3, kind: 1, data }, Cause::Host)?;
+    nand.copy(Ppn(4), Copies::of(&[Ppn(2), Ppn(0)]), Cause::Gc)?;
+    nand.copy(Ppn(6), Copies::of(&[Ppn(1)]).with_kind(Some(2)).with_extra(b"extra"), Cause::Merge)?;
     nand.program(Ppn(7), &host(20, 1), Cause::Map)?;
-    nand.book_spare_read(Ppn(6), Cause::Map)?;
+    nand.book_spare_reads([Ppn(6)], Cause::Map)?;
     nand.book_spare_reads([Ppn(7), Ppn(4)].into_iter(), Cause::Meta)?;
     nand.read(Ppn(7), Lpn(20), 1, &mut Sink::None, Cause::Rmw)?;
     nand.erase(BlockId(0), Cause::Gc)
@@ -100,10 +100,10 @@ fn a_sink_changes_nothing_and_can_be_detached() {
     let mut nand = observed(ProgramOrder::Sequential, Mode::Stamps);
     work(&mut nand).unwrap();
     assert_eq!(nand.tally(), silent.tally());
-    assert!(nand.detach().is_some());
+    assert!(nand.attach(None).is_some());
     assert!(nand.sink_mut::<Recorder>().is_none());
     program(&mut nand, 8, 1);
-    assert!(nand.detach().is_none());
+    assert!(nand.attach(None).is_none());
 }
 
 /// While a cut is armed, pages are written one by one. The sink sees the interrupted operation, as
@@ -113,7 +113,7 @@ fn a_sink_sees_what_the_tally_counts_up_to_a_power_cut() {
     for after in 0..8 {
         for outcome in [Outcome::Untouched, Outcome::Complete] {
             let mut nand = observed(ProgramOrder::Sequential, Mode::Stamps);
-            nand.cut_after(Cut { after, outcome });
+            nand.power().cut_after(Cut { after, outcome });
             assert_eq!(work(&mut nand), Err(Error::PowerLost));
             let tally = nand.tally().clone();
             let changes = tally.total(Op::Program) + tally.total(Op::Erase);

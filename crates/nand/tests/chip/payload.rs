@@ -1,6 +1,8 @@
 //! Contents of pages: copies, partial pages, bytes.
 
-use nand::{Cause, Content, Data, Lpn, Mode, Page, PageState, Ppn, ProgramOrder, Sink, Spare};
+use nand::{
+    Cause, Content, Copies, Data, Lpn, Mode, Page, PageState, Pages, Ppn, ProgramOrder, Sink, Spare,
+};
 
 use crate::fixture::{chip, host, program, stamps, written};
 
@@ -8,7 +10,7 @@ use crate::fixture::{chip, host, program, stamps, written};
 fn copies_keep_version_and_contents_and_get_a_new_sequence() {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
     nand.program(Ppn(0), &Page { extra: b"PBMT", ..host(9, 3) }, Cause::Host).unwrap();
-    nand.copy_many(&[Ppn(0)], Ppn(4), Some(2), Cause::Merge).unwrap();
+    nand.copy(Ppn(4), Copies::of(&[Ppn(0)]).with_kind(Some(2)), Cause::Merge).unwrap();
     let PageState::Programmed(copy) = nand.read_spare(Ppn(4), Cause::Map).unwrap() else {
         panic!("the copy is not there");
     };
@@ -35,7 +37,12 @@ fn partial_writes_keep_the_other_sectors() {
 fn bytes_come_back_as_written() {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Bytes);
     let bytes: Vec<u8> = (0..4096).map(|n| (n / 16) as u8).collect();
-    nand.program_run(Ppn(0), Lpn(2), 2, 1, Data::Bytes(&bytes), Cause::Host).unwrap();
+    nand.program(
+        Ppn(0),
+        Pages::Run { first: Lpn(2), pages: 2, kind: 1, data: Data::Bytes(&bytes) },
+        Cause::Host,
+    )
+    .unwrap();
     let mut out = vec![0; 4096];
     for page in 0..2 {
         let mut sink = Sink::Bytes { first: Lpn(2), out: &mut out };

@@ -1,8 +1,8 @@
 //! Power cuts and what they leave on flash.
 
 use nand::{
-    BlockId, Cause, Cut, Error, Geometry, Lpn, Mode, Nand, Outcome, PageState, Pairing, Ppn,
-    ProgramOrder, Result, Spare,
+    BlockId, Cause, Copies, Cut, Error, Geometry, Lpn, Mode, Nand, Outcome, PageState, Pairing,
+    Ppn, ProgramOrder, Result, Spare,
 };
 
 use crate::fixture::{chip, host, program};
@@ -11,12 +11,12 @@ use crate::fixture::{chip, host, program};
 fn an_interrupted_program_leaves_each_of_its_outcomes() {
     for &outcome in Outcome::OF_PROGRAM {
         let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
-        nand.cut_after(Cut { after: 1, outcome });
+        nand.power().cut_after(Cut { after: 1, outcome });
         program(&mut nand, 0, 5);
         let cut = nand.program(Ppn(1), &host(6, 2), Cause::Host);
         assert_eq!(cut, Err(Error::PowerLost));
         assert_eq!(nand.erase(BlockId(3), Cause::Gc), Err(Error::PowerLost), "nothing works then");
-        nand.power_on();
+        nand.power().cycle();
         let before = nand.read_spare(Ppn(1), Cause::Meta).unwrap();
         let readable = matches!(before, PageState::Programmed(Spare { owner: Lpn(6), .. }));
         match outcome {
@@ -29,12 +29,12 @@ fn an_interrupted_program_leaves_each_of_its_outcomes() {
             _ => assert!(readable, "{outcome:?}"),
         }
         let level = if before == PageState::Erased { 1 } else { 2 };
-        assert_eq!(nand.fill_level(BlockId(0)), Ok(level), "{outcome:?}");
+        assert_eq!(nand.array().fill_level(BlockId(0)), Ok(level), "{outcome:?}");
         let elsewhere = nand.read_spare(Ppn(4), Cause::Meta).unwrap();
         let hit = outcome == Outcome::Misdirected;
         assert_eq!(elsewhere, if hit { PageState::Unreadable } else { PageState::Erased });
-        nand.decay().unwrap();
-        nand.finish_mount();
+        nand.power().decay().unwrap();
+        nand.mounting().finish();
         let after = nand.read_spare(Ppn(1), Cause::Meta).unwrap();
         let decayed = outcome == Outcome::Unstable;
         assert_eq!(after, if decayed { PageState::Unreadable } else { before });
@@ -48,16 +48,16 @@ fn an_interrupted_program_leaves_each_of_its_outcomes() {
 #[test]
 fn an_unstable_page_survives_a_second_cut_and_decays_when_its_time_has_come() {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
-    nand.cut_after(Cut { after: 0, outcome: Outcome::Unstable });
+    nand.power().cut_after(Cut { after: 0, outcome: Outcome::Unstable });
     nand.program(Ppn(0), &host(5, 1), Cause::Host).unwrap_err();
-    nand.power_on();
-    nand.resume_sequence(2);
-    nand.cut_after(Cut { after: 0, outcome: Outcome::Torn });
+    nand.power().cycle();
+    nand.mounting().resume(2);
+    nand.power().cut_after(Cut { after: 0, outcome: Outcome::Torn });
     nand.program(Ppn(4), &host(6, 2), Cause::Host).unwrap_err();
-    nand.power_on();
-    nand.decay_after(2);
-    nand.resume_sequence(3);
-    nand.finish_mount();
+    nand.power().cycle();
+    nand.power().decay_after(2);
+    nand.mounting().resume(3);
+    nand.mounting().finish();
     for readable in [true, true, false, false] {
         let state = nand.read_spare(Ppn(0), Cause::Meta).unwrap();
         assert_eq!(matches!(state, PageState::Programmed(_)), readable);
@@ -69,9 +69,9 @@ fn an_interrupted_erase_leaves_each_of_its_outcomes() {
     let states = |outcome| {
         let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
         (0..4).for_each(|page| program(&mut nand, page, page));
-        nand.cut_after(Cut { after: 0, outcome });
+        nand.power().cut_after(Cut { after: 0, outcome });
         nand.erase(BlockId(0), Cause::Gc).unwrap_err();
-        nand.power_on();
+        nand.power().cycle();
         let mut count = || {
             let state = |page| nand.read_spare(Ppn(page), Cause::Meta).unwrap();
             let states = [0, 1, 2, 3].map(state);
@@ -80,8 +80,8 @@ fn an_interrupted_erase_leaves_each_of_its_outcomes() {
             (states.iter().filter(readable).count(), states.iter().filter(erased).count())
         };
         let first = count();
-        nand.decay().unwrap();
-        nand.finish_mount();
+        nand.power().decay().unwrap();
+        nand.mounting().finish();
         let mut count = || {
             let state = |page| nand.read_spare(Ppn(page), Cause::Meta).unwrap();
             [0, 1, 2, 3].map(state).iter().filter(|s| matches!(s, PageState::Programmed(_))).count()
@@ -102,9 +102,9 @@ fn an_interrupted_program_of_an_upper_page_destroys_its_lower_pages() {
     let geometry = Geometry::new(1024, 64, 6, 4, ProgramOrder::Sequential).unwrap();
     let mut nand = Nand::new(geometry.with_pairing(pairing).unwrap(), Mode::Stamps);
     (0..5).for_each(|page| program(&mut nand, page, page));
-    nand.cut_after(Cut { after: 0, outcome: Outcome::Paired });
+    nand.power().cut_after(Cut { after: 0, outcome: Outcome::Paired });
     nand.program(Ppn(5), &host(5, 6), Cause::Host).unwrap_err();
-    nand.power_on();
+    nand.power().cycle();
     let readable = [0, 1, 2, 3, 4, 5].map(|page| {
         let state = nand.read_spare(Ppn(page), Cause::Meta).unwrap();
         matches!(state, PageState::Programmed(_))
@@ -117,7 +117,7 @@ fn an_interrupted_program_of_an_upper_page_destroys_its_lower_pages() {
 fn a_mount_cannot_use_owners_that_it_has_not_read() {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
     program(&mut nand, 0, 5);
-    nand.power_on();
+    nand.power().cycle();
     nand.read_spare(Ppn(0), Cause::Meta).unwrap();
     assert_eq!(nand.owner(Ppn(0)), Lpn(5), "read, and therefore known");
     nand.owner(Ppn(1));
@@ -126,11 +126,11 @@ fn a_mount_cannot_use_owners_that_it_has_not_read() {
 #[test]
 fn a_mount_is_told_that_a_page_has_decayed_since_it_was_read() {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
-    nand.cut_after(Cut { after: 0, outcome: Outcome::Unstable });
+    nand.power().cut_after(Cut { after: 0, outcome: Outcome::Unstable });
     nand.program(Ppn(0), &host(5, 1), Cause::Host).unwrap_err();
-    nand.power_on();
+    nand.power().cycle();
     assert!(matches!(nand.read_spare(Ppn(0), Cause::Meta), Ok(PageState::Programmed(_))));
-    nand.decay().unwrap();
+    nand.power().decay().unwrap();
     assert_eq!(nand.read_spare(Ppn(0), Cause::Meta), Err(Error::Unreadable(Ppn(0))));
     assert_eq!(nand.read_spare(Ppn(0), Cause::Meta), Ok(PageState::Unreadable), "known by now");
 }
@@ -138,13 +138,13 @@ fn a_mount_is_told_that_a_page_has_decayed_since_it_was_read() {
 #[test]
 fn pages_are_tentative_until_the_mount_commits() {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
-    nand.power_on();
-    nand.resume_sequence(1);
-    nand.begin_tentative();
+    nand.power().cycle();
+    nand.mounting().resume(1);
+    nand.mounting().begin_tentative();
     program(&mut nand, 0, 5);
-    nand.commit();
+    nand.mounting().commit();
     program(&mut nand, 1, 5);
-    nand.finish_mount();
+    nand.mounting().finish();
     let mut tentative = |page| match nand.read_spare(Ppn(page), Cause::Meta).unwrap() {
         PageState::Programmed(spare) => spare.tentative,
         state => panic!("{state:?}"),
@@ -156,10 +156,10 @@ fn pages_are_tentative_until_the_mount_commits() {
 #[should_panic(expected = "programmed page 0; next is 1")]
 fn a_page_that_only_looks_erased_cannot_be_programmed() {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
-    nand.cut_after(Cut { after: 0, outcome: Outcome::LooksErased });
+    nand.power().cut_after(Cut { after: 0, outcome: Outcome::LooksErased });
     nand.program(Ppn(0), &host(5, 1), Cause::Host).unwrap_err();
-    nand.power_on();
-    nand.resume_sequence(1);
+    nand.power().cycle();
+    nand.mounting().resume(1);
     program(&mut nand, 0, 5);
 }
 
@@ -168,11 +168,11 @@ fn a_page_that_only_looks_erased_cannot_be_programmed() {
 fn a_half_erased_block_cannot_be_programmed() {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
     program(&mut nand, 0, 5);
-    nand.cut_after(Cut { after: 0, outcome: Outcome::Half });
+    nand.power().cut_after(Cut { after: 0, outcome: Outcome::Half });
     nand.erase(BlockId(0), Cause::Gc).unwrap_err();
-    nand.power_on();
+    nand.power().cycle();
     assert_eq!(nand.read_spare(Ppn(0), Cause::Meta).unwrap(), PageState::Erased);
-    nand.resume_sequence(2);
+    nand.mounting().resume(2);
     program(&mut nand, 0, 5);
 }
 
@@ -180,7 +180,7 @@ fn a_half_erased_block_cannot_be_programmed() {
 #[should_panic(expected = "before the mount resumed")]
 fn a_mount_must_find_the_sequence_before_it_programs() {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
-    nand.power_on();
+    nand.power().cycle();
     program(&mut nand, 0, 5);
 }
 
@@ -188,23 +188,23 @@ fn a_mount_must_find_the_sequence_before_it_programs() {
 fn a_recorded_snapshot_equals_an_armed_cut() {
     let work = |nand: &mut Nand| -> Result<()> {
         nand.program(Ppn(0), &host(5, 1), Cause::Host)?;
-        nand.copy_many(&[Ppn(0)], Ppn(4), None, Cause::Gc)?;
+        nand.copy(Ppn(4), Copies::of(&[Ppn(0)]), Cause::Gc)?;
         nand.erase(BlockId(0), Cause::Gc)
     };
     let fresh = chip(ProgramOrder::Sequential, Mode::Stamps);
-    let mut recorded = fresh.try_clone().unwrap();
-    recorded.record_snapshots();
+    let mut recorded = chip(ProgramOrder::Sequential, Mode::Stamps);
+    recorded.power().record_snapshots();
     work(&mut recorded).unwrap();
-    let snapshots = recorded.take_snapshots();
+    let snapshots = recorded.power().take_snapshots();
     assert_eq!(snapshots.len(), 3);
     for (at, snapshot) in snapshots.iter().enumerate() {
         let before = if at == 0 { fresh.array() } else { &snapshots[at - 1].after };
         for &outcome in snapshot.outcomes() {
-            let mut armed = fresh.try_clone().unwrap();
-            armed.cut_after(Cut { after: at as u64, outcome });
+            let mut armed = chip(ProgramOrder::Sequential, Mode::Stamps);
+            armed.power().cut_after(Cut { after: at as u64, outcome });
             assert_eq!(work(&mut armed), Err(Error::PowerLost));
-            assert!(!armed.is_on());
-            armed.power_on();
+            assert!(!armed.power().is_on());
+            armed.power().cycle();
             let mut restored = Nand::power_up(snapshot.interrupted(before, outcome).unwrap());
             for page in 0..32 {
                 let state = |nand: &mut Nand| nand.read_spare(Ppn(page), Cause::Meta).unwrap();
@@ -218,5 +218,5 @@ fn a_recorded_snapshot_equals_an_armed_cut() {
 #[should_panic(expected = "count mode cannot be mounted")]
 fn the_power_of_a_chip_in_count_mode_cannot_be_cut() {
     let cut = Cut { after: 0, outcome: Outcome::Untouched };
-    chip(ProgramOrder::Any, Mode::Count).cut_after(cut);
+    chip(ProgramOrder::Any, Mode::Count).power().cut_after(cut);
 }

@@ -3,8 +3,8 @@
 use nand::page_store::{BlockRecord, Health, PageRecord, SpareRecord};
 use nand::spare::{HEADER_BYTES, Header};
 use nand::{
-    BlockId, Cause, Content, Cut, Data, Error, FlashArray, Geometry, Lpn, MemoryStore, Mode, Nand,
-    Op, Outcome, Page, PageState, PageStore, Ppn, ProgramOrder, Result,
+    BlockId, Cause, Content, Copies, Cut, Data, Error, FlashArray, Geometry, Lpn, MemoryStore,
+    Mode, Nand, Op, Outcome, Page, PageState, PageStore, Pages, Ppn, ProgramOrder, Result,
 };
 
 use crate::fixture::{chip, host, program, stamps, written};
@@ -12,29 +12,29 @@ use crate::fixture::{chip, host, program, stamps, written};
 /// A chip whose mount is complete.
 fn mounted(array: FlashArray) -> Nand {
     let mut nand = Nand::power_up(array);
-    nand.finish_mount();
+    nand.mounting().finish();
     nand
 }
 
 /// The same chip, rebuilt from its store.
-fn reopened(nand: Nand) -> Nand {
-    let store = nand.into_array().into_store().expect("a chip with a store");
+fn reopened(array: FlashArray) -> Nand {
+    let store = array.into_store().expect("a chip with a store");
     mounted(FlashArray::from_store(store).unwrap())
 }
 
 fn assert_same_flash(one: &mut Nand, other: &mut Nand) {
-    one.finish_mount();
-    other.finish_mount();
-    assert_eq!(one.wear(), other.wear());
-    assert_eq!(one.free_pages(), other.free_pages());
+    one.mounting().finish();
+    other.mounting().finish();
+    assert_eq!(one.array().wear(), other.array().wear());
+    assert_eq!(one.array().free_pages(), other.array().free_pages());
     for block in 0..one.geometry().blocks() {
         assert_eq!(one.owners(BlockId(block)), other.owners(BlockId(block)));
     }
     for ppn in (0..one.geometry().pages()).map(Ppn) {
         let state = |nand: &mut Nand| nand.read_spare(ppn, Cause::Meta).unwrap();
         assert_eq!(state(one), state(other), "{ppn:?}");
-        assert_eq!(one.peek_spare(ppn), other.peek_spare(ppn), "{ppn:?}");
-        assert_eq!(one.peek_meta(ppn), other.peek_meta(ppn), "{ppn:?}");
+        assert_eq!(one.array().peek_spare(ppn), other.array().peek_spare(ppn), "{ppn:?}");
+        assert_eq!(one.array().peek_meta(ppn), other.array().peek_meta(ppn), "{ppn:?}");
     }
 }
 
@@ -42,9 +42,13 @@ fn assert_same_flash(one: &mut Nand, other: &mut Nand) {
 fn work(nand: &mut Nand) -> Result<()> {
     let skips = nand.geometry().program_order() != ProgramOrder::Sequential;
     let from = u32::from(skips);
-    nand.program_run(Ppn(from), Lpn(8), 2, 1, Data::Stamp(1), Cause::Host)?;
-    nand.copy_many(&[Ppn(from), Ppn(1)], Ppn(4), None, Cause::Gc)?;
-    nand.copy(Ppn(1), Ppn(6), 9, b"extra", Cause::Merge)?;
+    nand.program(
+        Ppn(from),
+        Pages::Run { first: Lpn(8), pages: 2, kind: 1, data: Data::Stamp(1) },
+        Cause::Host,
+    )?;
+    nand.copy(Ppn(4), Copies::of(&[Ppn(from), Ppn(1)]), Cause::Gc)?;
+    nand.copy(Ppn(6), Copies::of(&[Ppn(1)]).with_kind(Some(9)).with_extra(b"extra"), Cause::Merge)?;
     nand.erase(BlockId(0), Cause::Gc)?;
     nand.erase(BlockId(7), Cause::Gc)?;
     let page = |content| Page { owner: Lpn::SYSTEM, kind: 3, extra: &[], content };
@@ -58,11 +62,11 @@ fn a_chip_can_be_rebuilt_from_its_store() {
     for order in [ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::Sequential] {
         let mut nand = chip(order, Mode::Stamps);
         work(&mut nand).unwrap();
-        let mut rebuilt = reopened(nand.try_clone().unwrap());
-        nand.power_on();
+        let mut rebuilt = reopened(nand.array().try_clone().unwrap());
+        nand.power().cycle();
         assert_same_flash(&mut nand, &mut rebuilt);
         assert!(!rebuilt.is_factory_new());
-        rebuilt.resume_sequence(100);
+        rebuilt.mounting().resume(100);
         program(&mut rebuilt, 1, 21);
         assert_eq!(stamps(&mut rebuilt, 0, 20).unwrap(), written(20, 2));
         assert_eq!(stamps(&mut rebuilt, 1, 21).unwrap(), written(21, 1));
@@ -76,13 +80,13 @@ fn a_chip_can_be_rebuilt_after_any_power_cut() {
             for name in Outcome::NAMES {
                 let outcome = Outcome::named(name).unwrap();
                 let mut nand = chip(order, Mode::Stamps);
-                nand.cut_after(Cut { after, outcome });
+                nand.power().cut_after(Cut { after, outcome });
                 assert_eq!(work(&mut nand), Err(Error::PowerLost));
-                nand.power_on();
-                let mut rebuilt = reopened(nand.try_clone().unwrap());
+                nand.power().cycle();
+                let mut rebuilt = reopened(nand.array().try_clone().unwrap());
                 assert_same_flash(&mut nand, &mut rebuilt);
-                nand.decay().unwrap();
-                rebuilt.decay().unwrap();
+                nand.power().decay().unwrap();
+                rebuilt.power().decay().unwrap();
                 assert_same_flash(&mut nand, &mut rebuilt);
             }
         }
@@ -94,10 +98,10 @@ fn a_chip_can_be_rebuilt_after_any_power_cut() {
 fn a_rebuilt_chip_remembers_half_erased_blocks() {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
     program(&mut nand, 0, 5);
-    nand.cut_after(Cut { after: 0, outcome: Outcome::Half });
+    nand.power().cut_after(Cut { after: 0, outcome: Outcome::Half });
     nand.erase(BlockId(0), Cause::Gc).unwrap_err();
-    let mut rebuilt = reopened(nand);
-    rebuilt.resume_sequence(2);
+    let mut rebuilt = reopened(nand.into_array());
+    rebuilt.mounting().resume(2);
     program(&mut rebuilt, 0, 5);
 }
 
@@ -105,7 +109,8 @@ fn a_rebuilt_chip_remembers_half_erased_blocks() {
 fn a_chip_and_its_clone_do_not_share_later_changes() {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
     program(&mut nand, 0, 5);
-    let mut clone = nand.try_clone().unwrap();
+    let mut clone = mounted(nand.array().try_clone().unwrap());
+    clone.mounting().resume(2);
     program(&mut nand, 1, 6);
     clone.erase(BlockId(0), Cause::Gc).unwrap();
     program(&mut clone, 0, 7);
@@ -130,7 +135,7 @@ impl FaultyStore {
         let memory = MemoryStore::new(Mode::Stamps, geometry);
         let store = FaultyStore { memory, left, swaps };
         let mut nand = mounted(FlashArray::from_store(Box::new(store)).unwrap());
-        nand.resume_sequence(1);
+        nand.mounting().resume(1);
         nand
     }
 
@@ -209,7 +214,7 @@ fn a_failure_of_the_storage_is_an_error_of_the_operation() {
         let mut nand = FaultyStore::chip(order, 10, false);
         work(&mut nand).unwrap();
         assert_eq!(nand.sync(), Err(no_space()));
-        assert!(nand.try_clone().is_err());
+        assert!(nand.array().try_clone().is_err());
     }
 }
 
@@ -228,14 +233,19 @@ fn copy_all_kinds(nand: &mut Nand) {
     for (ppn, page) in (0..).map(Ppn).zip(&pages) {
         nand.program(ppn, page, Cause::Host).unwrap();
     }
-    nand.copy_many(&[0, 1, 2, 3].map(Ppn), Ppn(8), None, Cause::Gc).unwrap();
-    nand.copy_many(&[10, 8].map(Ppn), Ppn(4), Some(4), Cause::Gc).unwrap();
-    nand.copy_many(&[4, 5].map(Ppn), Ppn(6), None, Cause::Gc).unwrap();
-    nand.copy(Ppn(9), Ppn(12), 9, b"others", Cause::Merge).unwrap();
+    nand.copy(Ppn(8), Copies::of(&[0, 1, 2, 3].map(Ppn)), Cause::Gc).unwrap();
+    nand.copy(Ppn(4), Copies::of(&[10, 8].map(Ppn)).with_kind(Some(4)), Cause::Gc).unwrap();
+    nand.copy(Ppn(6), Copies::of(&[4, 5].map(Ppn)), Cause::Gc).unwrap();
+    nand.copy(
+        Ppn(12),
+        Copies::of(&[Ppn(9)]).with_kind(Some(9)).with_extra(b"others"),
+        Cause::Merge,
+    )
+    .unwrap();
     nand.erase(BlockId(2), Cause::Gc).unwrap();
-    nand.copy_many(&[12, 3].map(Ppn), Ppn(8), None, Cause::Gc).unwrap();
+    nand.copy(Ppn(8), Copies::of(&[12, 3].map(Ppn)), Cause::Gc).unwrap();
     // Consecutive, but of two blocks.
-    nand.copy_many(&[7, 8].map(Ppn), Ppn(16), None, Cause::Gc).unwrap();
+    nand.copy(Ppn(16), Copies::of(&[7, 8].map(Ppn)), Cause::Gc).unwrap();
 }
 
 /// A store in memory copies from place to place; one that does not override it, by a record.
@@ -255,7 +265,7 @@ fn both_ways_to_copy_leave_the_same_pages() {
         assert_eq!(stamps(&mut direct, 6, 7).unwrap()[..2], written(7, 2)[..2]);
         assert_eq!(stamps(&mut direct, 7, 5).unwrap(), written(5, 1));
         assert_eq!(stamps(&mut direct, 9, 8), Err(Error::Unreadable(Ppn(9))));
-        assert_eq!(direct.peek_meta(Ppn(8)), Some(b"metadata".to_vec()));
+        assert_eq!(direct.array().peek_meta(Ppn(8)), Some(b"metadata".to_vec()));
     }
 }
 
@@ -264,9 +274,9 @@ fn a_copy_changes_no_clone_of_its_chip() {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
     program(&mut nand, 0, 5);
     program(&mut nand, 4, 6);
-    let mut clone = nand.try_clone().unwrap();
-    nand.copy_many(&[Ppn(0)], Ppn(5), None, Cause::Gc).unwrap();
-    nand.copy_many(&[Ppn(5)], Ppn(6), None, Cause::Gc).unwrap();
+    let mut clone = mounted(nand.array().try_clone().unwrap());
+    nand.copy(Ppn(5), Copies::of(&[Ppn(0)]), Cause::Gc).unwrap();
+    nand.copy(Ppn(6), Copies::of(&[Ppn(5)]), Cause::Gc).unwrap();
     assert_eq!(clone.read_spare(Ppn(5), Cause::Meta).unwrap(), PageState::Erased);
     assert_eq!(stamps(&mut clone, 0, 5).unwrap(), written(5, 1));
     assert_eq!(stamps(&mut nand, 6, 5).unwrap(), written(5, 1));
@@ -278,7 +288,7 @@ fn a_page_that_could_not_be_saved_is_used_up() {
     program(&mut nand, 0, 5);
     assert_eq!(nand.program(Ppn(1), &host(6, 1), Cause::Host), Err(no_space()));
     assert_eq!(nand.owners(BlockId(0))[..3], [5, Lpn::SYSTEM.0, Lpn::NONE.0]);
-    assert_eq!(nand.free_pages(), 30);
+    assert_eq!(nand.array().free_pages(), 30);
     assert_eq!(stamps(&mut nand, 0, 5).unwrap(), written(5, 1), "other pages can be read");
 }
 
@@ -290,7 +300,7 @@ fn tampered(tamper: impl FnOnce(&mut dyn PageStore)) -> Nand {
     let mut store = nand.into_array().into_store().unwrap();
     tamper(&mut *store);
     let mut nand = mounted(FlashArray::from_store(store).unwrap());
-    nand.resume_sequence(3);
+    nand.mounting().resume(3);
     nand
 }
 
@@ -311,7 +321,7 @@ fn a_damaged_page_is_an_error_and_never_a_panic() {
         assert_eq!(nand.read_meta(Ppn(0), Cause::Meta).unwrap_err(), unreadable);
         assert_eq!(nand.read_spare(Ppn(0), Cause::Meta).unwrap(), PageState::Unreadable);
         let immovable = Err(Error::Immovable(Ppn(0)));
-        assert_eq!(nand.copy_many(&[Ppn(0)], Ppn(4), None, Cause::Gc), immovable);
+        assert_eq!(nand.copy(Ppn(4), Copies::of(&[Ppn(0)]), Cause::Gc), immovable);
         assert_eq!(nand.owners(BlockId(1))[0], Lpn::NONE.0, "the destination is still erased");
         assert_eq!(nand.tally().count(Op::Read, Cause::Gc), 1, "the source was read");
         assert_eq!(nand.tally().count(Op::Program, Cause::Gc), 0);

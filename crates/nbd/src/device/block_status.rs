@@ -37,7 +37,7 @@ pub fn of_range(
             extents.into_iter().map(|it| (it.bytes, state(it.is_mapped))).collect()
         }
         Context::Block | Context::Wear => {
-            let wear = disk.nand().map_or(&[][..], |nand| nand.wear());
+            let wear = disk.nand().map_or(&[][..], |nand| nand.array().wear());
             let state = |block: nand::BlockId| match context {
                 Context::Wear => wear.get(block.0 as usize).copied().unwrap_or(NO_BLOCK),
                 _ => block.0,

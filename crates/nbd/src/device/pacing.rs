@@ -103,8 +103,8 @@ impl Pacing {
 
     /// Records the operations of a chip from now on, and forgets those that were recorded.
     pub fn attach(&mut self, nand: &mut Nand) {
-        nand.detach();
-        nand.attach(Box::new(Recorder::default()));
+        nand.attach(None);
+        nand.attach(Some(Box::new(Recorder::default())));
     }
 
     /// Issues a request that was performed, with the operations since the last one.

@@ -149,7 +149,7 @@ fn a_structured_read_has_its_offset_and_an_error_its_place() {
 fn lose_page(live: &mut Live, lpn: u32) {
     let nand = live.store.disk.nand().unwrap();
     let ppn = live.store.disk.ftl().unwrap().place(nand, nand::Lpn(lpn)).unwrap();
-    live.store.disk.nand_mut().unwrap().lose_data(ppn).unwrap();
+    live.store.disk.nand_mut().unwrap().power().lose_data(ppn).unwrap();
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn blocks_and_their_wear_are_told() {
     let ppn = live.store.disk.ftl().unwrap().place(nand, nand::Lpn(0)).unwrap();
     let place = nand.geometry().block_of(ppn);
     assert_eq!(extents(&block.data[4..]), [(4096, place.0), (4096, u32::MAX)]);
-    let erases = nand.wear()[place.0 as usize];
+    let erases = nand.array().wear()[place.0 as usize];
     assert_eq!(extents(&wear.data[4..]), [(4096, erases), (4096, u32::MAX)]);
 }
 

@@ -115,7 +115,9 @@ impl SerialClock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nand::{BlockId, Content, Geometry, Lpn, Mode, Nand, Page, Ppn, ProgramOrder, Sink};
+    use nand::{
+        BlockId, Content, Copies, Geometry, Lpn, Mode, Nand, Page, Ppn, ProgramOrder, Sink,
+    };
 
     const TIMING: Timing = Timing {
         read_ns: 10,
@@ -141,7 +143,7 @@ mod tests {
         assert_eq!(lap(&mut clock, &nand), (200, 0));
         assert_eq!(lap(&mut clock, &nand), (0, 0), "nothing happened");
         nand.program(Ppn(1), &page(8), Cause::Host).unwrap();
-        nand.copy_many(&[Ppn(0)], Ppn(4), None, Cause::Gc).unwrap();
+        nand.copy(Ppn(4), Copies::of(&[Ppn(0)]), Cause::Gc).unwrap();
         nand.erase(BlockId(0), Cause::Gc).unwrap();
         assert_eq!(lap(&mut clock, &nand), (200 + 210 + 1500, 210 + 1500));
         nand.read(Ppn(4), Lpn(7), 1, &mut Sink::None, Cause::Host).unwrap();

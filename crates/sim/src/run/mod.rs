@@ -299,7 +299,7 @@ impl<'a> Stages<'a> {
             }
             _ => None,
         };
-        let free_pages_before = simulator.nand().free_pages();
+        let free_pages_before = simulator.nand().array().free_pages();
         let free_blocks_before = simulator.ftl().report().free_blocks;
         let mut measure = self.counters(&pass);
         if pass.followers.log.is_some() {

@@ -336,7 +336,6 @@ mod tests {
         assert!(String::from_utf8(written).unwrap() == expected);
     }
 
-
     #[test]
     fn only_what_happened_since_the_last_request_is_logged() {
         let mut sink = OperationSink::new(true, true);

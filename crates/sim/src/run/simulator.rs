@@ -82,13 +82,13 @@ impl<'a> Simulator<'a> {
         experiment: &Experiment,
         mut nand: Nand,
     ) -> Result<Simulator<'a>> {
-        let erases_before = nand.wear().iter().map(|&erases| u64::from(erases)).sum();
+        let erases_before = nand.array().wear().iter().map(|&erases| u64::from(erases)).sum();
         let mut ftl = device.mount(&mut nand)?;
         let sectors_per_page = device.geometry().sectors_per_page();
         let shadow = || Shadow::new(device.logical_pages(), sectors_per_page);
         Ok(Simulator {
             device,
-            joins: !experiment.verify && nand.mode() == Mode::Count,
+            joins: !experiment.verify && nand.array().mode() == Mode::Count,
             has_tuner: ftl.facet(FacetKind::Tuner).is_some(),
             page_program_ns: device.chip.timing.program_ns,
             nand,
@@ -252,13 +252,13 @@ impl<'a> Simulator<'a> {
     /// operations are recorded already.
     pub fn record_operations(&mut self, for_drive: bool, for_log: bool) {
         if self.nand.sink_mut::<OperationSink>().is_none() {
-            self.nand.attach(Box::new(OperationSink::new(for_drive, for_log)));
+            self.nand.attach(Some(Box::new(OperationSink::new(for_drive, for_log))));
         }
     }
 
     /// No longer records flash operations.
     pub fn stop_recording(&mut self) {
-        self.nand.detach();
+        self.nand.attach(None);
     }
 
     /// Moves the operations recorded since the last call to `out`.
@@ -403,7 +403,7 @@ impl<'a> Simulator<'a> {
         self.host_pages.written += u64::from(span.pages);
         let data = match &mut self.shadow {
             Some(shadow) => Data::Stamp(shadow.write(span)?),
-            None if self.nand.mode() == Mode::Bytes => {
+            None if self.nand.array().mode() == Mode::Bytes => {
                 return self.write_bytes(span, request_bytes);
             }
             None => Data::None,
@@ -641,7 +641,7 @@ mod tests {
         assert!(joined > spans.len() / 2, "only {joined} writes were served together");
         assert_eq!((together_ns, together.host_pages), (alone_ns, alone.host_pages));
         assert_eq!(together.nand.tally(), alone.nand.tally());
-        assert_eq!(together.nand.wear(), alone.nand.wear());
+        assert_eq!(together.nand.array().wear(), alone.nand.array().wear());
         for block in (0..together.nand.geometry().blocks()).map(nand::BlockId) {
             assert_eq!(together.nand.owners(block), alone.nand.owners(block));
         }

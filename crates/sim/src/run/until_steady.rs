@@ -109,7 +109,7 @@ impl<'a> Stages<'a> {
         repeated: &mut Repeated<'a>,
         rounds: &mut Rounds,
     ) -> Result<(Measured, Verdict)> {
-        let free_pages_before = simulator.nand().free_pages();
+        let free_pages_before = simulator.nand().array().free_pages();
         let free_blocks_before = simulator.ftl().report().free_blocks;
         let (pages, interval) = (self.device.logical_pages(), self.setup.experiment.interval);
         let all = PassCounters::new(pages, repeated.pass.followers.queue.is_some(), interval, 0);

@@ -22,8 +22,8 @@ impl Payload {
     /// Empty pages; none for a chip in count mode.
     pub(super) fn new(nand: &Nand) -> Option<Payload> {
         let sectors_per_page = nand.geometry().sectors_per_page();
-        let page = || Cells::new(nand.mode(), 1, sectors_per_page);
-        (nand.mode() != Mode::Count).then(|| Payload {
+        let page = || Cells::new(nand.array().mode(), 1, sectors_per_page);
+        (nand.array().mode() != Mode::Count).then(|| Payload {
             arriving: page(),
             waiting: page(),
             page: page(),

@@ -214,7 +214,7 @@ fn read(
     if !is_log(spare) {
         return Err(strange("is followed by a page that does not belong to the log"));
     }
-    let in_spare = nand.peek_spare(ppn)?.map_or_else(Vec::new, |(_, bytes)| bytes.to_vec());
+    let in_spare = nand.array().peek_spare(ppn)?.map_or_else(Vec::new, |(_, bytes)| bytes.to_vec());
     let bytes = match in_spare.is_empty() {
         true => nand.read_meta(ppn, Cause::Meta)?,
         false => &in_spare,

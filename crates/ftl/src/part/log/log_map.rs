@@ -22,7 +22,7 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder};
+use nand::{BlockId, Cause, Content, Copies, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder};
 
 use super::block_observer::{BlockObserver, Unobserved};
 use crate::contract::{
@@ -359,11 +359,11 @@ impl<O: BlockObserver> LogMap<O> {
     ) -> Result<()> {
         let (from, kind) = (self.flat.entries(run.clone()), Some(page_kind::DATA));
         let Some(home) = self.data_block(lbn) else {
-            return Ok(nand.copy_many(from, to, kind, cause)?);
+            return Ok(nand.copy(to, Copies::of(from).with_kind(kind), cause)?);
         };
         let base = nand.geometry().page(home, run.start % self.pages_per_block);
         let strays = self.away.members(run.clone()).map(|lpn| lpn - run.start);
-        Ok(nand.copy_around(base, from, strays, to, kind, cause)?)
+        Ok(nand.copy(to, Copies::of(from).with_kind(kind).around(base, strays), cause)?)
     }
 
     /// Points consecutive mapped pages of a logical block to their copies, from `to` on. Most are
@@ -403,7 +403,7 @@ impl<O: BlockObserver> LogMap<O> {
         kind: Option<u8>,
         cause: Cause,
     ) -> Result<()> {
-        nand.copy_many(from, to, kind, cause)?;
+        nand.copy(to, Copies::of(from).with_kind(kind), cause)?;
         for (to, &from) in (to.0..).map(Ppn).zip(from) {
             let lpn = nand.owner(from);
             debug_assert!(self.flat.is_newest(lpn.0, from), "{from:?} was moved, but is stale");

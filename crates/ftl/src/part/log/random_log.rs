@@ -171,7 +171,7 @@ fn audit_carried(
     RandomBlock { block, carried }: RandomBlock,
 ) -> core::result::Result<(), Violation> {
     for (_, ppn) in map.valid_pages(nand, block, 0..nand.geometry().pages_per_block()) {
-        let Ok(Some((spare, _))) = nand.peek_spare(ppn) else { continue };
+        let Ok(Some((spare, _))) = nand.array().peek_spare(ppn) else { continue };
         let is_marked = matches!(spare.kind, page_kind::CARRIED | page_kind::ISOLATED);
         ensure!(
             is_marked == (nand.geometry().offset_of(ppn) < carried),

@@ -31,7 +31,7 @@ pub fn programmed(nand: &Nand, block: BlockId, recorded: u32) -> Result<(), Viol
 /// # Errors
 /// The two differ.
 pub fn programmed_up_to(nand: &Nand, block: BlockId, recorded: u32) -> Result<(), Violation> {
-    let level = nand.fill_level(block).map_err(|error| Violation(error.to_string()))?;
+    let level = nand.array().fill_level(block).map_err(|error| Violation(error.to_string()))?;
     ensure!(
         level == recorded,
         "{block:?} is programmed up to page {level}, recorded as up to {recorded}"
@@ -90,12 +90,12 @@ mod tests {
     fn chip(outcome: Outcome) -> Nand {
         let geometry = Geometry::new(512, 64, 4, 2, ProgramOrder::Any).unwrap();
         let mut nand = Nand::new(geometry, Mode::Stamps);
-        nand.cut_after(Cut { after: 1, outcome });
+        nand.power().cut_after(Cut { after: 1, outcome });
         let page = Page { owner: Lpn(5), kind: 1, extra: &[], content: Content::Pad };
         nand.program(Ppn(0), &page, Cause::Host).unwrap();
         nand.program(Ppn(1), &page, Cause::Host).unwrap_err();
-        nand.power_on();
-        nand.finish_mount();
+        nand.power().cycle();
+        nand.mounting().finish();
         nand
     }
 
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn a_page_may_be_skipped_but_not_appended_to() {
         let mut nand = chip(Outcome::Torn);
-        nand.resume_sequence(9);
+        nand.mounting().resume(9);
         let page = Page { owner: Lpn(6), kind: 1, extra: &[], content: Content::Pad };
         nand.program(Ppn(3), &page, Cause::Host).unwrap();
         assert_eq!(programmed_up_to(&nand, BlockId(0), 4), Ok(()));

@@ -12,7 +12,7 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Lpn, Nand, Ppn, Sink};
+use nand::{BlockId, Cause, Lpn, Nand, Pages, Ppn, Sink};
 
 use crate::contract::{
     Extent, Facet, FacetKind, MountConfig, Result, Run, Span, Violation, ensure,
@@ -144,7 +144,7 @@ impl FlatMap {
         let data = run.data.from_page(index, nand.geometry().page_bytes());
         let whole = run.whole_pages_from(index, full).min(most);
         if whole > 0 {
-            nand.program_run(to, first, whole, kind, data, Cause::Host)?;
+            nand.program(to, Pages::Run { first, pages: whole, kind, data }, Cause::Host)?;
         } else {
             let base = self.newest(first);
             rmw::program(nand, to, first, kind, run.mask(index, full), data, base)?;
@@ -247,7 +247,7 @@ impl FlatMap {
 
     /// Prefetches what the chip keeps about the places of these pages.
     fn prefetch_places(&self, nand: &Nand, spans: &[Span]) {
-        let owners = nand.owners_of_run(Ppn(0), nand.geometry().pages());
+        let owners = nand.array().owners_of_run(Ppn(0), nand.geometry().pages());
         let hint = |lpn: u32| {
             if let Some(&ppn) = self.newest.get(lpn as usize) {
                 prefetch(owners, ppn.0 as usize);
@@ -392,14 +392,13 @@ mod tests {
         let page = Page { owner: Lpn(5), kind: 1, extra: &[], content: Content::Pad };
         nand.program(Ppn(0), &page, Cause::Host).unwrap();
         for (place, counts) in [(Ppn(0), true), (Ppn(8), false)] {
-            let mut again = nand.try_clone().unwrap();
-            again.power_on();
+            let mut again = Nand::power_up(nand.array().try_clone().unwrap());
             let mut map = FlatMap::format(&again, &device, 0);
             let survey = survey::read(&mut again, &device, &mut map.pool.trims).unwrap();
             map.pool.drain();
             map.point(Lpn(5), place);
             map.commit_recovery(&mut again, &survey.suspects).unwrap();
-            again.power_on();
+            again.power().cycle();
             let mut pool = BlockPool::format(&again, &device);
             let survey = survey::read(&mut again, &device, &mut pool.trims).unwrap();
             let found = survey.scan.host_copies().next();

@@ -15,7 +15,7 @@ use crate::contract::{Error, Result};
 /// Every other error; during a mount also that a page has decayed.
 pub fn unless_lost<T>(nand: &mut Nand, done: Result<T>) -> Result<Option<T>> {
     let Err(Error::Chip(nand::Error::Unreadable(ppn))) = done else { return done.map(Some) };
-    let is_lost = !nand.is_mounting()
+    let is_lost = !nand.mounting().is_running()
         || matches!(nand.read_spare(ppn, Cause::Meta)?, PageState::Programmed(_));
     if is_lost { Ok(None) } else { done.map(Some) }
 }

@@ -17,7 +17,7 @@ use crate::contract::{Result, Run};
 /// Such a page cannot be read; nothing was changed.
 #[inline]
 pub fn check_bases(nand: &mut Nand, run: &Run, newest: impl Fn(Lpn) -> Option<Ppn>) -> Result<()> {
-    if nand.keeps_spares() { check_ends(nand, run, newest) } else { Ok(()) }
+    if nand.array().keeps_pages() { check_ends(nand, run, newest) } else { Ok(()) }
 }
 
 /// Checks the first and the last page: no other page can be partial.

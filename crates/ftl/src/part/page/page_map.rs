@@ -17,7 +17,7 @@
 //! that need care. Blocks that were open are closed, and their remaining pages are lost, because
 //! one of them may be torn although it looks erased.
 
-use nand::{BlockId, Cause, Content, Geometry, Lpn, Nand, Page, Ppn};
+use nand::{BlockId, Cause, Content, Copies, Data, Geometry, Lpn, Nand, Page, Pages, Ppn};
 
 use crate::contract::{Base, MountConfig, Ram, Report, Result, Run, Span, Violation, ensure};
 use crate::part::map::flat_map::{FlatMap, answered_by_flat};
@@ -123,7 +123,7 @@ impl PageMap {
         next: &[Span],
         frontier: &mut Frontier,
     ) -> Result<usize> {
-        if nand.keeps_spares() || nand.has_guard() {
+        if nand.array().keeps_pages() || nand.has_guard() {
             return Ok(0);
         }
         let full = nand.geometry().full_mask();
@@ -153,7 +153,8 @@ impl PageMap {
         frontier: &mut Frontier,
     ) -> Result<()> {
         let (to, pages) = (frontier.next(), lpns.len() as u32);
-        nand.program_pages(to, lpns, Cause::Host)?;
+        // A chip that only counts keeps neither kinds nor data.
+        nand.program(to, Pages::List { lpns, kind: 0, data: Data::None }, Cause::Host)?;
         for (&lpn, ppn) in lpns.iter().zip(to.0..) {
             self.point(nand, Lpn(lpn), Ppn(ppn));
             self.flat.note_written(Lpn(lpn));
@@ -366,8 +367,8 @@ impl PageMap {
     ) -> Result<usize> {
         let to = frontier.next();
         let pages = from.len().min(frontier.room() as usize);
-        nand.copy_many(&from[..pages], to, kind, cause)?;
-        let owners = nand.owners_of_run(to, pages as u32);
+        nand.copy(to, Copies::of(&from[..pages]).with_kind(kind), cause)?;
+        let owners = nand.array().owners_of_run(to, pages as u32);
         for (index, (&owner, &from)) in (0..).zip(owners.iter().zip(from)) {
             let old = self.flat.point(Lpn(owner), to.plus(index));
             debug_assert_eq!(old, from, "{owner} was copied from a place that it had left");

@@ -440,7 +440,7 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
             let Some(ppn) = self.map.flat.newest(lpn) else { continue };
             let class = self.class_of(nand, ppn);
             ensure!(class <= hottest, "{lpn:?} is mapped, but in no class");
-            let spare = nand.peek_spare(ppn).ok().flatten().filter(|_| is_kept);
+            let spare = nand.array().peek_spare(ppn).ok().flatten().filter(|_| is_kept);
             let own = spare.map_or(class, |(spare, _)| (spare.kind >> 4).min(hottest));
             ensure!(own == class, "{lpn:?} is in class {own}, but recorded in class {class}");
         }

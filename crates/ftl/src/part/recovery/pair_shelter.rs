@@ -18,7 +18,7 @@
 //! erase. If they are lost, the state before them is still on flash. So merges and large writes
 //! cost nothing.
 
-use nand::{BlockId, Cause, ChipModel, Geometry, Nand, Ppn, ProgramGuard, Spare};
+use nand::{BlockId, Cause, ChipModel, Copies, Geometry, Nand, Ppn, ProgramGuard, Spare};
 
 use super::spare_scan::{PageCopy, SpareScan};
 use crate::contract::{Durability, MountConfig, Result};
@@ -50,7 +50,7 @@ pub fn attach(nand: &mut Nand, device: &MountConfig) {
         let opened = vec![(0, 0); nand.geometry().blocks() as usize];
         let filled = nand.geometry().slc_pages();
         let shelter = PairShelter { blocks: [one, other], current: 1, filled, barriers: 1, opened };
-        nand.attach_guard(Box::new(shelter));
+        nand.mounting().attach_guard(Box::new(shelter));
     }
 }
 
@@ -81,11 +81,11 @@ impl ProgramGuard for PairShelter {
         }
         let relied_on = nand.geometry().page(block, *since);
         // What a mount programs before its commit is programmed again after a cut.
-        if nand.is_tentative() {
+        if nand.mounting().is_tentative() {
             return Ok(());
         }
         for upper in (0..pages).map(|page| first.plus(page)) {
-            for lower in nand.lower_pages(upper).filter(|&lower| lower < relied_on) {
+            for lower in nand.array().lower_pages(upper).filter(|&lower| lower < relied_on) {
                 if nand.owner(lower).is_host() {
                     self.shelter(nand, lower)?;
                 }
@@ -110,9 +110,10 @@ impl PairShelter {
         }
         let to = nand.geometry().page(self.blocks[self.current], self.filled);
         self.filled += 1;
-        let found = nand.peek_spare(page)?.map(|(spare, extra)| (spare, extra.into_owned()));
+        let found =
+            nand.array().peek_spare(page)?.map(|(spare, extra)| (spare, extra.into_owned()));
         let Some((spare, mut extra)) = found else {
-            return nand.copy_many(&[page], to, None, Cause::Meta);
+            return nand.copy(to, Copies::of(&[page]), Cause::Meta);
         };
         if extra.len() + EXTRA_BYTES > nand.geometry().scheme_bytes() as usize {
             // Only damaged contents under a right checksum are so long.
@@ -120,7 +121,11 @@ impl PairShelter {
         }
         extra.extend(page.0.to_le_bytes());
         extra.extend(&spare.sequence.to_le_bytes()[..5]);
-        nand.copy(page, to, spare.kind, &extra, Cause::Meta)
+        nand.copy(
+            to,
+            Copies::of(&[page]).with_kind(Some(spare.kind)).with_extra(&extra),
+            Cause::Meta,
+        )
     }
 }
 
@@ -155,11 +160,11 @@ pub fn restore(
             continue;
         }
         // The sector log scans before the scheme does, and a mount may start again.
-        let has_stand_in = nand.has_stand_in(page);
+        let has_stand_in = nand.mounting().has_stand_in(page);
         let is_destroyed = has_stand_in || scan.is_unreadable(page);
         if is_latest && is_destroyed {
             if !has_stand_in {
-                nand.stand_in(page, copy.ppn, spare, &extra);
+                nand.mounting().stand_in(page, copy.ppn, spare, &extra);
             }
             scan.restore(page, spare);
             restored.push(PageCopy { ppn: page, spare });
@@ -170,7 +175,7 @@ pub fn restore(
 
 /// The place, the header and the scheme bytes of the page of which this is a copy.
 fn original(nand: &Nand, copy: PageCopy) -> Result<Option<(Ppn, Spare, Vec<u8>)>> {
-    let Some((_, bytes)) = nand.peek_spare(copy.ppn)? else { return Ok(None) };
+    let Some((_, bytes)) = nand.array().peek_spare(copy.ppn)? else { return Ok(None) };
     let Some(at) = bytes.len().checked_sub(EXTRA_BYTES) else { return Ok(None) };
     let (extra, place) = bytes.split_at(at);
     let mut wide = [0; 8];
@@ -240,7 +245,7 @@ mod tests {
     }
 
     fn restored(nand: &mut Nand) -> Vec<PageCopy> {
-        nand.power_on();
+        nand.power().cycle();
         let params = Params::default();
         let mut scan = SpareScan::read(nand, &ALL).unwrap();
         restore(nand, &device(&params), &mut scan).unwrap()
@@ -252,7 +257,7 @@ mod tests {
         program(&mut nand, 0..2);
         nand.barrier();
         // The shelter erases its block and copies page 0.
-        nand.cut_after(Cut { after: 2, outcome: Outcome::Paired });
+        nand.power().cut_after(Cut { after: 2, outcome: Outcome::Paired });
         program_one(&mut nand, 2).unwrap_err();
         let restored = restored(&mut nand);
         let found: Vec<_> = restored.iter().map(|copy| (copy.ppn.0, copy.spare.sequence)).collect();
@@ -271,13 +276,14 @@ mod tests {
         program(&mut nand, 1..2);
         nand.barrier();
         // Copies of page 1 and page 0.
-        nand.cut_after(Cut { after: 2, outcome: Outcome::Paired });
+        nand.power().cut_after(Cut { after: 2, outcome: Outcome::Paired });
         program_one(&mut nand, 2).unwrap_err();
         assert_eq!(copies(&nand), 3);
         let mut pages: Vec<u32> = restored(&mut nand).iter().map(|copy| copy.ppn.0).collect();
         pages.sort_unstable();
         assert_eq!(pages, [0, 1]);
-        let by = [Ppn(0), Ppn(1)].map(|page| nand.peek_spare(page).unwrap().unwrap().0.version);
+        let by =
+            [Ppn(0), Ppn(1)].map(|page| nand.array().peek_spare(page).unwrap().unwrap().0.version);
         assert_eq!(by, [1, 3], "versions of the pages, not of their copies");
     }
 
@@ -292,7 +298,7 @@ mod tests {
         }
         // Each block has four upper pages, and a block of the shelter has room for four copies.
         assert_eq!(copies(&nand), 16);
-        assert_eq!(nand.wear()[4..], [2, 2]);
+        assert_eq!(nand.array().wear()[4..], [2, 2]);
     }
 
     #[test]
@@ -300,7 +306,7 @@ mod tests {
         let mut nand = guarded_chip();
         program(&mut nand, 0..2);
         nand.barrier();
-        nand.cut_after(Cut { after: 2, outcome: Outcome::Paired });
+        nand.power().cut_after(Cut { after: 2, outcome: Outcome::Paired });
         program_one(&mut nand, 2).unwrap_err();
         let first = restored(&mut nand);
         assert_eq!(first.len(), 1);
@@ -318,7 +324,7 @@ mod tests {
         program(&mut nand, 2..3);
         program(&mut nand, 8..9);
         nand.erase(BlockId(0), Cause::Gc).unwrap();
-        nand.cut_after(Cut { after: 0, outcome: Outcome::Torn });
+        nand.power().cut_after(Cut { after: 0, outcome: Outcome::Torn });
         program_one(&mut nand, 0).unwrap_err();
         assert_eq!(restored(&mut nand), []);
     }
@@ -331,6 +337,6 @@ mod tests {
         program(&mut nand, 2..4);
         let upper = nand.geometry().page(BlockId(4), 2);
         assert_eq!(copies(&nand), 2);
-        assert_eq!(nand.lower_pages(upper).count(), 0);
+        assert_eq!(nand.array().lower_pages(upper).count(), 0);
     }
 }

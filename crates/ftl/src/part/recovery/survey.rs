@@ -42,10 +42,10 @@ pub struct Survey {
 /// The power is lost again, or a page holds something that the trim log cannot have written.
 pub fn read(nand: &mut Nand, device: &MountConfig, trims: &mut Option<TrimLog>) -> Result<Survey> {
     let mut scan = SpareScan::read(nand, device.blocks)?;
-    nand.resume_sequence(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
+    nand.mounting().resume(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
     let tombstones = match trims {
         Some(trims) => {
-            nand.begin_tentative();
+            nand.mounting().begin_tentative();
             trims.read_back(nand, &mut scan)?
         }
         None => Tombstones::default(),
@@ -72,7 +72,7 @@ mod tests {
             let page = Page { owner: Lpn(0), kind: 1, extra: &[], content: Content::Pad };
             nand.program(Ppn(ppn), &page, Cause::Host).unwrap();
         }
-        nand.power_on();
+        nand.power().cycle();
         let device = MountConfig {
             params: &Params::default(),
             logical_blocks: 1,

@@ -486,7 +486,7 @@ impl TrimLog {
         self.voids.extend(voids);
         self.change_over(nand)?;
         (self.proven, self.committed) = (None, true);
-        nand.commit();
+        nand.mounting().commit();
         Ok(())
     }
 
@@ -611,7 +611,7 @@ impl VoidRange {
     }
 
     fn wear(nand: &Nand, pages: &Range<u32>) -> u32 {
-        nand.wear()[nand.geometry().block_of(Ppn(pages.start)).0 as usize]
+        nand.array().wear()[nand.geometry().block_of(Ppn(pages.start)).0 as usize]
     }
 }
 
@@ -719,8 +719,8 @@ mod tests {
     ) -> Result<(TrimLog, Vec<u32>)> {
         let mut log = log_of(nand, blocks, logical_blocks);
         let mut scan = SpareScan::read(nand, blocks)?;
-        nand.resume_sequence(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
-        nand.begin_tentative();
+        nand.mounting().resume(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
+        nand.mounting().begin_tentative();
         log.read_back(nand, &mut scan)?;
         let suspects = Suspects { pages: scan.last().into_iter().collect(), are_destroyed: false };
         log.commit(nand, |_| false, &suspects, &[])?;
@@ -731,10 +731,9 @@ mod tests {
     /// Mounts a copy of this flash on which no page is mapped. Returns the pages that it believes
     /// to be trimmed.
     fn mounted(nand: &Nand, blocks: &[BlockId]) -> (Nand, TrimLog, Vec<u32>) {
-        let mut nand = nand.try_clone().unwrap();
-        nand.power_on();
+        let mut nand = Nand::power_up(nand.array().try_clone().unwrap());
         let (log, trimmed) = try_mount(&mut nand, blocks, LOGICAL_BLOCKS).unwrap();
-        nand.decay().unwrap();
+        nand.power().decay().unwrap();
         (nand, log, trimmed)
     }
 
@@ -790,7 +789,7 @@ mod tests {
                 let (mut nand, blocks) = chip();
                 let mut log = log(&nand, &blocks);
                 let mut flushed = 0;
-                nand.cut_after(Cut { after, outcome });
+                nand.power().cut_after(Cut { after, outcome });
                 let cut = steps(&mut nand, &mut log, &mut flushed).is_err();
                 let (again, _, trimmed) = mounted(&nand, &blocks);
                 let known = |trimmed: &[u32]| (0..flushed).all(|page| trimmed.contains(&page));
@@ -820,16 +819,15 @@ mod tests {
     #[test]
     fn three_cuts_in_a_row_lose_no_flushed_trim() {
         let after_cut = |nand: &Nand, cut: Option<Cut>| {
-            let mut nand = nand.try_clone().unwrap();
-            nand.power_on();
-            cut.into_iter().for_each(|cut| nand.cut_after(cut));
+            let mut nand = Nand::power_up(nand.array().try_clone().unwrap());
+            cut.into_iter().for_each(|cut| nand.power().cut_after(cut));
             nand
         };
         let mut tried = 0;
         for after in 0..70 {
             let (mut nand, blocks) = chip();
             let (mut log, mut flushed) = (log(&nand, &blocks), 0);
-            nand.cut_after(Cut { after, outcome: Outcome::Unstable });
+            nand.power().cut_after(Cut { after, outcome: Outcome::Unstable });
             if trim_all(&mut nand, &mut log, &mut flushed).is_ok() {
                 continue;
             }
@@ -842,7 +840,7 @@ mod tests {
                     let mut last = after_cut(&again, Some(cut));
                     let _ = try_mount(&mut last, &blocks, LOGICAL_BLOCKS);
                     let mut last = after_cut(&last, None);
-                    last.decay().unwrap();
+                    last.power().decay().unwrap();
                     let (_, trimmed) = try_mount(&mut last, &blocks, LOGICAL_BLOCKS).unwrap();
                     let known = (0..flushed).all(|page| trimmed.contains(&page));
                     assert!(known, "{after}, {second}, {third}: {flushed} of {trimmed:?}");
@@ -863,7 +861,7 @@ mod tests {
                 log.flush(&mut nand).unwrap();
                 log.written(Lpn(round % PAGES));
             }
-            let wear = &nand.wear()[10..];
+            let wear = &nand.array().wear()[10..];
             let (least, most) = (wear.iter().min().unwrap(), wear.iter().max().unwrap());
             assert!(*least > 5 && most - least < 3, "{wear:?}");
             (nand, log, _) = mounted(&nand, &blocks);
@@ -944,10 +942,9 @@ mod tests {
             let before = nand.tally().total(Op::Program);
             log.record(&mut nand, Some(BlockId(3))).unwrap();
             assert_eq!(nand.tally().total(Op::Program) - before, 2);
-            let mut again = nand.try_clone().unwrap();
-            again.power_on();
+            let mut again = Nand::power_up(nand.array().try_clone().unwrap());
             let mut scan = SpareScan::read(&mut again, &blocks).unwrap();
-            again.resume_sequence(1000);
+            again.mounting().resume(1000);
             let mut found = log_of(&again, &blocks, logical_blocks);
             let tombstones = found.read_back(&mut again, &mut scan).unwrap();
             let dead: Vec<u32> = tombstones.iter().map(|(lpn, _)| lpn.0).collect();
@@ -968,7 +965,7 @@ mod tests {
         let pages: Vec<Ppn> = (0..log.used).map(|at| log.page(&nand, log.active, at)).collect();
         let words: Vec<_> = pages
             .iter()
-            .map(|&ppn| nand.peek_meta(ppn).map(|bytes| (word(&bytes, 2), word(&bytes, 3))))
+            .map(|&ppn| nand.array().peek_meta(ppn).map(|bytes| (word(&bytes, 2), word(&bytes, 3))))
             .collect();
         assert_eq!(words, [Some((Some(0), Some(2))), Some((Some(1), Some(2)))]);
     }
@@ -980,10 +977,9 @@ mod tests {
         log.erase(&mut nand, BlockId(2), Cause::Gc).unwrap();
         let limit = log.voids[0].before;
         for (others, kept) in [(&blocks[3..], vec![(8..12, limit)]), (&blocks[2..], Vec::new())] {
-            let mut again = nand.try_clone().unwrap();
-            again.power_on();
+            let mut again = Nand::power_up(nand.array().try_clone().unwrap());
             let mut scan = SpareScan::read(&mut again, others).unwrap();
-            again.resume_sequence(1000);
+            again.mounting().resume(1000);
             let mut found = log_of(&again, &blocks, LOGICAL_BLOCKS);
             found.read_back(&mut again, &mut scan).unwrap();
             assert_eq!(found.current_voids(&again), kept);
@@ -1067,10 +1063,10 @@ mod tests {
 
     /// The first steps of a mount after a power cycle, up to the point where it may program pages.
     fn begin_mount(nand: &mut Nand, blocks: &[BlockId]) -> (TrimLog, SpareScan) {
-        nand.power_on();
+        nand.power().cycle();
         let (mut log, mut scan) = (log(nand, blocks), SpareScan::read(nand, blocks).unwrap());
-        nand.resume_sequence(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
-        nand.begin_tentative();
+        nand.mounting().resume(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
+        nand.mounting().begin_tentative();
         log.read_back(nand, &mut scan).unwrap();
         (log, scan)
     }
@@ -1081,7 +1077,7 @@ mod tests {
 
     /// The pages of the host that a mount finds and that count.
     fn counting(nand: &Nand, blocks: &[BlockId]) -> Vec<u32> {
-        let (_, scan) = begin_mount(&mut nand.try_clone().unwrap(), blocks);
+        let (_, scan) = begin_mount(&mut Nand::power_up(nand.array().try_clone().unwrap()), blocks);
         scan.host_copies().map(|copy| copy.ppn.0).collect()
     }
 
@@ -1117,17 +1113,17 @@ mod tests {
         let (mut log, _) = begin_mount(&mut nand, &blocks);
         program(&mut nand, 1);
         // After the erase of a segment, the checkpoint is a single page.
-        nand.cut_after(Cut { after: 1, outcome: Outcome::Unstable });
+        nand.power().cut_after(Cut { after: 1, outcome: Outcome::Unstable });
         commit(&mut nand, &mut log, &Suspects::default()).unwrap_err();
-        nand.power_on();
-        nand.resume_sequence(100);
-        nand.finish_mount();
+        nand.power().cycle();
+        nand.mounting().resume(100);
+        nand.mounting().finish();
         assert_eq!(counting(&nand, &blocks), [0, 1]);
-        let mut unproven = nand.try_clone().unwrap();
-        unproven.decay().unwrap();
+        let mut unproven = Nand::power_up(nand.array().try_clone().unwrap());
+        unproven.power().decay().unwrap();
         assert_eq!(counting(&unproven, &blocks), [0]);
         program(&mut nand, 2);
-        nand.decay().unwrap();
+        nand.power().decay().unwrap();
         assert_eq!(counting(&nand, &blocks), [0, 1, 2]);
     }
 
@@ -1154,8 +1150,8 @@ mod tests {
         log.trim(&mut nand, 3..4).unwrap();
         log.flush(&mut nand).unwrap();
         let block = log.segments[log.active][0];
-        assert_eq!(nand.lower_pages(nand.geometry().page(block, 1)).count(), 0);
-        assert_eq!(nand.lower_pages(Ppn(1)).count(), 1);
+        assert_eq!(nand.array().lower_pages(nand.geometry().page(block, 1)).count(), 0);
+        assert_eq!(nand.array().lower_pages(Ppn(1)).count(), 1);
     }
 
     #[test]

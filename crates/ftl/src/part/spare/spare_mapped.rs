@@ -22,7 +22,7 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Lpn, Nand, Ppn, Sink};
+use nand::{BlockId, Cause, Copies, Lpn, Nand, Ppn, Sink};
 
 use crate::contract::{
     Base, Error, Extent, Facet, FacetKind, Metric, MountConfig, Ram, Report, Result, Run, Span,
@@ -251,7 +251,13 @@ impl SpareMap {
     ) -> Result<()> {
         debug_assert!(self.flat.newest(lpn) == Some(to), "{lpn:?} is programmed at {to:?}");
         let run = match source {
-            PageSource::Copy(cause) => return Ok(nand.copy(old, to, kind, extra, cause)?),
+            PageSource::Copy(cause) => {
+                return Ok(nand.copy(
+                    to,
+                    Copies::of(&[old]).with_kind(Some(kind)).with_extra(extra),
+                    cause,
+                )?);
+            }
             PageSource::Host(run) => run,
         };
         let (full, index) = (nand.geometry().full_mask(), lpn.0 - run.first.0);
@@ -275,7 +281,7 @@ impl SpareMap {
         let place = |&lpn: &Lpn| self.flat.newest(lpn).expect("only valid pages are copied");
         self.from.clear();
         self.from.extend(pages.iter().map(place));
-        Ok(nand.copy_many(&self.from, to, None, cause)?)
+        Ok(nand.copy(to, Copies::of(&self.from), cause)?)
     }
 
     // ---- Reclaiming ---------------------------------------------------------------------------

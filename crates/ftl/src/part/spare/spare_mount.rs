@@ -87,7 +87,7 @@ pub trait SpareAreas {
 
 impl SpareAreas for Nand {
     fn at(&self, ppn: Ppn) -> Option<(Spare, Cow<'_, [u8]>)> {
-        self.peek_spare(ppn).ok().flatten()
+        self.array().peek_spare(ppn).ok().flatten()
     }
 }
 
@@ -121,7 +121,7 @@ struct FoundSpares<'a> {
 impl SpareAreas for FoundSpares<'_> {
     fn at(&self, ppn: Ppn) -> Option<(Spare, Cow<'_, [u8]>)> {
         let copy = self.scan.copy(ppn)?;
-        let error = match self.nand.peek_spare(ppn) {
+        let error = match self.nand.array().peek_spare(ppn) {
             Ok(Some((_, bytes))) => return Some((copy.spare, bytes)),
             Ok(None) => nand::Error::Unreadable(ppn),
             Err(error) => error,
@@ -447,7 +447,7 @@ pub fn audit(
     chains: &dyn SpareChains,
     uses: impl Fn(Lbn) -> Vec<Ppn>,
 ) -> core::result::Result<(), Violation> {
-    if !nand.keeps_spares() {
+    if !nand.array().keeps_pages() {
         return Ok(());
     }
     for lbn in 0..map.logical_blocks() {
@@ -669,14 +669,14 @@ mod tests {
     fn a_spare_area_that_has_become_unreadable_ends_the_mount() {
         let mut nand = Nand::new(geometry(), Mode::Stamps);
         let page = Page { owner: Lpn(0), kind: PMD, extra: &[], content: Content::Pad };
-        nand.cut_after(Cut { after: 0, outcome: Outcome::Unstable });
+        nand.power().cut_after(Cut { after: 0, outcome: Outcome::Unstable });
         nand.program(Ppn(0), &page, Cause::Host).unwrap_err();
-        nand.power_on();
+        nand.power().cycle();
         let scan = SpareScan::read(&mut nand, &[BlockId(0)]).unwrap();
         let spares = FoundSpares::new(&nand, &scan);
         assert!(spares.at(Ppn(0)).is_some() && spares.at(Ppn(1)).is_none());
         assert_eq!(spares.check(), Ok(()), "page 1 is erased");
-        nand.decay().unwrap();
+        nand.power().decay().unwrap();
         let spares = FoundSpares::new(&nand, &scan);
         assert!(spares.at(Ppn(0)).is_none());
         assert_eq!(spares.check(), Err(nand::Error::Unreadable(Ppn(0)).into()));
@@ -687,9 +687,9 @@ mod tests {
         let mut nand = Nand::new(geometry(), Mode::Stamps);
         let page = Page { owner: Lpn(0), kind: PMD, extra: &[], content: Content::Pad };
         nand.program(Ppn(2), &page, Cause::Host).unwrap();
-        nand.cut_after(Cut { after: 0, outcome: Outcome::Torn });
+        nand.power().cut_after(Cut { after: 0, outcome: Outcome::Torn });
         nand.program(Ppn(3), &page, Cause::Host).unwrap_err();
-        nand.power_on();
+        nand.power().cycle();
         let scan = SpareScan::read(&mut nand, &[0, 1, 2, 3].map(BlockId)).unwrap();
         assert_eq!([0, 1, 2, 3].map(|block| scan.occupied(BlockId(block))), [0, 2, 0, 0]);
     }

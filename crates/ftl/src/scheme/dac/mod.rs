@@ -258,7 +258,7 @@ impl Clustered {
     /// Writes the first of the requests that follow a run, as [`Ftl::write`] does: single whole pages
     /// whose regions have room. Returns their number.
     fn write_next(&mut self, nand: &mut Nand, next: &[Span]) -> Result<usize> {
-        if nand.keeps_spares() || nand.has_guard() {
+        if nand.array().keeps_pages() || nand.has_guard() {
             return Ok(0);
         }
         let full = nand.geometry().full_mask();
@@ -363,7 +363,8 @@ impl Clustered {
             let Some(region) = self.region_of(nand.geometry(), lpn) else { continue };
             let known = sizes.get_mut(region as usize).map(|size| *size += 1);
             ensure!(known.is_some(), "{lpn:?} is mapped, but in no region");
-            let spare = self.map.flat.newest(lpn).and_then(|ppn| nand.peek_spare(ppn).ok()?);
+            let spare =
+                self.map.flat.newest(lpn).and_then(|ppn| nand.array().peek_spare(ppn).ok()?);
             let own = spare.map_or(region, |(spare, _)| region_of(spare.kind).min(hottest));
             ensure!(own == region, "{lpn:?} is in region {own}, but recorded in region {region}");
         }

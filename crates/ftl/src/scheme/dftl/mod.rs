@@ -330,7 +330,7 @@ impl Dftl {
     /// Without `batch`, dirty entries keep their value in flash.
     fn compose(&mut self, nand: &Nand, page: u32, batch: bool) {
         const BYTES: usize = ENTRY_BYTES as usize;
-        if !nand.keeps_spares() {
+        if !nand.array().keeps_pages() {
             return;
         }
         let first = page * self.entries;
@@ -570,7 +570,7 @@ impl Dftl {
             expected[(lpn.0 - first) as usize] = flash;
         }
         let at = self.map.flat.newest(self.owner_of(page));
-        let Some(bytes) = at.and_then(|ppn| nand.peek_meta(ppn)) else { return Ok(()) };
+        let Some(bytes) = at.and_then(|ppn| nand.array().peek_meta(ppn)) else { return Ok(()) };
         for (lpn, (entry, ppn)) in (first..).zip(bytes.chunks_exact(4).zip(expected)) {
             let flash = Ppn(u32::from_le_bytes(entry.try_into().expect("chunks of four")));
             ensure!(flash == ppn, "the flash maps LPN {lpn} to {flash:?}, not to {ppn:?}");

@@ -20,7 +20,7 @@ impl Dftl {
             done => return Ok(done.map(|()| true)?),
         }
         for page in (0..nand.geometry().pages()).map(Ppn) {
-            nand.book_spare_read(page, Cause::Map)?;
+            nand.book_spare_reads([page], Cause::Map)?;
         }
         Ok(false)
     }

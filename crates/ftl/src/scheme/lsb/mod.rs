@@ -295,7 +295,7 @@ impl SpareMapped for Lsb {
         self.victim.list(&self.map.flat, nand, block);
         let pages = self.victim.take();
         pages.iter().for_each(|&lpn| self.chains.prefetch(lpn));
-        match nand.keeps_spares() || nand.has_guard() {
+        match nand.array().keeps_pages() || nand.has_guard() {
             true => self.move_by_portions(nand, &pages, cause)?,
             false => self.move_at_once(nand, &pages, cause)?,
         }

@@ -1,6 +1,6 @@
 //! Moves of lsb: the valid pages of a block that is being emptied get new places.
 
-use nand::{Cause, Lpn, Nand, Ppn};
+use nand::{Cause, Copies, Lpn, Nand, Ppn};
 
 use super::Lsb;
 use super::copy_batch::CopyBatch;
@@ -89,7 +89,7 @@ impl Lsb {
         *room = 0;
         let Some(&first) = from.first() else { return Ok(()) };
         let pages = from.len() as u32;
-        nand.copy_many(from, Ppn(next.0 - pages), None, *cause)?;
+        nand.copy(Ppn(next.0 - pages), Copies::of(from), *cause)?;
         let (geometry, blocks) = (nand.geometry(), &mut self.map.blocks);
         let victim = geometry.block_of(first);
         blocks.supersede(victim, pages as u16);

@@ -19,7 +19,7 @@ impl Lsb {
         let (&last, before) = pages.split_last().expect("a portion has a page");
         let (needs, room) = (pages.len() as u32, || self.map.room(self.superblock_of(last)));
         debug_assert!(room() >= needs, "{needs} pages up to {last:?} have room for {}", room());
-        match nand.keeps_spares() {
+        match nand.array().keeps_pages() {
             true => self.write_one_by_one(nand, source, before, last)?,
             false => self.write_at_once(nand, source, before, last)?,
         }
@@ -127,7 +127,7 @@ impl Lsb {
         if role.is_directory() {
             self.map.set_directory(lpn);
         }
-        if nand.keeps_spares() {
+        if nand.array().keeps_pages() {
             let (geometry, flat) = (nand.geometry(), &self.map.flat);
             self.chains.compose(geometry, flat, lpn, role, &mut self.bytes);
         }

@@ -180,7 +180,7 @@ impl Superblock {
         let old = self.map.supersede(nand, lpn, to);
         self.map.blocks.fill(nand.geometry(), superblock, 1);
         self.note(lpn);
-        let kind = match nand.keeps_spares() {
+        let kind = match nand.array().keeps_pages() {
             true => {
                 let flat = &self.map.flat;
                 self.carriers.compose(nand.geometry(), flat, lpn, &mut self.bytes)
@@ -196,7 +196,7 @@ impl Superblock {
     /// Writes pages of a run that are in one logical block: a single page or, if the chip keeps no
     /// spare areas, as many as fit the open block. Returns how many.
     fn write_pages(&mut self, nand: &mut Nand, run: &Run, first: Lpn, most: u32) -> Result<u32> {
-        if most == 1 || nand.keeps_spares() || nand.has_guard() {
+        if most == 1 || nand.array().keeps_pages() || nand.has_guard() {
             self.write_page(nand, PageSource::Host(run), first)?;
             return Ok(1);
         }
@@ -442,7 +442,7 @@ impl SpareMapped for Superblock {
     fn move_out(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
         let mut pages = core::mem::take(&mut self.moving);
         spare_mapped::gather(&self.map.flat, nand, block, &mut pages);
-        match nand.keeps_spares() || nand.has_guard() {
+        match nand.array().keeps_pages() || nand.has_guard() {
             true => self.move_one_by_one(nand, cause, &pages)?,
             false => self.move_at_once(nand, block, cause, &pages)?,
         }
