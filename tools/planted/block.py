@@ -11,7 +11,7 @@ MUTANTS = [
      "born[other.0 as usize] < born[block.0 as usize]",
      "born[other.0 as usize] > born[block.0 as usize]"),
     ("unfinished-block-left", "block, mount: the unfinished block is not given up", BLOCK,
-     "        for block in unfinished {\n            block_pool::erase(&mut self.trims, nand, block, Cause::Meta, &mut self.pool)?;\n        }\n",
+     "        for block in unfinished {\n            self.pool.erase(nand, block, Cause::Meta)?;\n        }\n",
      "        let _ = unfinished;\n"),
     ("seal-forgotten", "block, mount: erased pages of an open block are trusted", BLOCK,
      "            self.used.insert_all(lbn * per_block..(lbn + 1) * per_block);\n",
@@ -26,6 +26,6 @@ MUTANTS = [
      "let base = old.filter(|_| self.live.contains(lpn.0));",
      "let base = old.filter(|_| false);"),
     ("block-flush-forgotten", "block, tombstones: flush does nothing", BLOCK,
-     "self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))",
-     "self.trims.as_mut().map_or(Ok(()), |_| { let _ = nand.geometry(); Ok(()) })"),
+     "self.pool.flush(nand)",
+     "{ let _ = nand.geometry(); Ok(()) }"),
 ]

@@ -32,7 +32,7 @@ MUTANTS = [
      "(None, own) if own == group(last) => Role::Table { but: Some(last) },",
      "(None, own) if own == group(last) => Role::Plain,"),
     ("lsb-reserve-opened", "lsb, room: a host write opens a block of the reserve", ROOM,
-     "self.map.pool.len() >= RESERVE + missing", "self.map.pool.len() + 1 >= RESERVE + missing"),
+     "self.map.flat.pool.len() >= RESERVE + missing", "self.map.flat.pool.len() + 1 >= RESERVE + missing"),
     ("lsb-trim-without-anchor", "lsb, trims: nothing is copied when a PT page is trimmed", CHAINS,
      "(loses_table || loses_carrier).then(|| Lpn(first + lowest as u32))",
      "(loses_table && loses_carrier).then(|| Lpn(first + lowest as u32))"),

@@ -26,5 +26,5 @@ MUTANTS = [
      "blocks.sort_by_key(|block| trace(block).first);",
      "blocks.sort_by_key(|block| trace(block).last + 0);"),
     ("nftl-one-map", "nftl, RAM: the block numbers of replacement blocks are not counted", NFTL,
-     "2 * self.map.block_map_bytes()", "self.map.block_map_bytes()"),
+     "        report.ram.map *= 2;\n", ""),
 ]

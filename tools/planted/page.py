@@ -19,6 +19,6 @@ MUTANTS = [
      "done += self.copy_some(",
      "if done == 0 { self.moving.pop(); }\n            done += self.copy_some("),
     ("flush-forgotten", "tombstones: flush does nothing", FLAT_MAP,
-     "self.trims.as_mut().map_or(Ok(()), |trims| trims.flush(nand))",
-     "self.trims.as_mut().map_or(Ok(()), |_| { let _ = nand.geometry(); Ok(()) })"),
+     "self.pool.flush(nand)",
+     "{ let _ = nand.geometry(); Ok(()) }"),
 ]
