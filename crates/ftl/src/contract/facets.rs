@@ -4,7 +4,6 @@
 use nand::{BlockId, Cause, Lpn, Nand};
 
 use super::error::Result;
-use super::ftl::Ftl;
 use super::report::Entered;
 use super::shares::{ShareCosts, Shares};
 
@@ -33,35 +32,8 @@ pub enum Facet<'a> {
     Layers(LayerTotals),
 }
 
-/// The abilities of an FTL by name.
-impl dyn Ftl + '_ {
-    /// The part of the map that can grow and shrink at run time.
-    pub fn resizable_map(&mut self) -> Option<&mut dyn ResizableMap> {
-        match self.facet(FacetKind::Map)? {
-            Facet::Map(map) => Some(map),
-            _ => None,
-        }
-    }
-
-    /// The exchange of erased blocks with a layer above.
-    pub fn block_lender(&mut self) -> Option<&mut dyn BlockLender> {
-        match self.facet(FacetKind::Lender)? {
-            Facet::Lender(lender) => Some(lender),
-            _ => None,
-        }
-    }
-
-    /// Totals of the layers; none for a scheme without layers.
-    pub fn layer_totals(&mut self) -> Option<LayerTotals> {
-        match self.facet(FacetKind::Layers)? {
-            Facet::Layers(totals) => Some(totals),
-            _ => None,
-        }
-    }
-}
-
-/// Totals of the layers above a scheme, cheap enough to be asked for after each request. All else is
-/// in the [report](Ftl::report).
+/// Totals of the layers above a scheme, cheap enough to be asked for after each request. All else
+/// is in the [report](super::ftl::Ftl::report).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LayerTotals {
     /// Pages that entered the scheme since the last reset.

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use nand::{Cause, Lpn, Nand, PageState, Ppn, Sink};
+use nand::{Lpn, Nand, Ppn, Sink};
 
 use super::audit::Violation;
 #[cfg(doc)]
@@ -116,78 +116,5 @@ pub trait Base: Send {
     /// As [`Ftl::facet`].
     fn facet(&mut self, _kind: FacetKind) -> Option<Facet<'_>> {
         None
-    }
-}
-
-/// The calls of the base, and what follows from the contract.
-impl dyn Ftl + '_ {
-    /// As [`Base::read`].
-    ///
-    /// # Errors
-    /// As [`Base::read`].
-    #[inline]
-    pub fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        self.base_mut().read(nand, run, sink)
-    }
-
-    /// Writes a run, and none of the requests that follow.
-    ///
-    /// # Errors
-    /// As [`Ftl::write`].
-    #[inline]
-    pub fn write_run(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
-        self.write(nand, run, &[]).map(drop)
-    }
-
-    /// As [`Base::trim`].
-    ///
-    /// # Errors
-    /// As [`Base::trim`].
-    pub fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        self.base_mut().trim(nand, first, pages)
-    }
-
-    /// As [`Base::flush`].
-    ///
-    /// # Errors
-    /// As [`Base::flush`].
-    pub fn flush(&mut self, nand: &mut Nand, only: Option<&Run>) -> Result<()> {
-        self.base_mut().flush(nand, only)
-    }
-
-    /// As [`Base::place`].
-    pub fn place(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn> {
-        self.base().place(nand, lpn)
-    }
-
-    /// As [`Base::extent`].
-    pub fn extent(&self, lpns: Range<u32>) -> Extent {
-        self.base().extent(lpns)
-    }
-
-    /// The version of the page at [`place`](Base::place), for a layer above that mounts. None if
-    /// the page is unmapped, or if it cannot be read. Costs one read of a spare area, cause meta.
-    ///
-    /// # Errors
-    /// The power is lost again.
-    pub fn version(&self, nand: &mut Nand, lpn: Lpn) -> Result<Option<u64>> {
-        let Some(ppn) = self.place(nand, lpn) else { return Ok(None) };
-        Ok(match nand.read_spare(ppn, Cause::Meta)? {
-            PageState::Programmed(spare) => Some(spare.version),
-            _ => None,
-        })
-    }
-
-    /// Ends a request of the host, which may have been several runs. A layer that adapts after a
-    /// number of requests does so here.
-    ///
-    /// # Errors
-    /// Power lost.
-    #[inline]
-    pub fn end_request(&mut self, nand: &mut Nand) -> Result<()> {
-        match self.facet(FacetKind::Tuner) {
-            Some(Facet::Tuner(tuner)) => tuner.end_request(nand),
-            _ => Ok(()),
-        }
     }
 }

@@ -5,6 +5,7 @@
 //! writes.
 
 pub mod audit;
+mod calls;
 pub mod error;
 pub mod extent;
 pub mod facets;

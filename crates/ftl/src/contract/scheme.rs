@@ -61,8 +61,8 @@ impl Scheme {
 }
 
 /// Bytes of memory that the simulation of a scheme or layer takes at most on a chip in this mode:
-/// its maps and lists, without the chip. It is not the RAM of a controller, which [`Ftl::ram`]
-/// reports.
+/// its maps and lists, without the chip. It is not the RAM of a controller, which is in the
+/// [report](Ftl::report).
 pub type SimulationMemory = fn(&Params, &Geometry, Mode) -> u64;
 
 /// The memory of tables with `for_page` bytes a page and `for_block` bytes a block of the chip.

@@ -91,7 +91,7 @@ impl FlatMap {
         Some(start..start + mapped_pages(&entries[skipped..]))
     }
 
-    /// As [`Ftl::extent`](crate::contract::Ftl::extent).
+    /// As [`Base::extent`](crate::contract::Base::extent).
     pub fn extent(&self, lpns: Range<u32>) -> Extent {
         Extent::first_of(lpns.clone(), self.mapped_run(lpns))
     }
