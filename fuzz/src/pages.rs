@@ -5,10 +5,8 @@
 //! base │ change, change, …        change:  page │ field │ offset │ length │ bytes
 //! ```
 
-use std::borrow::Cow;
-
 use image::{ImageStore, LossyDisk};
-use nand::page_store::{Health, PageRecord, PageStore, SpareRecord};
+use nand::page_store::{Extent, Health, PageRecord, PageStore};
 use nand::spare::Header;
 use nand::{FlashArray, MemoryStore, Mode, Nand, PageState, Ppn};
 
@@ -31,7 +29,7 @@ pub fn decode(bytes: &[u8]) {
 
 fn state(header: [u8; 20], extra: &[u8], ppn: Ppn) -> PageState {
     let header = Header::of_bytes(header, ppn, extra);
-    SpareRecord { health: Health::Good, header, extra: Cow::Borrowed(extra) }.state()
+    PageRecord { health: Health::Good, header, ..PageRecord::new(Mode::Bytes) }.state()
 }
 
 /// Sets the checksum of a spare area.
@@ -58,25 +56,25 @@ pub fn mount(script: &[u8]) {
 
 /// Changes a field of a page, and seals the page.
 fn change(store: &mut MemoryStore, script: &mut Script) {
-    let ppn = Ppn(u32::from(script.byte()) % store.geometry().pages());
+    let ppn = Ppn(u32::from(script.byte()) % store.shape().geometry.pages());
     let (field, offset) = (script.byte(), script.number());
     let length = usize::from(script.byte());
     let piece = script.take(length);
     let mut page = PageRecord::new(Mode::Bytes);
-    store.load(ppn, &mut page).expect("memory does not fail");
+    store.load(ppn, &mut page, Extent::Whole).expect("memory does not fail");
     if page.health == Health::Erased {
         return;
     }
     let mut header = page.header.bytes(ppn, &page.extra);
     match field % 4 {
         0 => overwrite(&mut header, offset % 16, piece),
-        1 => change_bytes(&mut page.extra, offset, piece, store.geometry().scheme_bytes()),
-        2 => change_bytes(&mut page.meta, offset, piece, store.geometry().page_bytes()),
+        1 => change_bytes(&mut page.extra, offset, piece, store.shape().geometry.scheme_bytes()),
+        2 => change_bytes(&mut page.meta, offset, piece, store.shape().geometry.page_bytes()),
         _ => page.extra.truncate(offset % 64),
     }
     seal(&mut header, &page.extra, ppn);
     page.header = Header::of_bytes(header, ppn, &page.extra);
-    store.save(ppn, &page).expect("memory does not fail");
+    store.save(ppn, &page, Extent::Whole).expect("memory does not fail");
 }
 
 /// Changes bytes within a room of `most` bytes, and appends what is missing.

@@ -15,7 +15,7 @@ MUTANTS = [
     ("lost-copy-heals", "lost data: a copy of an unreadable page can be read", STORED_PAGES,
      "        if is_lost {", "        if is_lost && tentative {"),
     ("lost-page-unstable", "lost data: a cut makes an unreadable page readable until it decays", FLASH_ARRAY,
-     "if health == Health::Unstable && self.stored()", "if health == Health::Torn && self.stored()"),
+     "if health == Health::Unstable && self.spare(ppn)", "if health == Health::Torn && self.spare(ppn)"),
     ("lost-base-unchecked", "lost data: a write finds out too late that it needs an unreadable page", RMW,
      "    if nand.array().keeps_pages() { check_ends", "    if nand.has_guard() && nand.mounting().is_tentative() { check_ends"),
     ("lost-tail-unchecked", "lost data: a write does not check what its last page needs", RMW,

@@ -1,11 +1,13 @@
 //! Images as flash of a device.
 
+use std::any::Any;
 use std::path::Path;
 
 use ftl::Device;
 use image::salvage::Damage;
 use image::{DiskFile, ImageStore, Room};
-use nand::{FlashArray, Nand};
+use nand::page_store::SyncBy;
+use nand::{FlashArray, Nand, PageStore};
 
 use crate::error::{Error, Result};
 use crate::recipe;
@@ -64,15 +66,38 @@ pub fn power_up(store: ImageStore) -> Result<Nand> {
     Ok(nand)
 }
 
-/// Leaves the image behind a chip in order.
+/// Leaves the storage behind a chip in order.
 ///
 /// # Errors
 /// The storage failed.
 pub fn close(chip: Nand) -> Result<()> {
-    match chip.into_array().into_store() {
-        Some(mut store) => Ok(store.close()?),
+    match chip.into_array().into_store().map(image_of) {
+        Some(Ok(mut image)) => Ok(image.close()?),
+        Some(Err(mut other)) => Ok(other.sync(SyncBy::Store).map(drop)?),
         None => Ok(()),
     }
+}
+
+/// The same pages; changes are kept in memory from now on. For reading on after a failure.
+///
+/// # Errors
+/// The storage failed.
+pub fn into_view(store: Box<dyn PageStore>) -> Result<Box<dyn PageStore>> {
+    match image_of(store) {
+        Ok(image) => Ok(Box::new(image.into_view()?)),
+        Err(other) => Ok(other),
+    }
+}
+
+/// The image that a store is, or else the store.
+fn image_of(
+    store: Box<dyn PageStore>,
+) -> core::result::Result<Box<ImageStore>, Box<dyn PageStore>> {
+    if !(&*store as &dyn Any).is::<ImageStore>() {
+        return Err(store);
+    }
+    let store: Box<dyn Any> = store;
+    Ok(store.downcast().expect("it is an image"))
 }
 
 /// Refuses a device that an image was not made for.

@@ -5,7 +5,7 @@
 //! keep in pages of their own.
 
 use image::ImageStore;
-use nand::page_store::{Health, PageRecord, PageStore};
+use nand::page_store::{Extent, Health, PageRecord, PageStore, load_spare};
 use nand::{Cells, Mode, PageState, Ppn};
 
 use crate::error::{Error, Result};
@@ -31,7 +31,7 @@ impl Remains {
     pub fn of(store: ImageStore, logical_pages: u32) -> Remains {
         let mut newest = vec![None; logical_pages as usize];
         for ppn in (0..store.layout().geometry.pages()).map(Ppn) {
-            let state = store.load_spare(ppn).map(|spare| spare.state());
+            let state = load_spare(&store, ppn).map(|spare| spare.state());
             if let Ok(PageState::Programmed(spare)) = state
                 && let Some(place) = newest.get_mut(spare.owner.0 as usize)
             {
@@ -49,7 +49,7 @@ impl Remains {
     pub fn read(&mut self, lpn: u32, bytes: &mut [u8]) -> Result<()> {
         bytes.fill(0);
         let Some(Place { ppn, .. }) = self.newest[lpn as usize] else { return Ok(()) };
-        self.store.load(ppn, &mut self.page)?;
+        self.store.load(ppn, &mut self.page, Extent::Whole)?;
         match (&self.page.cells, self.page.health) {
             (Cells::Bytes(data), Health::Good | Health::Unstable) => {
                 bytes.copy_from_slice(data);

@@ -12,10 +12,12 @@ use std::cell::RefCell;
 use std::io;
 use std::path::Path;
 
-use nand::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord, SyncJob};
+use nand::page_store::{
+    BlockRecord, Extent, Fault, Health, PageRecord, PageStore, Shape, SyncBy, SyncJob,
+};
 use nand::payload::Mode;
 use nand::spare::{HEADER_BYTES, Header};
-use nand::{BlockId, Cells, Geometry, MemoryStore, Ppn};
+use nand::{BlockId, Cells, MemoryStore, Ppn};
 
 use crate::error::Result;
 use crate::format::block_table::BlockTable;
@@ -465,6 +467,31 @@ impl ImageStore {
         Ok(())
     }
 
+    /// Makes all changes durable and leaves the file in order. Nothing is changed afterwards.
+    ///
+    /// # Errors
+    /// The disk fails; what was changed since the last sync may be lost.
+    pub fn close(&mut self) -> nand::Result<()> {
+        self.change(|image| {
+            if !image.writing {
+                return image.commit();
+            }
+            image.write_table(true)?;
+            image.writing = false;
+            image.punch(true)
+        })
+    }
+
+    /// The same image; changes are kept in memory from now on. For reading on after a failure.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub fn into_view(self) -> nand::Result<ImageStore> {
+        let (synced, pending) = (self.is_synced(), None);
+        let medium = Box::new(View::of(self.medium).map_err(storage)?);
+        Ok(ImageStore { medium, failed: None, synced, pending, ..self })
+    }
+
     // ---- Reading ---------------------------------------------------------------------------
 
     /// The record of a page. The first record of a slot brings all of them into memory.
@@ -551,53 +578,39 @@ fn unread(page: Ppn) -> impl Fn(io::Error) -> nand::Error {
 }
 
 impl PageStore for ImageStore {
-    fn geometry(&self) -> &Geometry {
-        &self.layout.geometry
+    fn shape(&self) -> Shape {
+        Shape { geometry: self.layout.geometry, mode: Mode::Bytes, copies_data: false }
     }
 
-    fn mode(&self) -> Mode {
-        Mode::Bytes
-    }
-
-    fn load_spare(&self, ppn: Ppn) -> nand::Result<SpareRecord<'_>> {
+    fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> nand::Result<()> {
         let (health, found) = (self.table.health(ppn), self.look(ppn).map_err(unread(ppn))?);
         let geometry = &self.layout.geometry;
-        let record = found.as_ref().and_then(|it| Record::check(&it.record, geometry, ppn));
-        Ok(match record {
-            None => SpareRecord { health: damaged(health), ..SpareRecord::ERASED },
-            Some(record) => {
-                let header = Header::of_bytes(record.header(), ppn, record.extra());
-                SpareRecord { health, header, extra: record.extra().to_vec().into() }
-            }
-        })
-    }
-
-    fn load(&self, ppn: Ppn, page: &mut PageRecord) -> nand::Result<()> {
-        let (health, found) = (self.table.health(ppn), self.look(ppn).map_err(unread(ppn))?);
-        page.health = damaged(health);
+        let found = found.as_ref();
+        let found = found.and_then(|it| Some((it.slot, Record::check(&it.record, geometry, ppn)?)));
+        (page.health, page.header) = (damaged(health), Header::ERASED);
         page.extra.clear();
-        page.meta.clear();
-        let mut data = match &mut page.cells {
-            Cells::Bytes(bytes) => std::mem::take(bytes),
-            Cells::Stamps(_) => Vec::new(),
-        };
-        data.clear();
-        data.resize(self.layout.geometry.page_bytes() as usize, 0);
-        if let Some(Found { slot, record }) = found
-            && let Some(record) = Record::check(&record, &self.layout.geometry, ppn)
-        {
-            let read = self.medium.read_at(&mut data, self.layout.data(slot, ppn));
-            read.map_err(unread(ppn))?;
-            page.health = if record.fits(&data) { health } else { without_data(health) };
+        if let Some((_, record)) = &found {
+            page.health = health;
             page.header = Header::of_bytes(record.header(), ppn, record.extra());
             page.extra.extend_from_slice(record.extra());
-            record.take_meta(&mut data, &mut page.meta);
         }
-        page.cells = Cells::Bytes(data);
+        if extent == Extent::Spare {
+            return Ok(());
+        }
+        page.meta.clear();
+        let Cells::Bytes(data) = &mut page.cells else { panic!("an image keeps bytes") };
+        data.clear();
+        data.resize(geometry.page_bytes() as usize, 0);
+        let Some((slot, record)) = found else { return Ok(()) };
+        self.medium.read_at(data, self.layout.data(slot, ppn)).map_err(unread(ppn))?;
+        if !record.fits(data) {
+            page.health = without_data(health);
+        }
+        record.take_meta(data, &mut page.meta);
         Ok(())
     }
 
-    fn save(&mut self, ppn: Ppn, page: &PageRecord) -> nand::Result<()> {
+    fn save(&mut self, ppn: Ppn, page: &PageRecord, _extent: Extent) -> nand::Result<()> {
         self.change(|image| image.program(ppn, page))
     }
 
@@ -614,11 +627,10 @@ impl PageStore for ImageStore {
         Ok(self.table.record(block))
     }
 
-    fn sync(&mut self) -> nand::Result<()> {
-        self.change(ImageStore::commit)
-    }
-
-    fn begin_sync(&mut self) -> nand::Result<Option<SyncJob>> {
+    fn sync(&mut self, by: SyncBy) -> nand::Result<Option<SyncJob>> {
+        if by == SyncBy::Store {
+            return self.change(ImageStore::commit).map(|()| None);
+        }
         assert!(self.pending.is_none(), "a sync of the image began before an earlier one ended");
         self.change(ImageStore::begin)
     }
@@ -632,37 +644,15 @@ impl PageStore for ImageStore {
         })
     }
 
-    fn close(&mut self) -> nand::Result<()> {
-        self.change(|image| {
-            if !image.writing {
-                return image.commit();
+    fn inject(&mut self, fault: Fault) -> nand::Result<()> {
+        self.note(match fault {
+            Fault::Header(ppn, header) => {
+                return self.change(|image| image.replace_header(ppn, header));
             }
-            image.write_table(true)?;
-            image.writing = false;
-            image.punch(true)
+            Fault::Health(ppn, health) => Operation::Health(ppn, health),
+            Fault::HalfErased(block) => Operation::HalfErase(block),
+            Fault::Decay => Operation::Decay,
         })
-    }
-
-    fn set_health(&mut self, ppn: Ppn, health: Health) -> nand::Result<()> {
-        self.note(Operation::Health(ppn, health))
-    }
-
-    fn set_header(&mut self, ppn: Ppn, header: [u8; HEADER_BYTES]) -> nand::Result<()> {
-        self.change(|image| image.replace_header(ppn, header))
-    }
-
-    fn set_half_erased(&mut self, block: BlockId) -> nand::Result<()> {
-        self.note(Operation::HalfErase(block))
-    }
-
-    fn decay(&mut self) -> nand::Result<()> {
-        self.note(Operation::Decay)
-    }
-
-    fn into_view(self: Box<Self>) -> nand::Result<Box<dyn PageStore>> {
-        let (synced, pending) = (self.is_synced(), None);
-        let medium = Box::new(View::of(self.medium).map_err(storage)?);
-        Ok(Box::new(ImageStore { medium, failed: None, synced, pending, ..*self }))
     }
 
     /// An image on a copy of the file, or else a copy in memory.

@@ -24,7 +24,7 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// Compares with what somebody asks for.
+    /// Compares with the recipe that a user asks for.
     ///
     /// # Errors
     /// Something differs; the error names the first difference.

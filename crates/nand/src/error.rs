@@ -12,7 +12,7 @@ pub enum Error {
     #[error("page {} of the flash cannot be read", .0.0)]
     Unreadable(Ppn),
     /// Error correction failed for a page that the FTL wanted to move, in its spare area too.
-    /// Nobody can say any more what the page holds, so it cannot stay where it is, nor leave.
+    /// The contents of the page are unknown, so it can neither stay where it is nor be moved.
     #[error("page {} of the flash cannot be read, so it cannot be moved", .0.0)]
     Immovable(Ppn),
     /// The page is erased, or belongs to another logical page than the FTL believes. On a whole

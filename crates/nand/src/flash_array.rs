@@ -15,7 +15,9 @@ use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::error::{Error, Result};
 use crate::geometry::{Geometry, Pairing, ProgramOrder};
 use crate::memory_store::MemoryStore;
-use crate::page_store::{BlockRecord, Health, PageStore, SyncJob};
+use crate::page_store::{
+    BlockRecord, Fault, Health, PageRecord, PageStore, SyncBy, SyncJob, load_spare,
+};
 use crate::payload::{Mode, Page, Sink};
 use crate::spare::{HEADER_BYTES, PageState, Spare};
 use crate::stored_pages::{CopySpare, StoredPages};
@@ -75,15 +77,14 @@ impl FlashArray {
     /// # Errors
     /// The storage failed.
     pub fn from_store(store: Box<dyn PageStore>) -> Result<FlashArray> {
-        let geometry = *store.geometry();
+        let geometry = store.shape().geometry;
         let mut array = FlashArray::new(geometry, Mode::Count);
-        let pages = StoredPages::new(store);
         for block in (0..geometry.blocks()).map(BlockId) {
-            let BlockRecord { erases, half_erased } = pages.block(block)?;
+            let BlockRecord { erases, half_erased } = store.block(block)?;
             array.wear[block.0 as usize] = erases;
             array.half_erased.extend(half_erased.then_some(block));
             for ppn in geometry.span(block) {
-                let spare = pages.spare(Ppn(ppn as u32))?;
+                let spare = load_spare(&*store, Ppn(ppn as u32))?;
                 array.owners[ppn] = match (spare.health, spare.state()) {
                     (Health::Erased, _) => Lpn::NONE.0,
                     (_, PageState::Programmed(spare)) => spare.owner.0,
@@ -93,7 +94,7 @@ impl FlashArray {
             }
             array.filled[block.0 as usize] = array.filled_by_owners(block);
         }
-        array.pages = Some(pages);
+        array.pages = Some(StoredPages::new(store));
         Ok(array)
     }
 
@@ -131,7 +132,7 @@ impl FlashArray {
 
     /// What is kept of each page.
     pub fn mode(&self) -> Mode {
-        self.pages.as_ref().map_or(Mode::Count, StoredPages::mode)
+        self.pages.as_ref().map_or(Mode::Count, |pages| pages.shape().mode)
     }
 
     /// Whether scheme bytes of spare areas, and metadata of pages, are kept. If not, schemes need
@@ -398,17 +399,13 @@ impl FlashArray {
         self.stored().state(ppn)
     }
 
-    pub(crate) fn sync(&mut self) -> Result<()> {
-        self.pages.as_mut().map_or(Ok(()), StoredPages::sync)
-    }
-
-    pub(crate) fn begin_sync(&mut self) -> Result<Option<SyncJob>> {
-        self.pages.as_mut().map_or(Ok(None), StoredPages::begin_sync)
+    pub(crate) fn sync(&mut self, by: SyncBy) -> Result<Option<SyncJob>> {
+        self.pages.as_mut().map_or(Ok(None), |pages| pages.store_mut().sync(by))
     }
 
     pub(crate) fn end_sync(&mut self, done: Result<()>) -> Result<()> {
         match &mut self.pages {
-            Some(pages) => pages.end_sync(done),
+            Some(pages) => pages.store_mut().end_sync(done),
             None => done,
         }
     }
@@ -481,17 +478,25 @@ impl FlashArray {
 
     // ---- Faults ----------------------------------------------------------------------------
 
+    fn inject(&mut self, fault: Fault) -> Result<()> {
+        self.stored_mut().store_mut().inject(fault)
+    }
+
+    fn spare(&self, ppn: Ppn) -> Result<PageRecord> {
+        load_spare(self.stored().store(), ppn)
+    }
+
     /// Leaves a programmed page as an interrupted program does.
     pub(crate) fn tear(&mut self, ppn: Ppn, health: Health) -> Result<()> {
         assert!(self.owner(ppn) != Lpn::NONE, "an interrupted program left {ppn:?} erased");
-        if health == Health::Unstable && self.stored().spare(ppn)?.health == Health::DataLost {
+        if health == Health::Unstable && self.spare(ppn)?.health == Health::DataLost {
             // There are no data that could be read for some time.
             return Ok(());
         }
         if health != Health::Unstable {
             self.owners[ppn.0 as usize] = Lpn::SYSTEM.0;
         }
-        self.stored_mut().set_health(ppn, health)
+        self.inject(Fault::Health(ppn, health))
     }
 
     /// Leaves an erased block as an interrupted erase does: it reads as erased, and must be erased
@@ -499,12 +504,12 @@ impl FlashArray {
     pub(crate) fn half_erase(&mut self, block: BlockId) -> Result<()> {
         assert!(self.filled[block.0 as usize] == 0, "an interrupted erase left {block:?} filled");
         self.half_erased.push(block);
-        self.stored_mut().set_half_erased(block)
+        self.inject(Fault::HalfErased(block))
     }
 
     /// The bytes of the header of a page.
     fn header(&self, ppn: Ppn) -> Result<[u8; HEADER_BYTES]> {
-        let record = self.stored().spare(ppn)?;
+        let record = self.spare(ppn)?;
         Ok(record.header.bytes(ppn, &record.extra))
     }
 
@@ -514,7 +519,7 @@ impl FlashArray {
         let bit = scatter(ppn, u64::from(header[9])) as usize % (8 * header.len());
         header[bit / 8] ^= 1 << (bit % 8);
         self.owners[ppn.0 as usize] = Lpn::SYSTEM.0;
-        self.stored_mut().set_header(ppn, header)
+        self.inject(Fault::Header(ppn, header))
     }
 
     /// Gives a programmed page the header of the page that was programmed before it, as a chip does
@@ -522,12 +527,12 @@ impl FlashArray {
     pub(crate) fn repeat_header(&mut self, ppn: Ppn) -> Result<()> {
         let mut before = (0, [0; HEADER_BYTES]);
         for other in (0..self.geometry.pages()).map(Ppn).filter(|&other| other != ppn) {
-            if let PageState::Programmed(spare) = self.stored().spare(other)?.state() {
+            if let PageState::Programmed(spare) = self.spare(other)?.state() {
                 before = before.max((spare.sequence, self.header(other)?));
             }
         }
         self.owners[ppn.0 as usize] = Lpn::SYSTEM.0;
-        self.stored_mut().set_header(ppn, before.1)
+        self.inject(Fault::Header(ppn, before.1))
     }
 
     /// Moves a programmed page to an erased page of another block, as a chip does that programs the
@@ -540,8 +545,8 @@ impl FlashArray {
             return self.tear(ppn, Health::Torn);
         };
         let header = self.header(ppn)?;
-        self.stored_mut().set_header(to, header)?;
-        self.stored_mut().set_health(ppn, Health::Erased)?;
+        self.inject(Fault::Header(to, header))?;
+        self.inject(Fault::Health(ppn, Health::Erased))?;
         self.owners[to.0 as usize] = Lpn::SYSTEM.0;
         self.owners[ppn.0 as usize] = Lpn::NONE.0;
         for block in [block, geometry.block_of(to)] {
@@ -575,7 +580,7 @@ impl FlashArray {
         left: impl Fn(Ppn) -> Option<Health>,
     ) -> Result<()> {
         for ppn in self.geometry.span(block).map(|ppn| Ppn(ppn as u32)) {
-            let health = self.stored().spare(ppn)?.health;
+            let health = self.spare(ppn)?.health;
             let is_programmed =
                 matches!(health, Health::Good | Health::Unstable | Health::DataLost);
             if let (true, Some(left)) = (is_programmed, left(ppn)) {
@@ -585,19 +590,19 @@ impl FlashArray {
         if !self.half_erased.contains(&block) {
             self.half_erased.push(block);
         }
-        self.stored_mut().set_half_erased(block)
+        self.inject(Fault::HalfErased(block))
     }
 
     /// Makes the data area of a page unreadable. Its spare area stays as it is.
     pub(crate) fn lose_data(&mut self, ppn: Ppn) -> Result<()> {
-        let health = self.stored().spare(ppn)?.health;
+        let health = self.spare(ppn)?.health;
         let is_readable = matches!(health, Health::Good | Health::Unstable);
-        if is_readable { self.stored_mut().set_health(ppn, Health::DataLost) } else { Ok(()) }
+        if is_readable { self.inject(Fault::Health(ppn, Health::DataLost)) } else { Ok(()) }
     }
 
     /// Makes all unstable pages unreadable.
     pub(crate) fn decay(&mut self) -> Result<()> {
-        self.stored_mut().decay()
+        self.inject(Fault::Decay)
     }
 
     // ---- Ownership of pages ----------------------------------------------------------------

@@ -141,7 +141,7 @@ impl Geometry {
     /// The same with pages that share cells.
     ///
     /// # Errors
-    /// No cell has so many bits, or the distance is no distance.
+    /// The number of bits per cell is impossible, or the distance is zero.
     pub fn with_pairing(self, pairing: Pairing) -> Result<Geometry> {
         let refuse = |why: &str| Err(Error::ImpossibleChip(why.into()));
         if !(1..=4).contains(&pairing.bits) {

@@ -11,7 +11,6 @@
 //!
 //! [`FlashArray::from_store`]: crate::FlashArray::from_store
 
-use alloc::borrow::Cow;
 use core::any::Any;
 
 use crate::address::{BlockId, Ppn};
@@ -32,23 +31,11 @@ pub enum Health {
     Torn,
     /// Programmed in part, but every bit still reads as one.
     LooksErased,
-    /// Readable until it [decays](PageStore::decay).
+    /// Readable until it [decays](Fault::Decay).
     Unstable,
     /// Programmed completely, but error correction fails in the data area. The spare area can be
     /// read.
     DataLost,
-}
-
-/// The spare area of a page as a store returns it.
-#[derive(Clone, Debug)]
-pub struct SpareRecord<'a> {
-    /// The state of the page. A store need not look at the data area: a page that it returns here
-    /// as good may turn out as [`Health::DataLost`] when it is loaded.
-    pub health: Health,
-    /// The header; meaningless in an erased page.
-    pub header: Header,
-    /// Scheme bytes of the spare area.
-    pub extra: Cow<'a, [u8]>,
 }
 
 impl Health {
@@ -61,17 +48,6 @@ impl Health {
         Health::Unstable,
         Health::DataLost,
     ];
-}
-
-impl SpareRecord<'_> {
-    /// A page that is not programmed.
-    pub const ERASED: SpareRecord<'static> =
-        SpareRecord { health: Health::Erased, header: Header::ERASED, extra: Cow::Borrowed(&[]) };
-
-    /// The state that a reader finds.
-    pub fn state(&self) -> PageState {
-        state(self.health, &self.header)
-    }
 }
 
 /// A page, spare area and data area, on its way into or out of a store.
@@ -128,18 +104,14 @@ impl PageRecord {
 
     /// The state that a reader of the spare area finds.
     pub fn state(&self) -> PageState {
-        state(self.health, &self.header)
-    }
-}
-
-fn state(health: Health, header: &Header) -> PageState {
-    match health {
-        Health::Erased | Health::LooksErased => PageState::Erased,
-        Health::Torn => PageState::Unreadable,
-        Health::Good | Health::Unstable | Health::DataLost => match header {
-            Header::Intact(spare) => PageState::Programmed(*spare),
-            Header::Damaged(_) => PageState::Unreadable,
-        },
+        match self.health {
+            Health::Erased | Health::LooksErased => PageState::Erased,
+            Health::Torn => PageState::Unreadable,
+            Health::Good | Health::Unstable | Health::DataLost => match self.header {
+                Header::Intact(spare) => PageState::Programmed(spare),
+                Header::Damaged(_) => PageState::Unreadable,
+            },
+        }
     }
 }
 
@@ -150,6 +122,48 @@ pub struct BlockRecord {
     pub erases: u32,
     /// Whether a power cut interrupted the last erase; the next erase repairs it.
     pub half_erased: bool,
+}
+
+/// What a store keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Pages, blocks and program order of the chip.
+    pub geometry: Geometry,
+    /// The payload: stamps or bytes.
+    pub mode: Mode,
+    /// Whether the store [copies data areas](PageStore::copy_data) from place to place.
+    pub copies_data: bool,
+}
+
+/// The part of a page that is loaded or saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// The spare area.
+    Spare,
+    /// Spare area and data area.
+    Whole,
+}
+
+/// What a fault does to a store.
+#[derive(Clone, Copy, Debug)]
+pub enum Fault {
+    /// A page gets another health.
+    Health(Ppn, Health),
+    /// A page gets another header. An erased page becomes a good one.
+    Header(Ppn, [u8; HEADER_BYTES]),
+    /// A block counts as half erased.
+    HalfErased(BlockId),
+    /// All unstable pages become unreadable.
+    Decay,
+}
+
+/// Who does the slow part of a sync.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncBy {
+    /// The store, before it returns.
+    Store,
+    /// The caller, who gets it as a job.
+    Caller,
 }
 
 /// The slow part of a sync. Another thread may do it, while the owner of the store goes on.
@@ -164,52 +178,28 @@ pub type SyncJob = Box<dyn FnOnce() -> Result<()> + Send>;
 /// error an [`Error::Storage`](crate::Error::Storage). A damaged page is no error: the store
 /// returns it with [`Health::Torn`] or, if its spare area is whole, [`Health::DataLost`].
 pub trait PageStore: Any + Send {
-    /// Pages, blocks and program order of the chip.
-    fn geometry(&self) -> &Geometry;
+    /// What it keeps. It never changes.
+    fn shape(&self) -> Shape;
 
-    /// The payload that it keeps: stamps or bytes.
-    fn mode(&self) -> Mode;
-
-    /// Reads the spare area of a page.
+    /// Reads a page into `page`. Only the health of an erased page has a meaning. Of a spare area
+    /// alone it leaves cells and metadata of `page` as they are, and it need not look at the data
+    /// area: a page that is good by its spare area may turn out as [`Health::DataLost`].
     ///
     /// # Errors
     /// The storage failed.
-    fn load_spare(&self, ppn: Ppn) -> Result<SpareRecord<'_>>;
+    fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()>;
 
-    /// Reads a page into `page`. Only the health of an erased page has a meaning.
-    ///
-    /// # Errors
-    /// The storage failed.
-    fn load(&self, ppn: Ppn, page: &mut PageRecord) -> Result<()>;
-
-    /// Writes a page.
+    /// Writes a page. A spare area is written alone only if the store
+    /// [copies data](Shape::copies_data): its data area follows by [`copy_data`](Self::copy_data)
+    /// before the next load of this page.
     ///
     /// # Errors
     /// The storage failed; the page may be left torn.
-    fn save(&mut self, ppn: Ppn, page: &PageRecord) -> Result<()>;
-
-    /// Reads the page that [`save_copy`](Self::save_copy) is to copy. A store that copies from
-    /// place to place leaves the data area of `page` as it is.
-    ///
-    /// # Errors
-    /// The storage failed.
-    fn load_to_copy(&self, from: Ppn, page: &mut PageRecord) -> Result<()> {
-        self.load(from, page)
-    }
-
-    /// Writes a page with the data area of the page that was [loaded](Self::load_to_copy) to
-    /// `page`. Health and spare area are those of `page`. A store that copies from place to place
-    /// leaves the data area to [`copy_data`](Self::copy_data).
-    ///
-    /// # Errors
-    /// As for [`save`](Self::save).
-    fn save_copy(&mut self, to: Ppn, page: &PageRecord) -> Result<()> {
-        self.save(to, page)
-    }
+    fn save(&mut self, ppn: Ppn, page: &PageRecord, extent: Extent) -> Result<()>;
 
     /// Copies the data areas of `pages` consecutive pages of one block to consecutive pages of one
-    /// block. Every [`save_copy`](Self::save_copy) is followed by it before anybody looks at the
-    /// data area. It cannot fail: a store that may fail copies in `save_copy`.
+    /// block, whose spare areas were saved. It cannot fail: a store that may fail does not
+    /// [copy data](Shape::copies_data), and the chip never calls this.
     fn copy_data(&mut self, _from: Ppn, _to: Ppn, _pages: u32) {}
 
     /// Erases a block and counts the erase. A half-erased block is whole again.
@@ -224,27 +214,18 @@ pub trait PageStore: Any + Send {
     /// The storage failed.
     fn block(&self, block: BlockId) -> Result<BlockRecord>;
 
-    /// Makes all changes so far durable.
+    /// Makes all changes so far durable. If the slow part is left to the caller, the caller runs
+    /// the job and passes its result to [`end_sync`](Self::end_sync); meanwhile the store may be
+    /// used in every other way, and may sync by itself. Without a job, all changes are durable already.
+    ///
+    /// The caller guarantees that no other sync by the caller has begun and not ended.
     ///
     /// # Errors
     /// The storage failed; what was changed since the last success may be lost.
-    fn sync(&mut self) -> Result<()>;
+    fn sync(&mut self, by: SyncBy) -> Result<Option<SyncJob>>;
 
-    /// Begins to make all changes so far durable. The caller runs the job and passes its result to
-    /// [`end_sync`](Self::end_sync); meanwhile it may use the store in every other way. Without a
-    /// job, all changes are durable already.
-    ///
-    /// The caller guarantees that no other sync is between its begin and its end.
-    ///
-    /// # Errors
-    /// As for [`sync`](Self::sync).
-    fn begin_sync(&mut self) -> Result<Option<SyncJob>> {
-        self.sync()?;
-        Ok(None)
-    }
-
-    /// Ends a sync that was begun. From now on, the changes before its begin are durable; later
-    /// ones need another sync.
+    /// Ends a sync of the caller. From now on, the changes before its begin are durable; later ones
+    /// need another sync.
     ///
     /// # Errors
     /// As for [`sync`](Self::sync): its job or a later change has failed.
@@ -252,47 +233,25 @@ pub trait PageStore: Any + Send {
         done
     }
 
-    /// Makes all changes durable and leaves the storage in order. Nothing is changed afterwards.
-    ///
-    /// # Errors
-    /// As for [`sync`](Self::sync).
-    fn close(&mut self) -> Result<()> {
-        self.sync()
-    }
-
-    /// Changes the health of a page, as a fault does.
+    /// Changes pages or a block as a fault does.
     ///
     /// # Errors
     /// The storage failed.
-    fn set_health(&mut self, ppn: Ppn, health: Health) -> Result<()>;
-
-    /// Changes the header of a page, as a fault does. Of an erased page it makes a good one.
-    ///
-    /// # Errors
-    /// The storage failed.
-    fn set_header(&mut self, ppn: Ppn, header: [u8; HEADER_BYTES]) -> Result<()>;
-
-    /// Marks a block as half erased, as a fault does.
-    ///
-    /// # Errors
-    /// The storage failed.
-    fn set_half_erased(&mut self, block: BlockId) -> Result<()>;
-
-    /// Makes all unstable pages unreadable.
-    ///
-    /// # Errors
-    /// The storage failed.
-    fn decay(&mut self) -> Result<()>;
-
-    /// The same pages; changes are kept in memory from now on. For reading on after a failure.
-    ///
-    /// # Errors
-    /// The storage failed.
-    fn into_view(self: Box<Self>) -> Result<Box<dyn PageStore>>;
+    fn inject(&mut self, fault: Fault) -> Result<()>;
 
     /// An independent store with the same pages.
     ///
     /// # Errors
     /// The storage failed, or its pages cannot be copied.
     fn try_clone(&self) -> Result<Box<dyn PageStore>>;
+}
+
+/// The spare area of a page of a store, in a record of its own.
+///
+/// # Errors
+/// The storage failed.
+pub fn load_spare(store: &dyn PageStore, ppn: Ppn) -> Result<PageRecord> {
+    let mut page = PageRecord::new(store.shape().mode);
+    store.load(ppn, &mut page, Extent::Spare)?;
+    Ok(page)
 }

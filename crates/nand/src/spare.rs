@@ -36,7 +36,7 @@ pub struct Spare {
     pub sequence: u64,
     /// The role of the page, in the scheme's own code.
     pub kind: u8,
-    /// Whether a mount programmed the page before it [committed](crate::Nand::commit).
+    /// Whether a mount programmed the page before it [committed](crate::Mounting::commit).
     pub tentative: bool,
 }
 

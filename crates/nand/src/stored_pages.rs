@@ -7,9 +7,9 @@ use core::ops::Range;
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::error::{Error, Result};
 use crate::geometry::Geometry;
-use crate::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord, SyncJob};
-use crate::payload::{Content, Data, Mode, Page, Sink};
-use crate::spare::{HEADER_BYTES, PageState, Spare};
+use crate::page_store::{Extent, Health, PageRecord, PageStore, Shape, load_spare};
+use crate::payload::{Content, Data, Page, Sink};
+use crate::spare::{PageState, Spare};
 
 /// The part of a spare area that a copy does not inherit.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,7 @@ pub(crate) struct CopySpare<'a> {
 /// A store, and one page on its way into or out of it.
 pub(crate) struct StoredPages {
     store: Box<dyn PageStore>,
+    shape: Shape,
     /// The page that was loaded or composed last.
     page: PageRecord,
     /// Copies without their data areas yet. A long copy is faster than several short ones.
@@ -62,8 +63,9 @@ struct StandIn {
 
 impl StoredPages {
     pub(crate) fn new(store: Box<dyn PageStore>) -> StoredPages {
-        let page = PageRecord::new(store.mode());
-        StoredPages { store, page, unfinished: None, stand_ins: Vec::new() }
+        let shape = store.shape();
+        let page = PageRecord::new(shape.mode);
+        StoredPages { store, shape, page, unfinished: None, stand_ins: Vec::new() }
     }
 
     pub(crate) fn try_clone(&self) -> Result<StoredPages> {
@@ -74,8 +76,16 @@ impl StoredPages {
         self.store
     }
 
-    pub(crate) fn mode(&self) -> Mode {
-        self.store.mode()
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    pub(crate) fn store(&self) -> &dyn PageStore {
+        &*self.store
+    }
+
+    pub(crate) fn store_mut(&mut self) -> &mut dyn PageStore {
+        &mut *self.store
     }
 
     // ---- Operations ------------------------------------------------------------------------
@@ -118,9 +128,11 @@ impl StoredPages {
     /// Writes the composed page. A copy gets its data from the page `from`, at the latest when
     /// [copies are finished](Self::finish_copies).
     pub(crate) fn save(&mut self, ppn: Ppn, from: Option<Ppn>) -> Result<()> {
-        let Some(from) = from else { return self.store.save(ppn, &self.page) };
-        self.store.save_copy(ppn, &self.page)?;
-        let geometry = self.store.geometry();
+        let Some(from) = from.filter(|_| self.shape.copies_data) else {
+            return self.store.save(ppn, &self.page, Extent::Whole);
+        };
+        self.store.save(ppn, &self.page, Extent::Spare)?;
+        let geometry = &self.shape.geometry;
         match &mut self.unfinished {
             Some(run) if run.continues_with(from, ppn, geometry) => run.pages += 1,
             _ => {
@@ -147,7 +159,8 @@ impl StoredPages {
         sink: &mut Sink,
     ) -> Result<()> {
         self.load(ppn, owner)?;
-        self.page.cells.read(0, self.geometry().sectors_per_page(), owner, mask, sink);
+        let sectors = self.shape.geometry.sectors_per_page();
+        self.page.cells.read(0, sectors, owner, mask, sink);
         Ok(())
     }
 
@@ -172,27 +185,7 @@ impl StoredPages {
         self.store.erase(block)
     }
 
-    pub(crate) fn sync(&mut self) -> Result<()> {
-        self.store.sync()
-    }
-
-    pub(crate) fn begin_sync(&mut self) -> Result<Option<SyncJob>> {
-        self.store.begin_sync()
-    }
-
-    pub(crate) fn end_sync(&mut self, done: Result<()>) -> Result<()> {
-        self.store.end_sync(done)
-    }
-
     // ---- Looking at pages ------------------------------------------------------------------
-
-    pub(crate) fn geometry(&self) -> &Geometry {
-        self.store.geometry()
-    }
-
-    pub(crate) fn spare(&self, ppn: Ppn) -> Result<SpareRecord<'_>> {
-        self.store.load_spare(ppn)
-    }
 
     pub(crate) fn stand_in(&mut self, page: Ppn, by: Ppn, spare: Spare, extra: &[u8]) {
         self.stand_ins.push(StandIn { page, by, spare, extra: extra.into() });
@@ -210,7 +203,7 @@ impl StoredPages {
         if let Some(stand_in) = self.stand_ins.iter().find(|it| it.page == ppn) {
             return Ok(PageState::Programmed(stand_in.spare));
         }
-        Ok(self.store.load_spare(ppn)?.state())
+        Ok(load_spare(&*self.store, ppn)?.state())
     }
 
     /// The header and the scheme bytes of a page, if it can be read.
@@ -218,48 +211,26 @@ impl StoredPages {
         if let Some(stand_in) = self.stand_ins.iter().find(|it| it.page == ppn) {
             return Ok(Some((stand_in.spare, Cow::Borrowed(&*stand_in.extra))));
         }
-        let record = self.store.load_spare(ppn)?;
+        let record = load_spare(&*self.store, ppn)?;
         Ok(match record.state() {
-            PageState::Programmed(spare) => Some((spare, record.extra)),
+            PageState::Programmed(spare) => Some((spare, record.extra.into())),
             _ => None,
         })
     }
 
     /// The metadata of a page, if it can be read.
     pub(crate) fn peek_meta(&self, ppn: Ppn) -> Option<Vec<u8>> {
-        let mut page = PageRecord::new(self.mode());
-        self.store.load(ppn, &mut page).ok()?;
+        let mut page = PageRecord::new(self.shape.mode);
+        self.store.load(ppn, &mut page, Extent::Whole).ok()?;
         let is_programmed = matches!(page.state(), PageState::Programmed(_));
         (is_programmed && page.health != Health::DataLost).then_some(page.meta)
-    }
-
-    pub(crate) fn block(&self, block: BlockId) -> Result<BlockRecord> {
-        self.store.block(block)
-    }
-
-    // ---- Faults ----------------------------------------------------------------------------
-
-    pub(crate) fn set_header(&mut self, ppn: Ppn, header: [u8; HEADER_BYTES]) -> Result<()> {
-        self.store.set_header(ppn, header)
-    }
-
-    pub(crate) fn set_health(&mut self, ppn: Ppn, health: Health) -> Result<()> {
-        self.store.set_health(ppn, health)
-    }
-
-    pub(crate) fn set_half_erased(&mut self, block: BlockId) -> Result<()> {
-        self.store.set_half_erased(block)
-    }
-
-    pub(crate) fn decay(&mut self) -> Result<()> {
-        self.store.decay()
     }
 
     // ---- Records ---------------------------------------------------------------------------
 
     /// Composes the data area of a page of `owner`.
     fn compose_data(&mut self, owner: Lpn, content: Content) -> Result<()> {
-        let geometry = *self.geometry();
+        let geometry = self.shape.geometry;
         let sectors = geometry.sectors_per_page();
         if let Content::Host { data: Data::Bytes(bytes), mask, .. } = content
             && mask == geometry.full_mask()
@@ -288,13 +259,13 @@ impl StoredPages {
     }
 
     fn set_spare(&mut self, spare: Spare, extra: &[u8]) {
-        let room = self.geometry().scheme_bytes() as usize;
+        let room = self.shape.geometry.scheme_bytes() as usize;
         assert!(extra.len() <= room, "{} scheme bytes do not fit into {room}", extra.len());
         self.page.set_spare(spare, extra);
     }
 
     fn lose_data(&mut self) {
-        let sectors = self.geometry().sectors_per_page();
+        let sectors = self.shape.geometry.sectors_per_page();
         self.page.lose_data(sectors);
     }
 
@@ -315,7 +286,7 @@ impl StoredPages {
         if let Some(at) = self.stand_ins.iter().position(|it| it.page == ppn) {
             return self.load_stand_in(at, owner);
         }
-        self.store.load(ppn, &mut self.page)?;
+        self.store.load(ppn, &mut self.page, Extent::Whole)?;
         self.loaded_spare(ppn, owner)
     }
 
@@ -325,7 +296,8 @@ impl StoredPages {
         if let Some(at) = self.stand_ins.iter().position(|it| it.page == ppn) {
             return Ok((self.load_stand_in(at, owner)?, self.stand_ins[at].by));
         }
-        self.store.load_to_copy(ppn, &mut self.page)?;
+        let extent = if self.shape.copies_data { Extent::Spare } else { Extent::Whole };
+        self.store.load(ppn, &mut self.page, extent)?;
         Ok((self.loaded_spare(ppn, owner)?, ppn))
     }
 
@@ -338,7 +310,7 @@ impl StoredPages {
 
     fn load_stand_in(&mut self, at: usize, owner: Lpn) -> Result<Spare> {
         let StandIn { page, by, spare, ref extra } = self.stand_ins[at];
-        self.store.load(by, &mut self.page)?;
+        self.store.load(by, &mut self.page, Extent::Whole)?;
         let readable = matches!(self.page.state(), PageState::Programmed(_));
         self.page.extra.clear();
         self.page.extra.extend_from_slice(extra);

@@ -14,7 +14,7 @@
 
 use std::ops::AddAssign;
 
-use nand::page_store::Health;
+use nand::page_store::{Health, load_spare};
 use nand::power_cut::Snapshot;
 use nand::{FlashArray, Nand, Outcome, Ppn};
 
@@ -438,7 +438,7 @@ fn keeps_flash(outcome: Outcome) -> bool {
 fn has_weak_pages(flash: &FlashArray) -> nand::Result<bool> {
     let Some(store) = flash.try_clone()?.into_store() else { return Ok(false) };
     for ppn in (0..flash.geometry().pages()).map(Ppn) {
-        if store.load_spare(ppn)?.health == Health::Unstable {
+        if load_spare(&*store, ppn)?.health == Health::Unstable {
             return Ok(true);
         }
     }

@@ -2,7 +2,7 @@
 
 use image::medium::shared_bytes::SharedBytes;
 use image::{ImageStore, LossyDisk, Medium, Recipe, Room};
-use nand::page_store::{BlockRecord, Health, PageStore};
+use nand::page_store::{BlockRecord, Health, PageStore, SyncBy, load_spare};
 use nand::spare::PageState;
 use nand::{BlockId, FlashArray, Ppn};
 use std::any::Any;
@@ -65,7 +65,11 @@ pub fn reopen(flash: FlashArray) -> Result<Opened> {
     let known = Known::of(&flash);
     let mut store = image_of(flash);
     let before = Contents::of(&*store)?;
-    let left = if store.operation().is_multiple_of(2) { store.close() } else { store.sync() };
+    let left = if store.operation().is_multiple_of(2) {
+        store.close()
+    } else {
+        store.sync(SyncBy::Store).map(drop)
+    };
     left.map_err(Finding::of_storage)?;
     let operation = store.operation();
     let store = opened(store.into_medium())?;
@@ -130,10 +134,10 @@ struct PageContents {
 
 impl Contents {
     fn of(store: &dyn PageStore) -> Result<Contents> {
-        let geometry = store.geometry();
+        let geometry = store.shape().geometry;
         let blocks = (0..geometry.blocks()).map(|block| store.block(BlockId(block)));
         let pages = (0..geometry.pages()).map(|page| {
-            let spare = store.load_spare(Ppn(page))?;
+            let spare = load_spare(store, Ppn(page))?;
             Ok(PageContents { health: spare.health, state: spare.state() })
         });
         Ok(Contents {

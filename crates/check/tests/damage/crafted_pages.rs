@@ -6,7 +6,7 @@ use check::device_model::DEVICE_MODELS;
 use check::rng::Rng;
 use check::subject::Subject;
 use ftl::{Durability, LAYERS, Layers, SCHEMES};
-use nand::page_store::{Health, PageRecord, PageStore};
+use nand::page_store::{Extent, Health, PageRecord, PageStore};
 use nand::spare::Header;
 use nand::{FlashArray, Mode, Nand, Ppn};
 
@@ -31,9 +31,9 @@ fn used_flash(case: &Case, rng: &mut Rng) -> Box<dyn PageStore> {
 
 /// Changes one field of a page, and seals it again.
 fn change_a_page(store: &mut dyn PageStore, rng: &mut Rng) {
-    let ppn = Ppn(rng.below(store.geometry().pages()));
+    let ppn = Ppn(rng.below(store.shape().geometry.pages()));
     let mut page = PageRecord::new(Mode::Stamps);
-    store.load(ppn, &mut page).unwrap();
+    store.load(ppn, &mut page, Extent::Whole).unwrap();
     if page.health == Health::Erased {
         return;
     }
@@ -45,13 +45,13 @@ fn change_a_page(store: &mut dyn PageStore, rng: &mut Rng) {
         2 => header[9..14].copy_from_slice(&number(rng, 40).to_le_bytes()[..5]),
         3 => header[14] = rng.below(kinds) as u8,
         4 => header[15] ^= 1 << 7,
-        5 => change_bytes(&mut page.extra, rng, store.geometry().scheme_bytes() as usize),
-        _ => change_bytes(&mut page.meta, rng, store.geometry().page_bytes() as usize),
+        5 => change_bytes(&mut page.extra, rng, store.shape().geometry.scheme_bytes() as usize),
+        _ => change_bytes(&mut page.meta, rng, store.shape().geometry.page_bytes() as usize),
     }
     let crc = crc32fast::hash(&[&header[..16], &page.extra, &ppn.0.to_le_bytes()].concat());
     header[16..].copy_from_slice(&crc.to_le_bytes());
     page.header = Header::of_bytes(header, ppn, &page.extra);
-    store.save(ppn, &page).unwrap();
+    store.save(ppn, &page, Extent::Whole).unwrap();
 }
 
 /// A number that is small, or near the largest that fits, or any.

@@ -391,7 +391,7 @@ impl Disk {
 
     /// The FTL on a view of the flash; none if it cannot be mounted.
     fn view(&self, flash: FlashArray) -> Option<Mounted> {
-        let view = flash.into_store()?.into_view().ok()?;
+        let view = opening::into_view(flash.into_store()?).ok()?;
         let flash = FlashArray::from_store(view).ok()?;
         Mounted::on(Nand::power_up(flash), &self.device).ok()
     }

@@ -1,7 +1,6 @@
 //! A store in memory that does not count as memory of a mount.
 
-use nand::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord};
-use nand::spare::HEADER_BYTES;
+use nand::page_store::{BlockRecord, Extent, Fault, PageRecord, PageStore, Shape, SyncBy, SyncJob};
 use nand::{BlockId, Geometry, MemoryStore, Mode, Ppn, Result};
 
 use crate::heap::uncounted;
@@ -17,24 +16,16 @@ impl Flash {
 }
 
 impl PageStore for Flash {
-    fn geometry(&self) -> &Geometry {
-        self.0.geometry()
+    fn shape(&self) -> Shape {
+        Shape { copies_data: false, ..self.0.shape() }
     }
 
-    fn mode(&self) -> Mode {
-        self.0.mode()
+    fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()> {
+        self.0.load(ppn, page, extent)
     }
 
-    fn load_spare(&self, ppn: Ppn) -> Result<SpareRecord<'_>> {
-        self.0.load_spare(ppn)
-    }
-
-    fn load(&self, ppn: Ppn, page: &mut PageRecord) -> Result<()> {
-        self.0.load(ppn, page)
-    }
-
-    fn save(&mut self, ppn: Ppn, page: &PageRecord) -> Result<()> {
-        uncounted(|| self.0.save(ppn, page))
+    fn save(&mut self, ppn: Ppn, page: &PageRecord, extent: Extent) -> Result<()> {
+        uncounted(|| self.0.save(ppn, page, extent))
     }
 
     fn erase(&mut self, block: BlockId) -> Result<()> {
@@ -45,28 +36,12 @@ impl PageStore for Flash {
         self.0.block(block)
     }
 
-    fn sync(&mut self) -> Result<()> {
-        self.0.sync()
+    fn sync(&mut self, by: SyncBy) -> Result<Option<SyncJob>> {
+        self.0.sync(by)
     }
 
-    fn set_health(&mut self, ppn: Ppn, health: Health) -> Result<()> {
-        self.0.set_health(ppn, health)
-    }
-
-    fn set_header(&mut self, ppn: Ppn, header: [u8; HEADER_BYTES]) -> Result<()> {
-        self.0.set_header(ppn, header)
-    }
-
-    fn set_half_erased(&mut self, block: BlockId) -> Result<()> {
-        self.0.set_half_erased(block)
-    }
-
-    fn decay(&mut self) -> Result<()> {
-        self.0.decay()
-    }
-
-    fn into_view(self: Box<Self>) -> Result<Box<dyn PageStore>> {
-        Ok(self)
+    fn inject(&mut self, fault: Fault) -> Result<()> {
+        self.0.inject(fault)
     }
 
     fn try_clone(&self) -> Result<Box<dyn PageStore>> {

@@ -19,7 +19,7 @@ pub struct DiskFile(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     file: File,
-    /// Why one of them failed. The system reports a failure once only, to whoever syncs first.
+    /// Why one of them failed. The system reports a failure only once, to the first sync.
     failure: Mutex<Option<String>>,
 }
 
@@ -119,7 +119,7 @@ impl Medium for DiskFile {
 mod tests {
     use super::*;
 
-    /// A pipe cannot be synced. Whoever syncs after that hears of it too.
+    /// A pipe cannot be synced. A later sync reports that failure too.
     #[test]
     fn after_a_failed_sync_none_succeeds() {
         let (_reader, writer) = io::pipe().unwrap();

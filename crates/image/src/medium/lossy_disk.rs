@@ -47,7 +47,7 @@ pub enum Event {
 pub struct Disk {
     /// What a reader finds.
     pub bytes: SharedBytes,
-    /// What happened since somebody took them.
+    /// Events since they were last taken.
     pub events: Vec<Event>,
     /// Writes, resizes, punches and syncs that still succeed; any number if it is none.
     pub fuel: Option<u64>,

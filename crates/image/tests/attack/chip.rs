@@ -4,6 +4,7 @@ use image::medium::loss::Loss;
 use image::medium::lossy_disk::{Event, Unsynced};
 use image::medium::shared_bytes::SharedBytes;
 use image::{ImageStore, LossyDisk};
+use nand::page_store::SyncBy;
 use nand::payload::Mode;
 use nand::power_cut::Snapshot;
 use nand::{
@@ -148,7 +149,7 @@ fn a_power_cut_leaves_the_same_on_an_image_as_in_memory() {
                 }
                 assert_same_flash(&mut nand, &mut right);
                 let mut store = nand.into_array().into_store().unwrap();
-                store.sync().unwrap();
+                store.sync(SyncBy::Store).unwrap();
                 let mut reopened = powered(Box::new(open(disk.bytes()).unwrap()));
                 assert_same_flash(&mut reopened, &mut right);
             }

@@ -5,7 +5,7 @@ use image::medium::lossy_disk::Unsynced;
 use image::medium::shared_bytes::SharedBytes;
 use image::{ImageStore, LossyDisk, Room};
 use nand::payload::Mode;
-use nand::{Geometry, MemoryStore, PageStore};
+use nand::{Geometry, MemoryStore};
 
 use crate::fixture::{NARROW, NARROWEST, blank, crashes, open, tiny, wide};
 use crate::random::Random;

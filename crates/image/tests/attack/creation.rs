@@ -3,6 +3,7 @@
 use image::medium::lossy_disk::{Event, Unsynced};
 use image::medium::shared_bytes::SharedBytes;
 use image::{DiskFile, Error, ImageStore, LossyDisk, Recipe, Room, create, create_at};
+use nand::page_store::{Extent, SyncBy};
 use nand::payload::Mode;
 use nand::{Geometry, MemoryStore, PageStore, ProgramOrder};
 
@@ -59,7 +60,7 @@ fn opening_and_closing_without_a_change_writes_nothing() {
     for _ in 0..10_000 {
         let mut store = ImageStore::open(Box::new(disk.clone())).unwrap();
         assert!(store.is_clean());
-        store.sync().unwrap();
+        store.sync(SyncBy::Store).unwrap();
         store.close().unwrap();
     }
     assert_eq!(disk.bytes(), bytes);
@@ -78,7 +79,7 @@ fn a_closed_image_is_clean_and_a_changed_one_is_not() {
         history.check(&store, history.last_operation()).unwrap();
         live(&mut store, &disk, &mut history, &mut random, manner).unwrap();
         assert!(!store.is_clean());
-        store.sync().unwrap();
+        store.sync(SyncBy::Store).unwrap();
         assert!(!open(disk.bytes()).unwrap().is_clean());
         store.close().unwrap();
         history.check(&store, history.last_operation()).unwrap();
@@ -91,14 +92,14 @@ fn a_sync_of_an_image_that_was_left_open_reaches_the_disk() {
     let disk = LossyDisk::of(blank(tiny(), NARROW));
     let mut store = ImageStore::open(Box::new(disk.clone())).unwrap();
     store.erase(nand::BlockId(0)).unwrap();
-    store.sync().unwrap();
+    store.sync(SyncBy::Store).unwrap();
     let syncs =
         || disk.with(|disk| disk.events.iter().filter(|it| matches!(it, Event::Sync)).count());
     let before = syncs();
     let mut store = ImageStore::open(Box::new(disk.clone())).unwrap();
-    store.sync().unwrap();
+    store.sync(SyncBy::Store).unwrap();
     assert_eq!(syncs(), before + 1);
-    store.sync().unwrap();
+    store.sync(SyncBy::Store).unwrap();
     assert_eq!(syncs(), before + 1);
 }
 
@@ -169,8 +170,8 @@ fn a_file_gives_space_back() {
     let empty = used();
     let mut store = ImageStore::open_at(&path).unwrap();
     let page = crate::work::random_page(&mut Random(1), &geometry);
-    (0..geometry.pages()).for_each(|ppn| store.save(nand::Ppn(ppn), &page).unwrap());
-    store.sync().unwrap();
+    (0..geometry.pages()).for_each(|ppn| store.save(nand::Ppn(ppn), &page, Extent::Whole).unwrap());
+    store.sync(SyncBy::Store).unwrap();
     let full = used();
     (0..geometry.blocks()).for_each(|block| store.erase(nand::BlockId(block)).unwrap());
     store.close().unwrap();

@@ -2,7 +2,7 @@
 
 use image::layout::{FRAME_BYTES, Layout, SUPERBLOCK_BYTES};
 use image::{Error, ImageStore, LossyDisk, Room};
-use nand::page_store::{Health, PageRecord};
+use nand::page_store::{Extent, Health, PageRecord, SyncBy, load_spare};
 use nand::payload::Mode;
 use nand::{BlockId, FlashArray, MemoryStore, Nand, PageStore, Ppn};
 
@@ -17,7 +17,7 @@ fn worked(room: Room, closed: bool) -> (Vec<u8>, Layout, History) {
     let mut history = History::from(0, MemoryStore::new(Mode::Bytes, wide()));
     let manner = Manner { operations: 40, sync_each: 5, faults: false, background: false };
     live(&mut store, &disk, &mut history, &mut Random(11), manner).unwrap();
-    store.sync().unwrap();
+    store.sync(SyncBy::Store).unwrap();
     if closed {
         store.close().unwrap();
     }
@@ -102,7 +102,7 @@ fn a_flipped_bit_of_a_page_makes_only_this_page_unreadable() {
     let (bytes, layout, history) = worked(NARROW, true);
     let blank = PageRecord::new(Mode::Bytes);
     let programmed = (0..layout.geometry.pages()).map(Ppn).filter(|ppn| {
-        history.last().load_spare(*ppn).is_ok_and(|spare| spare.health != Health::Erased)
+        load_spare(history.last(), *ppn).is_ok_and(|spare| spare.health != Health::Erased)
     });
     let programmed: Vec<Ppn> = programmed.collect();
     assert!(programmed.len() > 5);
@@ -113,7 +113,7 @@ fn a_flipped_bit_of_a_page_makes_only_this_page_unreadable() {
         let store = open(flipped(&bytes, bit)).unwrap();
         let unreadable = programmed.iter().filter(|ppn| {
             let mut page = blank.clone();
-            store.load(**ppn, &mut page).unwrap();
+            store.load(**ppn, &mut page, Extent::Whole).unwrap();
             matches!(page.health, Health::Torn | Health::DataLost)
         });
         let unreadable: Vec<&Ppn> = unreadable.collect();
@@ -135,8 +135,8 @@ fn a_flipped_bit_of_a_page_makes_only_this_page_unreadable() {
 /// Whether the spare area of an unreadable page is as it was. It is, if only the data are lost.
 fn has_spare_area(store: &ImageStore, right: &MemoryStore, ppn: Ppn) -> bool {
     let mut page = PageRecord::new(Mode::Bytes);
-    store.load(ppn, &mut page).unwrap();
-    let (is, should) = (store.load_spare(ppn).unwrap(), right.load_spare(ppn).unwrap());
+    store.load(ppn, &mut page, Extent::Whole).unwrap();
+    let (is, should) = (load_spare(store, ppn).unwrap(), load_spare(right, ppn).unwrap());
     let is_same = is.header == should.header && is.extra == should.extra;
     let is_lost = page.health == Health::DataLost;
     assert!(is_same || !is_lost, "{ppn:?} has another spare area");
@@ -206,9 +206,9 @@ fn damage_never_panics() {
         let Ok(mut store) = open(bytes) else { continue };
         let page = random_page(&mut random, &layout.geometry);
         for ppn in (0..layout.geometry.pages()).map(Ppn) {
-            store.load(ppn, &mut page.clone()).unwrap();
-            if store.load_spare(ppn).unwrap().health == Health::Erased {
-                store.save(ppn, &page).unwrap();
+            store.load(ppn, &mut page.clone(), Extent::Whole).unwrap();
+            if load_spare(&store, ppn).unwrap().health == Health::Erased {
+                store.save(ppn, &page, Extent::Whole).unwrap();
             }
         }
         store.erase(BlockId(0)).unwrap();

@@ -3,6 +3,7 @@
 use image::medium::lossy_disk::Unsynced;
 use image::medium::shared_bytes::SharedBytes;
 use image::{ImageStore, LossyDisk};
+use nand::page_store::{Extent, Fault, SyncBy, load_spare};
 use nand::payload::Mode;
 use nand::{BlockId, MemoryStore, PageStore, Ppn};
 
@@ -48,11 +49,11 @@ fn fails_for_good(manner: Manner) {
 fn refuses_every_change(store: &mut ImageStore) {
     let page = random_page(&mut Random(1), &tiny());
     let refused = [
-        store.sync(),
-        store.save(Ppn(0), &page),
+        store.sync(SyncBy::Store).map(drop),
+        store.save(Ppn(0), &page, Extent::Whole),
         store.erase(BlockId(0)),
-        store.decay(),
-        store.set_half_erased(BlockId(0)),
+        store.inject(Fault::Decay),
+        store.inject(Fault::HalfErased(BlockId(0))),
         store.close(),
     ];
     for result in refused {
@@ -87,16 +88,16 @@ fn a_disk_that_cannot_be_read_fails_requests_and_nothing_else() {
     let disk = LossyDisk::of(blank(tiny(), NARROW));
     let mut store = ImageStore::open(Box::new(disk.clone())).unwrap();
     let page = random_page(&mut Random(1), &tiny());
-    store.save(Ppn(0), &page).unwrap();
+    store.save(Ppn(0), &page, Extent::Whole).unwrap();
     disk.with(|disk| disk.unreadable = true);
     let mut read = page.clone();
     let is_unread = |error: nand::Error| matches!(error, nand::Error::ReadFailed(_));
-    assert!(store.load(Ppn(0), &mut read).is_err_and(is_unread));
-    assert!(store.load_spare(Ppn(0)).is_err_and(is_unread));
+    assert!(store.load(Ppn(0), &mut read, Extent::Whole).is_err_and(is_unread));
+    assert!(load_spare(&store, Ppn(0)).is_err_and(is_unread));
     disk.with(|disk| disk.unreadable = false);
-    store.load(Ppn(0), &mut read).unwrap();
+    store.load(Ppn(0), &mut read, Extent::Whole).unwrap();
     assert_eq!(read.header, page.header);
-    store.sync().unwrap();
+    store.sync(SyncBy::Store).unwrap();
     disk.with(|disk| disk.unreadable = true);
     assert!(ImageStore::open(Box::new(disk.clone())).is_err());
 }

@@ -1,6 +1,7 @@
 //! A sync that ends after another one.
 
 use image::{ImageStore, LossyDisk, Room};
+use nand::page_store::{Extent, SyncBy, load_spare};
 use nand::payload::Mode;
 use nand::{BlockId, MemoryStore, PageStore, Ppn};
 
@@ -17,25 +18,25 @@ fn a_sync_that_ends_late_takes_nothing_back() {
     let page = random_page(&mut Random(4), &tiny());
     let first_pages = [0, 1, 2, 3].map(|block| tiny().first_page(BlockId(block)));
     let program = |store: &mut dyn PageStore, pages: &[Ppn]| {
-        pages.iter().for_each(|&ppn| store.save(ppn, &page).unwrap());
+        pages.iter().for_each(|&ppn| store.save(ppn, &page, Extent::Whole).unwrap());
     };
     program(&mut store, &first_pages);
-    let job = store.begin_sync().unwrap().expect("something to sync");
+    let job = store.sync(SyncBy::Caller).unwrap().expect("something to sync");
     for block in (0..4).map(BlockId) {
         store.erase(block).unwrap();
         right.erase(block).unwrap();
     }
     program(&mut store, &first_pages[..2]);
-    store.sync().unwrap();
+    store.sync(SyncBy::Store).unwrap();
     store.end_sync(job()).unwrap();
     program(&mut store, &first_pages[2..]);
     program(&mut right, &first_pages);
-    store.sync().unwrap();
+    store.sync(SyncBy::Store).unwrap();
     let again = open(disk.bytes()).unwrap();
     assert_eq!(again.operation(), store.operation());
     for block in (0..4).map(BlockId) {
         assert_eq!(again.block(block), right.block(block));
-        let spare = again.load_spare(tiny().first_page(block)).unwrap();
+        let spare = load_spare(&again, tiny().first_page(block)).unwrap();
         assert_eq!(spare.header, page.header);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use image::medium::lossy_disk::Event;
 use image::{ImageStore, LossyDisk};
-use nand::page_store::{Health, PageRecord, PageStore, SyncJob};
+use nand::page_store::{Extent, Fault, Health, PageRecord, PageStore, SyncBy, SyncJob, load_spare};
 use nand::payload::Mode;
 use nand::spare::{HEADER_BYTES, Header};
 use nand::{BlockId, Cells, Geometry, MemoryStore, Ppn};
@@ -51,16 +51,16 @@ impl History {
             return Err(format!("operation {operation}, but expected {from} to {last}"));
         }
         let right = self.at(operation);
-        for block in (0..store.geometry().blocks()).map(BlockId) {
+        for block in (0..store.shape().geometry.blocks()).map(BlockId) {
             let (is, should) = (store.block(block), right.block(block));
             if is != should {
                 return Err(format!("after {operation}: {block:?} is {is:?}, not {should:?}"));
             }
         }
-        for ppn in (0..store.geometry().pages()).map(Ppn) {
+        for ppn in (0..store.shape().geometry.pages()).map(Ppn) {
             let Err(why) = same_page(store, right, ppn) else { continue };
             let replaced = self.replaced.get(&operation) == Some(&ppn);
-            let torn = store.load_spare(ppn).is_ok_and(|spare| spare.health == Health::Torn);
+            let torn = load_spare(store, ppn).is_ok_and(|spare| spare.health == Health::Torn);
             if !replaced || !(torn || same_page(store, self.at(operation + 1), ppn).is_ok()) {
                 return Err(format!("after {operation}: {ppn:?} {why}"));
             }
@@ -72,9 +72,9 @@ impl History {
 /// Compares a page of an image with the right one.
 fn same_page(store: &ImageStore, right: &MemoryStore, ppn: Ppn) -> Result<(), String> {
     let [mut is, mut should] = [(); 2].map(|()| PageRecord::new(Mode::Bytes));
-    store.load(ppn, &mut is).map_err(|error| error.to_string())?;
-    right.load(ppn, &mut should).map_err(|error| error.to_string())?;
-    let spare = store.load_spare(ppn).map_err(|error| error.to_string())?;
+    store.load(ppn, &mut is, Extent::Whole).map_err(|error| error.to_string())?;
+    right.load(ppn, &mut should, Extent::Whole).map_err(|error| error.to_string())?;
+    let spare = load_spare(store, ppn).map_err(|error| error.to_string())?;
     if is.health != should.health || spare.health != should.health {
         return Err(format!("is {:?}, not {:?}", is.health, should.health));
     }
@@ -153,7 +153,7 @@ impl Background {
             return Ok(self);
         }
         Ok(match self {
-            Background::Idle => match store.begin_sync()? {
+            Background::Idle => match store.sync(SyncBy::Caller)? {
                 Some(job) => Background::Begun { operation: store.operation(), job },
                 None => {
                     answer(store.operation());
@@ -186,7 +186,7 @@ pub fn live(
         step(store, history, random, manner.faults)?;
         assert_eq!(store.operation(), history.last_operation());
         if random.below(manner.sync_each) == 0 {
-            store.sync()?;
+            store.sync(SyncBy::Store)?;
             disk.with(|disk| disk.events.push(Event::Answered(store.operation())));
         }
     }
@@ -200,36 +200,36 @@ fn step(
     random: &mut Random,
     faults: bool,
 ) -> nand::Result<()> {
-    let geometry = *store.geometry();
+    let geometry = store.shape().geometry;
     let ppn = Ppn(random.below(geometry.pages() as usize) as u32);
     let block = geometry.block_of(ppn);
-    let health = history.last().load_spare(ppn)?.health;
+    let health = load_spare(history.last(), ppn)?.health;
     match random.below(16) {
         0 if faults => half_erase(store, history, block),
         1 if faults => {
-            store.decay()?;
-            history.push(|chip| chip.decay().unwrap());
+            store.inject(Fault::Decay)?;
+            history.push(|chip| chip.inject(Fault::Decay).unwrap());
             Ok(())
         }
         2 | 3 if faults && health != Health::Erased => {
             let left = [Health::Torn, Health::LooksErased, Health::Unstable, Health::DataLost];
             let left = random.pick(&left);
-            store.set_health(ppn, left)?;
-            history.push(|chip| chip.set_health(ppn, left).unwrap());
+            store.inject(Fault::Health(ppn, left))?;
+            history.push(|chip| chip.inject(Fault::Health(ppn, left)).unwrap());
             Ok(())
         }
         4 if faults && health == Health::Good => {
             history.replaced.insert(history.last_operation(), ppn);
             let header = [random.next() as u8; HEADER_BYTES];
-            store.set_header(ppn, header)?;
-            history.push(|chip| chip.set_header(ppn, header).unwrap());
+            store.inject(Fault::Header(ppn, header))?;
+            history.push(|chip| chip.inject(Fault::Header(ppn, header)).unwrap());
             Ok(())
         }
         draw => match erased_page(history.last(), ppn).filter(|_| draw < 14) {
             Some(ppn) => {
                 let page = random_page(random, &geometry);
-                store.save(ppn, &page)?;
-                history.push(|chip| chip.save(ppn, &page).unwrap());
+                store.save(ppn, &page, Extent::Whole)?;
+                history.push(|chip| chip.save(ppn, &page, Extent::Whole).unwrap());
                 Ok(())
             }
             None => {
@@ -243,17 +243,17 @@ fn step(
 
 /// A page that may be programmed, from `from` on or else from the first one.
 fn erased_page(chip: &MemoryStore, from: Ppn) -> Option<Ppn> {
-    let geometry = chip.geometry();
+    let geometry = chip.shape().geometry;
     let mut pages = (from.0..geometry.pages()).chain(0..from.0).map(Ppn);
     pages.find(|ppn| {
         let whole = |block| chip.block(block).is_ok_and(|block| !block.half_erased);
-        let erased = chip.load_spare(*ppn).is_ok_and(|spare| spare.health == Health::Erased);
+        let erased = load_spare(chip, *ppn).is_ok_and(|spare| spare.health == Health::Erased);
         erased && whole(geometry.block_of(*ppn))
     })
 }
 
 fn half_erase(store: &mut ImageStore, history: &mut History, block: BlockId) -> nand::Result<()> {
-    store.set_half_erased(block)?;
-    history.push(|chip| chip.set_half_erased(block).unwrap());
+    store.inject(Fault::HalfErased(block))?;
+    history.push(|chip| chip.inject(Fault::HalfErased(block)).unwrap());
     Ok(())
 }

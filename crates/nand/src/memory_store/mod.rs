@@ -3,7 +3,6 @@
 mod data_areas;
 mod headers;
 
-use alloc::borrow::Cow;
 use alloc::sync::Arc;
 
 use self::data_areas::{DataAreas, set_sparse, sparse};
@@ -11,9 +10,11 @@ use self::headers::Headers;
 use crate::address::{BlockId, Ppn};
 use crate::error::Result;
 use crate::geometry::{Geometry, SECTOR_BYTES};
-use crate::page_store::{BlockRecord, Health, PageRecord, PageStore, SpareRecord};
+use crate::page_store::{
+    BlockRecord, Extent, Fault, Health, PageRecord, PageStore, Shape, SyncBy, SyncJob,
+};
 use crate::payload::Mode;
-use crate::spare::{HEADER_BYTES, Header};
+use crate::spare::Header;
 
 /// Pages in memory.
 #[derive(Clone, Debug)]
@@ -56,14 +57,15 @@ impl MemoryStore {
     /// # Errors
     /// The other storage failed.
     pub fn copy_of(store: &dyn PageStore) -> Result<MemoryStore> {
-        let mut copy = MemoryStore::new(store.mode(), *store.geometry());
-        let mut page = PageRecord::new(store.mode());
-        for block in (0..copy.geometry.blocks()).map(BlockId) {
+        let Shape { geometry, mode, .. } = store.shape();
+        let mut copy = MemoryStore::new(mode, geometry);
+        let mut page = PageRecord::new(mode);
+        for block in (0..geometry.blocks()).map(BlockId) {
             copy.blocks[block.0 as usize].record = store.block(block)?;
-            for ppn in copy.geometry.span(block).map(|ppn| Ppn(ppn as u32)) {
-                store.load(ppn, &mut page)?;
+            for ppn in geometry.span(block).map(|ppn| Ppn(ppn as u32)) {
+                store.load(ppn, &mut page, Extent::Whole)?;
                 if page.health != Health::Erased {
-                    copy.save(ppn, &page)?;
+                    copy.save(ppn, &page, Extent::Whole)?;
                 }
             }
         }
@@ -94,6 +96,13 @@ impl MemoryStore {
         (block.pages_mut(mode, geometry), geometry.offset_of(ppn) as usize)
     }
 
+    fn decay(&mut self) {
+        let pages = self.blocks.iter_mut().filter_map(|block| block.pages.as_mut());
+        for pages in pages.filter(|pages| pages.headers.contains(Health::Unstable)) {
+            Arc::make_mut(pages).headers.replace_health(Health::Unstable, Health::Torn);
+        }
+    }
+
     /// Copies data areas within a block, page by page: no scheme does this often.
     fn copy_within(&mut self, from: Ppn, to: Ppn, pages: u32) {
         let sectors_per_page = self.geometry.sectors_per_page();
@@ -115,58 +124,37 @@ impl Block {
 }
 
 impl PageStore for MemoryStore {
-    fn geometry(&self) -> &Geometry {
-        &self.geometry
+    fn shape(&self) -> Shape {
+        Shape { geometry: self.geometry, mode: self.mode, copies_data: true }
     }
 
-    fn mode(&self) -> Mode {
-        self.mode
-    }
-
-    fn load_spare(&self, ppn: Ppn) -> Result<SpareRecord<'_>> {
-        let Some((pages, offset)) = self.at(ppn) else { return Ok(SpareRecord::ERASED) };
-        let extra = sparse(&pages.extras, offset);
-        Ok(SpareRecord {
-            health: pages.headers.health(offset),
-            header: pages.headers.header(offset),
-            extra: Cow::Borrowed(extra),
-        })
-    }
-
-    fn load(&self, ppn: Ppn, page: &mut PageRecord) -> Result<()> {
+    fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()> {
         let Some((pages, offset)) = self.at(ppn) else {
             page.health = Health::Erased;
             return Ok(());
         };
-        pages.load_spare(offset, page);
-        replace(&mut page.meta, sparse(&pages.metas, offset));
-        let (owner, sectors_per_page) =
-            (pages.headers.owner(offset), self.geometry.sectors_per_page());
-        pages.areas.load(offset as u32, owner, sectors_per_page, &mut page.cells);
-        Ok(())
-    }
-
-    fn save(&mut self, ppn: Ppn, page: &PageRecord) -> Result<()> {
-        let sectors_per_page = self.geometry.sectors_per_page();
-        let (pages, offset) = self.at_mut(ppn);
-        pages.save_spare(offset, page);
-        set_sparse(&mut pages.metas, offset, &page.meta);
-        let owner = pages.headers.owner(offset);
-        pages.areas.save(offset as u32, owner, sectors_per_page, &page.cells);
-        Ok(())
-    }
-
-    fn load_to_copy(&self, from: Ppn, page: &mut PageRecord) -> Result<()> {
-        match self.at(from) {
-            Some((pages, offset)) => pages.load_spare(offset, page),
-            None => page.health = Health::Erased,
+        page.health = pages.headers.health(offset);
+        page.header = pages.headers.header(offset);
+        replace(&mut page.extra, sparse(&pages.extras, offset));
+        if extent == Extent::Whole {
+            replace(&mut page.meta, sparse(&pages.metas, offset));
+            let owner = pages.headers.owner(offset);
+            let sectors_per_page = self.geometry.sectors_per_page();
+            pages.areas.load(offset as u32, owner, sectors_per_page, &mut page.cells);
         }
         Ok(())
     }
 
-    fn save_copy(&mut self, to: Ppn, page: &PageRecord) -> Result<()> {
-        let (pages, offset) = self.at_mut(to);
-        pages.save_spare(offset, page);
+    fn save(&mut self, ppn: Ppn, page: &PageRecord, extent: Extent) -> Result<()> {
+        let sectors_per_page = self.geometry.sectors_per_page();
+        let (pages, offset) = self.at_mut(ppn);
+        pages.headers.set(offset, page.health, page.header);
+        set_sparse(&mut pages.extras, offset, &page.extra);
+        if extent == Extent::Whole {
+            set_sparse(&mut pages.metas, offset, &page.meta);
+            let owner = pages.headers.owner(offset);
+            pages.areas.save(offset as u32, owner, sectors_per_page, &page.cells);
+        }
         Ok(())
     }
 
@@ -199,42 +187,29 @@ impl PageStore for MemoryStore {
         Ok(self.blocks[block.0 as usize].record)
     }
 
-    fn sync(&mut self) -> Result<()> {
-        Ok(())
+    fn sync(&mut self, _by: SyncBy) -> Result<Option<SyncJob>> {
+        Ok(None)
     }
 
-    fn set_health(&mut self, ppn: Ppn, health: Health) -> Result<()> {
-        let (pages, offset) = self.at_mut(ppn);
-        pages.headers.set_health(offset, health);
-        Ok(())
-    }
-
-    fn set_header(&mut self, ppn: Ppn, header: [u8; HEADER_BYTES]) -> Result<()> {
-        let (pages, offset) = self.at_mut(ppn);
-        let health = match pages.headers.health(offset) {
-            Health::Erased => Health::Good,
-            health => health,
-        };
-        let header = Header::of_bytes(header, ppn, sparse(&pages.extras, offset));
-        pages.headers.set(offset, health, header);
-        Ok(())
-    }
-
-    fn set_half_erased(&mut self, block: BlockId) -> Result<()> {
-        self.blocks[block.0 as usize].record.half_erased = true;
-        Ok(())
-    }
-
-    fn decay(&mut self) -> Result<()> {
-        let pages = self.blocks.iter_mut().filter_map(|block| block.pages.as_mut());
-        for pages in pages.filter(|pages| pages.headers.contains(Health::Unstable)) {
-            Arc::make_mut(pages).headers.replace_health(Health::Unstable, Health::Torn);
+    fn inject(&mut self, fault: Fault) -> Result<()> {
+        match fault {
+            Fault::Health(ppn, health) => {
+                let (pages, offset) = self.at_mut(ppn);
+                pages.headers.set_health(offset, health);
+            }
+            Fault::Header(ppn, header) => {
+                let (pages, offset) = self.at_mut(ppn);
+                let health = match pages.headers.health(offset) {
+                    Health::Erased => Health::Good,
+                    health => health,
+                };
+                let header = Header::of_bytes(header, ppn, sparse(&pages.extras, offset));
+                pages.headers.set(offset, health, header);
+            }
+            Fault::HalfErased(block) => self.blocks[block.0 as usize].record.half_erased = true,
+            Fault::Decay => self.decay(),
         }
         Ok(())
-    }
-
-    fn into_view(self: Box<Self>) -> Result<Box<dyn PageStore>> {
-        Ok(self)
     }
 
     fn try_clone(&self) -> Result<Box<dyn PageStore>> {
@@ -251,18 +226,6 @@ impl Pages {
             metas: Vec::new(),
             areas: DataAreas::new(mode, pages, geometry.sectors_per_page()),
         }
-    }
-
-    fn load_spare(&self, offset: usize, page: &mut PageRecord) {
-        let extra = sparse(&self.extras, offset);
-        page.health = self.headers.health(offset);
-        page.header = self.headers.header(offset);
-        replace(&mut page.extra, extra);
-    }
-
-    fn save_spare(&mut self, offset: usize, page: &PageRecord) {
-        self.headers.set(offset, page.health, page.header);
-        set_sparse(&mut self.extras, offset, &page.extra);
     }
 
     fn copy_metas(&mut self, other: &Pages, at: usize, offset: usize, pages: usize) {

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::flash_array::FlashArray;
 use crate::op::{Cause, Op};
 use crate::op_sink::Operation;
-use crate::page_store::SyncJob;
+use crate::page_store::{SyncBy, SyncJob};
 use crate::payload::{Copies, Page, Pages, Sink};
 use crate::power_cut::Interruptible;
 use crate::spare::PageState;
@@ -207,7 +207,7 @@ impl Nand {
     /// Power lost, or the storage failed.
     pub fn sync(&mut self) -> Result<()> {
         self.check_power()?;
-        self.array.sync()
+        self.array.sync(SyncBy::Store).map(drop)
     }
 
     /// Begins to make everything that was programmed and erased so far outlive the process. The job
@@ -221,7 +221,7 @@ impl Nand {
     /// Another sync has begun that has not ended.
     pub fn begin_sync(&mut self) -> Result<Option<SyncJob>> {
         self.check_power()?;
-        self.array.begin_sync()
+        self.array.sync(SyncBy::Caller)
     }
 
     /// Ends a sync that was begun, with the result of its job. The power may have failed since:

@@ -1,6 +1,6 @@
 //! Pages whose data area cannot be read, while their spare area can.
 
-use nand::page_store::{Health, PageRecord};
+use nand::page_store::{Extent, Health, PageRecord};
 use nand::{
     BlockId, Cause, Content, Copies, Cut, Data, Error, Lpn, Mode, Nand, Outcome, Page, PageState,
     Pages, Ppn, ProgramOrder,
@@ -80,7 +80,7 @@ fn no_cut_makes_lost_data_readable() {
         let store = nand.into_array().into_store().unwrap();
         for ppn in [0, 4].map(Ppn) {
             let mut page = PageRecord::new(Mode::Stamps);
-            store.load(ppn, &mut page).unwrap();
+            store.load(ppn, &mut page, Extent::Whole).unwrap();
             let is_good = matches!(page.health, Health::Good | Health::Unstable);
             let is_readable = is_good && matches!(page.state(), PageState::Programmed(_));
             assert!(!is_readable, "{outcome:?} leaves {ppn:?} {:?}", page.health);

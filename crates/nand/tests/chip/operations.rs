@@ -55,7 +55,7 @@ fn work(nand: &mut Nand) -> Result<()> {
     nand.copy(Ppn(6), Copies::of(&[Ppn(1)]).with_kind(Some(2)).with_extra(b"extra"), Cause::Merge)?;
     nand.program(Ppn(7), &host(20, 1), Cause::Map)?;
     nand.book_spare_reads([Ppn(6)], Cause::Map)?;
-    nand.book_spare_reads([Ppn(7), Ppn(4)].into_iter(), Cause::Meta)?;
+    nand.book_spare_reads([Ppn(7), Ppn(4)], Cause::Meta)?;
     nand.read(Ppn(7), Lpn(20), 1, &mut Sink::None, Cause::Rmw)?;
     nand.erase(BlockId(0), Cause::Gc)
 }

@@ -1,10 +1,10 @@
 //! Stores: a chip rebuilt from one, and one that fails.
 
-use nand::page_store::{BlockRecord, Health, PageRecord, SpareRecord};
-use nand::spare::{HEADER_BYTES, Header};
+use nand::page_store::{BlockRecord, Extent, Fault, Health, PageRecord, Shape, SyncBy, SyncJob};
+use nand::spare::Header;
 use nand::{
-    BlockId, Cause, Content, Copies, Cut, Data, Error, FlashArray, Geometry, Lpn, MemoryStore,
-    Mode, Nand, Op, Outcome, Page, PageState, PageStore, Pages, Ppn, ProgramOrder, Result,
+    BlockId, Cause, Content, Copies, Cut, Data, Error, FlashArray, Lpn, MemoryStore, Mode, Nand,
+    Op, Outcome, Page, PageState, PageStore, Pages, Ppn, ProgramOrder, Result,
 };
 
 use crate::fixture::{chip, host, program, stamps, written};
@@ -151,26 +151,16 @@ fn no_space() -> Error {
 }
 
 impl PageStore for FaultyStore {
-    fn geometry(&self) -> &Geometry {
-        self.memory.geometry()
+    fn shape(&self) -> Shape {
+        Shape { copies_data: false, ..self.memory.shape() }
     }
-    fn mode(&self) -> Mode {
-        self.memory.mode()
+    fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()> {
+        let swapped = self.swaps && ppn.0 < 2 && extent == Extent::Whole;
+        self.memory.load(if swapped { Ppn(1 - ppn.0) } else { ppn }, page, extent)
     }
-    fn set_header(&mut self, ppn: Ppn, header: [u8; HEADER_BYTES]) -> Result<()> {
-        self.memory.set_header(ppn, header)
-    }
-
-    fn load_spare(&self, ppn: Ppn) -> Result<SpareRecord<'_>> {
-        self.memory.load_spare(ppn)
-    }
-    fn load(&self, ppn: Ppn, page: &mut PageRecord) -> Result<()> {
-        let swapped = self.swaps && ppn.0 < 2;
-        self.memory.load(if swapped { Ppn(1 - ppn.0) } else { ppn }, page)
-    }
-    fn save(&mut self, ppn: Ppn, page: &PageRecord) -> Result<()> {
+    fn save(&mut self, ppn: Ppn, page: &PageRecord, extent: Extent) -> Result<()> {
         self.change()?;
-        self.memory.save(ppn, page)
+        self.memory.save(ppn, page, extent)
     }
     fn erase(&mut self, block: BlockId) -> Result<()> {
         self.change()?;
@@ -179,20 +169,11 @@ impl PageStore for FaultyStore {
     fn block(&self, block: BlockId) -> Result<BlockRecord> {
         self.memory.block(block)
     }
-    fn sync(&mut self) -> Result<()> {
-        self.change()
+    fn sync(&mut self, _by: SyncBy) -> Result<Option<SyncJob>> {
+        self.change().map(|()| None)
     }
-    fn set_health(&mut self, ppn: Ppn, health: Health) -> Result<()> {
-        self.memory.set_health(ppn, health)
-    }
-    fn set_half_erased(&mut self, block: BlockId) -> Result<()> {
-        self.memory.set_half_erased(block)
-    }
-    fn decay(&mut self) -> Result<()> {
-        self.memory.decay()
-    }
-    fn into_view(self: Box<Self>) -> Result<Box<dyn PageStore>> {
-        Ok(Box::new(self.memory))
+    fn inject(&mut self, fault: Fault) -> Result<()> {
+        self.memory.inject(fault)
     }
     fn try_clone(&self) -> Result<Box<dyn PageStore>> {
         Err(Error::Storage("this store cannot be copied".into()))
@@ -307,13 +288,14 @@ fn tampered(tamper: impl FnOnce(&mut dyn PageStore)) -> Nand {
 #[test]
 fn a_damaged_page_is_an_error_and_never_a_panic() {
     let mut record = PageRecord::new(Mode::Stamps);
-    let torn = |store: &mut dyn PageStore| store.set_health(Ppn(0), Health::Torn).unwrap();
+    let torn =
+        |store: &mut dyn PageStore| store.inject(Fault::Health(Ppn(0), Health::Torn)).unwrap();
     let flipped = |store: &mut dyn PageStore| {
-        store.load(Ppn(0), &mut record).unwrap();
+        store.load(Ppn(0), &mut record, Extent::Whole).unwrap();
         let mut header = record.header.bytes(Ppn(0), &record.extra);
         header[4] ^= 1;
         record.header = Header::of_bytes(header, Ppn(0), &record.extra);
-        store.save(Ppn(0), &record).unwrap();
+        store.save(Ppn(0), &record, Extent::Whole).unwrap();
     };
     for mut nand in [tampered(torn), tampered(flipped)] {
         let unreadable = Error::Unreadable(Ppn(0));

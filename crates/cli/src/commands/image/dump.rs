@@ -7,7 +7,7 @@ use disk::remains::Remains;
 use disk::{Disk, opening};
 use ftl::Device;
 use image::ImageStore;
-use nand::page_store::{PageRecord, PageStore};
+use nand::page_store::{Extent, PageRecord, PageStore, load_spare};
 use nand::{Cells, Lpn, Mode, PageState, Ppn, Spare};
 use report::number_format::count;
 
@@ -90,8 +90,8 @@ fn physical_page(store: &ImageStore, number: u32) -> Result<String> {
     }
     let ppn = Ppn(number);
     let mut page = PageRecord::new(Mode::Bytes);
-    store.load(ppn, &mut page).map_err(unread)?;
-    let spare = store.load_spare(ppn).map_err(unread)?;
+    store.load(ppn, &mut page, Extent::Whole).map_err(unread)?;
+    let spare = load_spare(store, ppn).map_err(unread)?;
     let place = format!(
         "page {number}: page {} of block {}, {:?}\n",
         geometry.offset_of(ppn),
@@ -141,7 +141,7 @@ fn copies(store: &ImageStore, lpn: u32, pages: u32) -> Result<String> {
     }
     let mut found = Vec::new();
     for ppn in (0..store.layout().geometry.pages()).map(Ppn) {
-        let state = store.load_spare(ppn).map_err(unread)?.state();
+        let state = load_spare(store, ppn).map_err(unread)?.state();
         if let PageState::Programmed(spare) = state
             && spare.owner == Lpn(lpn)
         {
