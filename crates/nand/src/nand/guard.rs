@@ -5,18 +5,6 @@ use super::Nand;
 use crate::address::{BlockId, Ppn};
 use crate::error::Result;
 
-/// Work of an FTL before programs. It sees all of them, whoever starts them, except its own.
-pub trait ProgramGuard: Send {
-    /// The chip is about to program these pages, which are consecutive and in one block.
-    ///
-    /// # Errors
-    /// The power fails.
-    fn before_program(&mut self, nand: &mut Nand, first: Ppn, pages: u32) -> Result<()>;
-
-    /// From now on, the FTL relies on all pages that have been programmed.
-    fn barrier(&mut self);
-}
-
 impl Nand {
     /// Whether a [guard](ProgramGuard) is attached.
     #[inline]

@@ -14,6 +14,7 @@ mod seen_pages;
 use core::any::Any;
 
 use crate::address::{BlockId, Lpn, Ppn};
+use crate::error::Result;
 use crate::flash_array::FlashArray;
 use crate::geometry::Geometry;
 use crate::op::Tally;
@@ -22,9 +23,20 @@ use crate::payload::Mode;
 use crate::power_cut::TestPower;
 use seen_pages::SeenPages;
 
-pub use guard::ProgramGuard;
 pub use mounting::Mounting;
 pub use power::Power;
+
+/// Work of an FTL before programs. It sees all of them, whoever starts them, except its own.
+pub trait ProgramGuard: Send {
+    /// The chip is about to program these pages, which are consecutive and in one block.
+    ///
+    /// # Errors
+    /// The power fails.
+    fn before_program(&mut self, nand: &mut Nand, first: Ppn, pages: u32) -> Result<()>;
+
+    /// From now on, the FTL relies on all pages that have been programmed.
+    fn barrier(&mut self);
+}
 
 /// A single-plane NAND chip, which is lent to an FTL for each call.
 ///
