@@ -38,20 +38,24 @@ pub enum Entry {
     /// A die was occupied.
     Die(DieWork),
     /// A channel was occupied.
-    Channel {
-        /// The channel.
-        channel: u16,
-        /// The die with which it worked.
-        die: u16,
-        /// The kind of the operation.
-        op: Op,
-        /// Its cause.
-        cause: Cause,
-        /// When it began.
-        from_ns: u64,
-        /// When it ended.
-        until_ns: u64,
-    },
+    Channel(Transfer),
+}
+
+/// The time of an operation on a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// The channel.
+    pub channel: u16,
+    /// The die with which it worked.
+    pub die: u16,
+    /// The kind of the operation.
+    pub op: Op,
+    /// Its cause.
+    pub cause: Cause,
+    /// When it began.
+    pub from_ns: u64,
+    /// When it ended.
+    pub until_ns: u64,
 }
 
 /// A flash operation that has ended.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use drive::journal::{EndedOperation, Entry};
+use drive::journal::{EndedOperation, Entry, Transfer};
 use drive::{Drive, HostRequest, Issued, Profile};
 use nand::{Cause, Geometry, Op, ProgramOrder, Timing};
 use rand_core::{Rng, SeedableRng};
@@ -138,7 +138,7 @@ fn sums(journal: &[Entry], dies: usize, channels: usize) -> (Vec<u64>, Vec<u64>)
     for entry in journal {
         match *entry {
             Entry::Die(work) => dies[work.die as usize] += work.until_ns - work.from_ns,
-            Entry::Channel { channel, from_ns, until_ns, .. } => {
+            Entry::Channel(Transfer { channel, from_ns, until_ns, .. }) => {
                 channels[channel as usize] += until_ns - from_ns;
             }
             _ => {}

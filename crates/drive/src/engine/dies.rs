@@ -64,14 +64,8 @@ impl Drive {
             (transfer_ns, held) = (channel_ns, operation.next_of_lane);
             self.lanes[lane].program_begins(first, held);
         }
-        let loaded_ns = self.channels.transfer(
-            operation,
-            die.channel,
-            number,
-            now_ns,
-            transfer_ns,
-            &mut self.journal,
-        );
+        let (at, time, journal) = ([die.channel, number], [now_ns, transfer_ns], &mut self.journal);
+        let loaded_ns = self.channels.transfer(operation, at, time, journal);
         let mut command = Command::new(operation, first, now_ns);
         command.begin_array(loaded_ns);
         let generation = die.occupy(now_ns, command);
@@ -128,14 +122,8 @@ impl Drive {
             Op::Program => channel_ns,
             _ => self.durations.command_ns * u64::from(command.count),
         };
-        let loaded_ns = self.channels.transfer(
-            operation,
-            die.channel,
-            number,
-            now_ns,
-            transfer_ns,
-            &mut self.journal,
-        );
+        let (at, time, journal) = ([die.channel, number], [now_ns, transfer_ns], &mut self.journal);
+        let loaded_ns = self.channels.transfer(operation, at, time, journal);
         let generation = die.occupy(now_ns, command);
         match op {
             Op::Program => self.events.add(loaded_ns, What::Loaded { die: number, generation }),
@@ -212,14 +200,8 @@ impl Drive {
         command.transferred += 1;
         let is_last = command.transferred == command.count;
         let (now_ns, transfer_ns) = (self.now_ns, operation.stage.channel_ns);
-        let loaded_ns = self.channels.transfer(
-            operation,
-            channel,
-            number,
-            now_ns,
-            transfer_ns,
-            &mut self.journal,
-        );
+        let (at, time, journal) = ([channel, number], [now_ns, transfer_ns], &mut self.journal);
+        let loaded_ns = self.channels.transfer(operation, at, time, journal);
         if is_last {
             let end_ns = die.array_begins(loaded_ns);
             self.events.add_array_done(Op::Program, end_ns, number, generation);
@@ -287,15 +269,8 @@ impl Drive {
             match operation.stage.channel_ns - self.durations.command_ns {
                 0 => self.unloaded(own),
                 transfer_ns => {
-                    let (now_ns, journal) = (self.now_ns, &mut self.journal);
-                    let end_ns = self.channels.transfer(
-                        operation,
-                        channel,
-                        number,
-                        now_ns,
-                        transfer_ns,
-                        journal,
-                    );
+                    let (at, time) = ([channel, number], [self.now_ns, transfer_ns]);
+                    let end_ns = self.channels.transfer(operation, at, time, &mut self.journal);
                     self.events.add(end_ns, What::Unloaded(own));
                 }
             }

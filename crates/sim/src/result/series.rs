@@ -10,7 +10,7 @@ use crate::config::values::Interval;
 use crate::result::record::Columns;
 
 /// Samples of the measured pass at a fixed interval: one list for each quantity.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SampledSeries {
     /// Requests from one sample to the next.
     pub every: u64,
@@ -113,15 +113,7 @@ impl Sampler {
 
     /// The samples taken so far.
     pub fn series(&self) -> SampledSeries {
-        let mut series = SampledSeries {
-            every: self.every,
-            requests: Vec::new(),
-            write_amplification: Vec::new(),
-            free_blocks: Vec::new(),
-            erases: Vec::new(),
-            mean_service_us: Vec::new(),
-            scheme: BTreeMap::new(),
-        };
+        let mut series = SampledSeries { every: self.every, ..SampledSeries::default() };
         let mut last = CounterSnapshot::default();
         for sample in &self.samples {
             series.push(sample, last);

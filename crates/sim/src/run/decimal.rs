@@ -5,30 +5,19 @@
 //! ```
 //! An operation log has several numbers per line, which decide what it costs.
 
-/// A text of two parts, each with at most four characters, the first one in the lowest byte.
-#[derive(Clone, Copy)]
-pub(super) struct Text {
-    front: Part,
-    last: Part,
-}
-
-/// Up to four characters.
-#[derive(Clone, Copy)]
-struct Part {
-    bytes: u32,
-    length: u32,
-}
-
+/// The ends of all texts in a line are below this.
+pub(super) const ENDS: usize = 64;
 /// Bytes that putting a text may change behind its end.
-pub(super) const SPILL_BYTES: usize = size_of::<u32>();
+pub(super) const SPILL_BYTES: usize = 16;
+/// A line of which the first bytes are set.
+pub(super) type Line = [u8; ENDS + SPILL_BYTES];
 
 /// Numbers in a table.
 const FOUR_DIGITS: u32 = 10_000;
-/// The first number that has no text, because it needs more than two parts.
-pub(super) const LIMIT: u32 = FOUR_DIGITS * FOUR_DIGITS;
 
-/// Each number below 10⁴, without zeros in front.
-static SHORT: [Part; FOUR_DIGITS as usize] = short();
+/// Each number below 10⁴ without zeros in front, the first digit in the lowest byte, and the number
+/// of its digits.
+static SHORT: [(u32, u8); FOUR_DIGITS as usize] = short();
 /// The four digits of each number below 10⁴, zeros in front.
 static FOUR: [u32; FOUR_DIGITS as usize] = four();
 
@@ -45,8 +34,8 @@ const fn four() -> [u32; FOUR_DIGITS as usize] {
     four
 }
 
-const fn short() -> [Part; FOUR_DIGITS as usize] {
-    let (four, mut short) = (four(), [Part { bytes: 0, length: 0 }; FOUR_DIGITS as usize]);
+const fn short() -> [(u32, u8); FOUR_DIGITS as usize] {
+    let (four, mut short) = (four(), [(0, 0); FOUR_DIGITS as usize]);
     let mut number = 0;
     while number < short.len() {
         let length = match number {
@@ -55,84 +44,61 @@ const fn short() -> [Part; FOUR_DIGITS as usize] {
             10.. => 2,
             _ => 1,
         };
-        short[number] = Part { bytes: four[number] >> (8 * (4 - length)), length };
+        short[number] = (four[number] >> (8 * (4 - length)), length);
         number += 1;
     }
     short
 }
 
-impl Text {
-    /// The text of a number below [`LIMIT`].
-    #[inline(always)]
-    pub(super) fn of(number: u32) -> Text {
-        let (front, last) = (number / FOUR_DIGITS, number % FOUR_DIGITS);
-        match front {
-            0 => Text { front: SHORT[last as usize], last: Part { bytes: 0, length: 0 } },
-            _ => Text {
-                front: SHORT[front as usize],
-                last: Part { bytes: FOUR[last as usize], length: 4 },
-            },
+/// Puts a number at `at` of a line and returns its end, which the caller knows to be below
+/// [`ENDS`].
+#[inline(always)]
+pub(super) fn put_number(line: &mut Line, at: usize, number: u32) -> usize {
+    let (front, last) = (number / FOUR_DIGITS, number % FOUR_DIGITS);
+    let at = match front {
+        0 => return put_short(line, at, last),
+        1..FOUR_DIGITS => put_short(line, at, front),
+        _ => {
+            let at = put_short(line, at, front / FOUR_DIGITS);
+            put_four(line, at, FOUR[(front % FOUR_DIGITS) as usize])
         }
-    }
+    };
+    put_four(line, at, FOUR[last as usize])
+}
 
-    /// The text of a short word.
-    pub(super) const fn of_word(word: &[u8]) -> Text {
-        assert!(word.len() <= 8, "the word is too long");
-        let mut parts = [Part { bytes: 0, length: 0 }; 2];
-        let mut at = 0;
-        while at < word.len() {
-            let part = &mut parts[at / 4];
-            part.bytes |= (word[at] as u32) << (8 * part.length);
-            part.length += 1;
-            at += 1;
-        }
-        let [front, last] = parts;
-        Text { front, last }
-    }
+#[inline(always)]
+fn put_short(line: &mut Line, at: usize, number: u32) -> usize {
+    let (characters, length) = SHORT[number as usize];
+    put_four(line, at, characters);
+    at + usize::from(length)
+}
 
-    /// Puts the text at `at` of a line and returns its end, which the caller knows to be below
-    /// `ENDS`. The masks change nothing then, but with them the compiler knows that all is within
-    /// the line.
-    #[inline(always)]
-    pub(super) fn put<const ENDS: usize, const BYTES: usize>(
-        self,
-        line: &mut [u8; BYTES],
-        at: usize,
-    ) -> usize {
-        const { assert!(ENDS.is_power_of_two() && ENDS + SPILL_BYTES <= BYTES) };
-        let Text { front, last } = self;
-        line[at % ENDS..][..SPILL_BYTES].copy_from_slice(&front.bytes.to_le_bytes());
-        let middle = at + front.length as usize;
-        line[middle % ENDS..][..SPILL_BYTES].copy_from_slice(&last.bytes.to_le_bytes());
-        middle + last.length as usize
-    }
+/// Puts four characters. The mask changes nothing, but with it the compiler knows that all is
+/// within the line.
+#[inline(always)]
+fn put_four(line: &mut Line, at: usize, characters: u32) -> usize {
+    line[at % ENDS..][..4].copy_from_slice(&characters.to_le_bytes());
+    at + 4
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn text(text: Text) -> String {
-        let mut line = [b'x'; 16 + SPILL_BYTES];
-        let end = text.put::<16, _>(&mut line, 1);
+    fn text(number: u32) -> String {
+        let mut line = [b'x'; ENDS + SPILL_BYTES];
+        let end = put_number(&mut line, 1, number);
         assert_eq!(line[0], b'x', "nothing before the text is changed");
         String::from_utf8(line[1..end].to_vec()).unwrap()
     }
 
     #[test]
     fn numbers_are_written_as_the_standard_library_writes_them() {
-        let powers = (0..9).map(|exponent| 10u32.pow(exponent));
+        let powers = (0..10).map(|exponent| 10u32.pow(exponent));
         let around = powers.flat_map(|power| [power - 1, power, power + 1, 4 * (power / 9)]);
-        let spread = (0..LIMIT).step_by(99_991);
-        for number in around.chain(0..20_000).chain(spread).filter(|&number| number < LIMIT) {
-            assert_eq!(text(Text::of(number)), number.to_string());
-        }
-    }
-
-    #[test]
-    fn words_are_written_as_they_are() {
-        for word in ["", "-", "four", "system", "eightcha"] {
-            assert_eq!(text(Text::of_word(word.as_bytes())), word);
+        let spread = (0..=u32::MAX).step_by(999_991);
+        for number in around.chain(0..20_000).chain(spread).chain([u32::MAX]) {
+            assert_eq!(text(number), number.to_string());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The result of a measured pass: counters of the chip, figures of the FTL and observed times,
 //! brought into the form of a [`RunResult`].
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ftl::Device;
 use nand::Op;
@@ -48,12 +48,33 @@ pub struct Measured {
     pub drive: Option<DriveRecord>,
     /// The rounds, if there were any.
     pub steady: Option<SteadyPart>,
-    /// Pages that could be programmed when the measured pass began.
-    pub free_pages_before: u64,
-    /// Free blocks of the FTL at the same time.
-    pub free_blocks_before: u32,
+    /// The beginning of the pass.
+    pub start: Start,
     /// The duration of the pass.
     pub seconds: f64,
+}
+
+/// The beginning of a measured pass.
+pub struct Start {
+    at: Instant,
+    /// Pages that could be programmed.
+    free_pages: u64,
+    /// Free blocks of the FTL.
+    free_blocks: u32,
+}
+
+impl Start {
+    /// A pass begins now.
+    pub fn now(simulator: &Simulator) -> Start {
+        let free_pages = simulator.nand().array().free_pages();
+        Start { at: Instant::now(), free_pages, free_blocks: simulator.ftl().report().free_blocks }
+    }
+
+    /// The observations of a pass that ends now, its traces and rounds left out.
+    pub fn measured(self, measure: MeasuredRequests, drive: Option<DriveRecord>) -> Measured {
+        let seconds = self.at.elapsed().as_secs_f64();
+        Measured { measure, traces: Vec::new(), drive, steady: None, start: self, seconds }
+    }
 }
 
 impl FinishedRun<'_> {
@@ -217,9 +238,9 @@ fn evidence(simulator: &Simulator, measured: &Measured, read: &ReadTrace) -> Evi
     let handed_down = report.layers.iter().map(|report| (report.layer, report.went_down.into()));
     Evidence {
         requests_read: read.requests(),
-        free_pages_before: measured.free_pages_before,
+        free_pages_before: measured.start.free_pages,
         free_pages_after: nand.array().free_pages(),
-        free_blocks_before: measured.free_blocks_before,
+        free_blocks_before: measured.start.free_blocks,
         free_blocks_after: report.free_blocks,
         lost_pages: nand.array().lost_pages(),
         wear_sum: nand.array().wear().iter().map(|&erases| u64::from(erases)).sum(),

@@ -23,28 +23,22 @@ pub const NOT_MEASURED: &str = "not measured";
 pub trait Observer {
     /// The requests of a batch will be served now, or skipped because their volumes are not
     /// replayed.
-    fn announced(&mut self, batch: &Batch);
+    fn announced(&mut self, _batch: &Batch) {}
     /// The number of requests that may be served before it looks at the simulator.
     fn until_look(&self) -> u64 {
         u64::MAX
     }
     /// Requests of a load were served, and each took this time. There are no more of them than
     /// [`until_look`](Self::until_look) said.
-    fn served(&mut self, load: usize, op: Op, took: Served, requests: u64, on: &Simulator);
+    fn served(&mut self, _load: usize, _op: Op, _took: Served, _requests: u64, _on: &Simulator) {}
     /// A request of a load was answered this long after its issue. Only requests that queue are.
-    fn answered(&mut self, load: usize, op: Op, response_ns: u64);
+    fn answered(&mut self, _load: usize, _op: Op, _response_ns: u64) {}
 }
 
 /// Observes a pass, or a part of a pass, that is not measured.
 pub struct Unmeasured;
 
-impl Observer for Unmeasured {
-    fn announced(&mut self, _: &Batch) {}
-
-    fn served(&mut self, _: usize, _: Op, _: Served, _: u64, _: &Simulator) {}
-
-    fn answered(&mut self, _: usize, _: Op, _: u64) {}
-}
+impl Observer for Unmeasured {}
 
 /// Counters of the measured pass.
 pub struct PassCounters {

@@ -58,7 +58,7 @@ use crate::progress::{NoProgress, Progress, Stage};
 use crate::result::counts::HostPages;
 use crate::result::laws;
 use crate::result::run_result::RunResult;
-use crate::run::finish::{FinishedRun, Measured};
+use crate::run::finish::{FinishedRun, Measured, Start};
 use crate::run::measure::{MeasuredRequests, Observer, PassCounters, TenantCounters, Unmeasured};
 use crate::run::operation_log::OpLog;
 use crate::run::pass::Pass;
@@ -299,15 +299,13 @@ impl<'a> Stages<'a> {
             }
             _ => None,
         };
-        let free_pages_before = simulator.nand().array().free_pages();
-        let free_blocks_before = simulator.ftl().report().free_blocks;
         let mut measure = self.counters(&pass);
         if pass.followers.log.is_some() {
             // Those of a lead-in may have been recorded for the drive only.
             simulator.stop_recording();
             simulator.record_operations(pass.drive().is_some(), true);
         }
-        let started = Instant::now();
+        let start = Start::now(simulator);
         // A single trace does not ask for each request to which load it belongs.
         match measure.tenants.is_empty() {
             true => self.serve(simulator, &mut pass, u64::MAX, &mut measure.all)?,
@@ -315,20 +313,10 @@ impl<'a> Stages<'a> {
         }
         let drive = pass.finish_drive(&mut measure);
         let note = pass.followers.finish()?;
-        let seconds = started.elapsed().as_secs_f64();
+        let measured = start.measured(measure, drive);
         simulator.stop_recording();
         let traces = pass.order.end(pass.delivered, self.progress)?;
-        let steady = None;
-        let measured = Measured {
-            measure,
-            traces,
-            drive,
-            steady,
-            free_pages_before,
-            free_blocks_before,
-            seconds,
-        };
-        Ok((measured, note))
+        Ok((Measured { traces, ..measured }, note))
     }
 
     /// Counters at zero for the rest of a pass.

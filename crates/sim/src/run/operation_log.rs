@@ -16,20 +16,13 @@ use std::io::Write;
 use nand::{Cause, Lpn, Op};
 
 use crate::error::{Error, Result};
-use crate::run::decimal::{LIMIT, SPILL_BYTES, Text};
+use crate::run::decimal::{ENDS, Line, SPILL_BYTES, put_number};
 use crate::run::recorded::{LoggedBulk, Recorded};
 
 const HEAD: &str = "# ftlab operations 1: request op cause place owner\n";
 
 /// Bytes that are collected before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
-
-/// Operations whose lines are composed between two looks at the room in the buffer.
-const PIECE: usize = 64;
-/// The room that these lines may need; a copy has two of them.
-const PIECE_BYTES: usize = 2 * PIECE * LINE_BYTES;
-
-const _: () = assert!(PIECE_BYTES <= BUFFER_BYTES);
 
 /// Writes the log.
 pub struct OpLog<'a> {
@@ -59,74 +52,21 @@ impl<'a> OpLog<'a> {
         for bulk in operations.logged.bulks() {
             match bulk {
                 LoggedBulk::Run { op, cause, first, owners } => {
-                    self.write_run(&LineStart::of(request, self.label(op, cause)), first, owners)?;
+                    let start = LineStart::of(request, self.label(op, cause));
+                    for (&owner, place) in owners.iter().zip(first..) {
+                        self.line(|line| start.put(line), place, owner)?;
+                    }
                 }
                 LoggedBulk::Copies { cause, from, to, owners } => {
                     let start = |op| LineStart::of(request, self.label(op, cause));
-                    self.write_copies(&[Op::Read, Op::Program].map(start), from, to, owners)?;
+                    let [read, program] = [Op::Read, Op::Program].map(start);
+                    for ((&source, &owner), target) in from.iter().zip(owners).zip(to..) {
+                        self.line(|line| read.put(line), source, owner)?;
+                        self.line(|line| program.put(line), target, owner)?;
+                    }
                 }
             }
         }
-        Ok(())
-    }
-
-    fn write_run(&mut self, start: &LineStart, first: u32, owners: &[u32]) -> Result<()> {
-        for (owners, first) in owners.chunks(PIECE).zip((first..).step_by(PIECE)) {
-            if !are_short(&[first]) || !are_short(owners) {
-                let mut lines = owners.iter().zip(first..);
-                lines.try_for_each(|(&owner, place)| self.write_long(start, place, owner))?;
-                continue;
-            }
-            let mut lines = self.lines()?;
-            for (&owner, place) in owners.iter().zip(first..) {
-                lines.push(start, Text::of(place), owner_text(owner));
-            }
-            self.used = lines.end;
-        }
-        Ok(())
-    }
-
-    fn write_copies(
-        &mut self,
-        [read, program]: &[LineStart; 2],
-        from: &[u32],
-        to: u32,
-        owners: &[u32],
-    ) -> Result<()> {
-        let pieces = from.chunks(PIECE).zip(owners.chunks(PIECE));
-        for ((from, owners), to) in pieces.zip((to..).step_by(PIECE)) {
-            let copies = || from.iter().zip(owners).zip(to..);
-            if !are_short(&[to]) || !are_short(from) || !are_short(owners) {
-                for ((&source, &owner), target) in copies() {
-                    self.write_long(read, source, owner)?;
-                    self.write_long(program, target, owner)?;
-                }
-                continue;
-            }
-            let mut lines = self.lines()?;
-            for ((&source, &owner), target) in copies() {
-                let owner = owner_text(owner);
-                lines.push(read, Text::of(source), owner);
-                lines.push(program, Text::of(target), owner);
-            }
-            self.used = lines.end;
-        }
-        Ok(())
-    }
-
-    /// Writes a line with long numbers, which few logs have.
-    #[cold]
-    fn write_long(&mut self, start: &LineStart, place: u32, owner: u32) -> Result<()> {
-        let owner = match Lpn(owner) {
-            Lpn::NONE => "-".to_owned(),
-            Lpn::SYSTEM => "system".to_owned(),
-            Lpn(page) => page.to_string(),
-        };
-        let line = [&start.bytes[..start.length], format!("{place} {owner}\n").as_bytes()].concat();
-        let lines = self.lines()?;
-        let end = lines.end + line.len();
-        lines.buffer[lines.end..end].copy_from_slice(&line);
-        self.used = end;
         Ok(())
     }
 
@@ -134,12 +74,29 @@ impl<'a> OpLog<'a> {
         self.labels[op as usize][cause as usize]
     }
 
-    /// The lines in the buffer, with room for a piece more.
-    fn lines(&mut self) -> Result<Lines<'_>> {
-        if self.buffer.len() - self.used < PIECE_BYTES {
+    /// Writes a line whose start `start` puts. Inlined, because a call would cost as much as a part
+    /// of the line.
+    #[inline(always)]
+    fn line(
+        &mut self,
+        start: impl FnOnce(&mut Line) -> usize,
+        place: u32,
+        owner: u32,
+    ) -> Result<()> {
+        if self.buffer.len() - self.used < size_of::<Line>() {
             self.empty_buffer()?;
         }
-        Ok(Lines { buffer: &mut self.buffer, end: self.used })
+        let line = self.buffer[self.used..].first_chunk_mut().expect("the buffer has room");
+        let end = start(line);
+        let end = put_number(line, end, place);
+        let end = put_word(line, end, b" ");
+        let end = match Lpn(owner) {
+            Lpn::NONE => put_word(line, end, b"-"),
+            Lpn::SYSTEM => put_word(line, end, b"system"),
+            Lpn(page) => put_number(line, end, page),
+        };
+        self.used += put_word(line, end, b"\n");
+        Ok(())
     }
 
     fn empty_buffer(&mut self) -> Result<()> {
@@ -166,16 +123,8 @@ impl<'a> OpLog<'a> {
 const LABEL_BYTES: usize = 16;
 /// The block of the number of a request, which has at most 20 digits, with its label.
 const START_BYTES: usize = 40;
-/// The ends of all parts of a line are below this.
-const ENDS: usize = 64;
-/// The bytes that composing a line may change.
-const LINE_BYTES: usize = ENDS + LABEL_BYTES;
 
-/// The ends of short request numbers are below this.
-const REQUEST_ENDS: usize = 16;
-
-const _: () = assert!(20 + LABEL_BYTES <= START_BYTES);
-const _: () = assert!(ENDS + SPILL_BYTES <= LINE_BYTES);
+const _: () = assert!(20 + LABEL_BYTES <= START_BYTES && LABEL_BYTES <= SPILL_BYTES);
 const _: () = assert!(START_BYTES + 2 * (10 + 1) < ENDS, "numbers have at most 10 digits");
 
 /// The text of an operation and its cause, with the spaces around it.
@@ -195,78 +144,42 @@ impl Label {
     }
 }
 
-/// The start of lines: request, operation, cause.
+/// The start of several lines: request, operation, cause.
 struct LineStart {
-    bytes: [u8; START_BYTES],
+    bytes: Line,
     length: usize,
 }
 
 impl LineStart {
     fn of(request: u64, label: Label) -> LineStart {
-        let mut bytes = [0; START_BYTES];
-        let digits = if request < LIMIT.into() {
-            Text::of(request as u32).put::<REQUEST_ENDS, _>(&mut bytes, 0)
-        } else {
-            let text = request.to_string();
-            bytes[..text.len()].copy_from_slice(text.as_bytes());
-            text.len()
-        };
-        bytes[digits..digits + LABEL_BYTES].copy_from_slice(&label.bytes);
-        LineStart { bytes, length: digits + label.length }
-    }
-}
-
-/// Lines in a buffer that has room for more.
-struct Lines<'b> {
-    buffer: &'b mut [u8],
-    end: usize,
-}
-
-impl Lines<'_> {
-    /// Adds a line. Inlined, because a call would cost as much as a part of the line.
-    #[inline(always)]
-    fn push(&mut self, start: &LineStart, place: Text, owner: Text) {
-        let line = self.next();
-        line[..START_BYTES].copy_from_slice(&start.bytes);
-        let end = put(line, start.length, place, b' ');
-        self.end += put(line, end, owner, b'\n');
+        let mut bytes = [0; size_of::<Line>()];
+        let length = put_start(&mut bytes, request, label);
+        LineStart { bytes, length }
     }
 
     #[inline(always)]
-    fn next(&mut self) -> &mut [u8; LINE_BYTES] {
-        self.buffer[self.end..].first_chunk_mut().expect("the buffer has room")
+    fn put(&self, line: &mut Line) -> usize {
+        line[..START_BYTES].copy_from_slice(&self.bytes[..START_BYTES]);
+        self.length
     }
 }
 
-/// Whether these places or owners, and the places that follow them in a piece, have short texts.
-#[inline]
-fn are_short(numbers: &[u32]) -> bool {
-    // The two owners that are no pages come first.
-    let order = |number: u32| number.wrapping_add(2);
-    const MOST: u32 = LIMIT - PIECE as u32;
-    // There is no branch per number, so that the compiler can vectorise the comparisons.
-    numbers.iter().fold(true, |all, &number| all & (order(number) <= MOST))
+/// Puts the start of a line; returns its end.
+#[inline(always)]
+fn put_start(line: &mut Line, request: u64, label: Label) -> usize {
+    let digits = match u32::try_from(request) {
+        Ok(request) => put_number(line, 0, request),
+        Err(_) => put_word(line, 0, request.to_string().as_bytes()),
+    };
+    line[digits % ENDS..][..LABEL_BYTES].copy_from_slice(&label.bytes);
+    digits + label.length
 }
 
-/// The text of an owner, an LPN.
+/// Puts a word at `at` of a line; returns its end.
 #[inline(always)]
-fn owner_text(owner: u32) -> Text {
-    const NONE: Text = Text::of_word(b"-");
-    const SYSTEM: Text = Text::of_word(b"system");
-    match Lpn(owner) {
-        Lpn::NONE => NONE,
-        Lpn::SYSTEM => SYSTEM,
-        Lpn(page) => Text::of(page),
-    }
-}
-
-/// Puts a text and a character at `at`; returns the end of both.
-#[inline(always)]
-fn put(line: &mut [u8; LINE_BYTES], at: usize, text: Text, then: u8) -> usize {
-    let end = text.put::<ENDS, _>(line, at);
-    debug_assert!(end < ENDS, "a line is too long");
-    line[end % ENDS] = then;
-    end + 1
+fn put_word(line: &mut Line, at: usize, word: &[u8]) -> usize {
+    line[at % ENDS..][..word.len()].copy_from_slice(word);
+    at + word.len()
 }
 
 #[cfg(test)]

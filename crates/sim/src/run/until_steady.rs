@@ -9,8 +9,6 @@
 //! repeated as often as that takes, and its times continue. Where a batch of requests contains the
 //! end of a round, it is divided there.
 
-use std::time::Instant;
-
 use trace::Request;
 
 use crate::config::until::SteadyRule;
@@ -19,7 +17,7 @@ use crate::input::source::ReadTrace;
 use crate::progress::Stage;
 use crate::result::run_result::ratio;
 use crate::run::Stages;
-use crate::run::finish::Measured;
+use crate::run::finish::{Measured, Start};
 use crate::run::measure::{MeasuredRequests, PassCounters};
 use crate::run::pass::Pass;
 use crate::run::rounds::{Rounds, Verdict};
@@ -109,12 +107,10 @@ impl<'a> Stages<'a> {
         repeated: &mut Repeated<'a>,
         rounds: &mut Rounds,
     ) -> Result<(Measured, Verdict)> {
-        let free_pages_before = simulator.nand().array().free_pages();
-        let free_blocks_before = simulator.ftl().report().free_blocks;
+        let (start, mut before) = (Start::now(simulator), PageCounts::default());
         let (pages, interval) = (self.device.logical_pages(), self.setup.experiment.interval);
         let all = PassCounters::new(pages, repeated.pass.followers.queue.is_some(), interval, 0);
         let mut measure = MeasuredRequests { all, tenants: Vec::new() };
-        let (started, mut before) = (Instant::now(), PageCounts::default());
         repeated.served = 0;
         let verdict = loop {
             self.serve_round(simulator, repeated, rounds, &mut measure.all)?;
@@ -125,18 +121,7 @@ impl<'a> Stages<'a> {
             }
         };
         let drive = repeated.pass.finish_drive(&mut measure);
-        let seconds = started.elapsed().as_secs_f64();
-        let (traces, steady) = (Vec::new(), None);
-        let measured = Measured {
-            measure,
-            traces,
-            drive,
-            steady,
-            free_pages_before,
-            free_blocks_before,
-            seconds,
-        };
-        Ok((measured, verdict))
+        Ok((start.measured(measure, drive), verdict))
     }
 
     /// Serves requests until the host has written the pages of the next round.

@@ -43,47 +43,22 @@ pub struct Effective {
 }
 
 static PARAMS: &[Param] = &[
+    Param::key(
+        "seq",
+        Kind::Text,
+        "bytes per second",
+        "the rate of sequential writes, such as 2700MB/s",
+    ),
+    Param::key("rand", Kind::Count, "IOPS", "the rate of random writes in a steady state"),
     Param {
-        name: "seq",
-        kind: Kind::Text,
-        default: "",
-        unit: "bytes per second",
-        doc: "the rate of sequential writes, such as 2700MB/s",
-    },
-    Param {
-        name: "rand",
-        kind: Kind::Count,
-        default: "",
-        unit: "IOPS",
-        doc: "the rate of random writes in a steady state",
-    },
-    Param {
-        name: "page",
-        kind: Kind::Size,
         default: "4KiB",
-        unit: "bytes",
-        doc: "the size of the random writes",
+        ..Param::key("page", Kind::Size, "bytes", "the size of the random writes")
     },
+    Param::key("tbw-seq", Kind::Size, "bytes", "rated bytes of sequential writes, such as 37200TB"),
+    Param::key("tbw-rand", Kind::Size, "bytes", "rated bytes of random writes"),
     Param {
-        name: "tbw-seq",
-        kind: Kind::Size,
-        default: "",
-        unit: "bytes",
-        doc: "the bytes of sequential writes that the drive is rated for, such as 37200TB",
-    },
-    Param {
-        name: "tbw-rand",
-        kind: Kind::Size,
-        default: "",
-        unit: "bytes",
-        doc: "the bytes of random writes that the drive is rated for",
-    },
-    Param {
-        name: "block",
-        kind: Kind::Count,
         default: "256",
-        unit: "pages",
-        doc: "the pages of an erase block, for the effective spare",
+        ..Param::key("block", Kind::Count, "pages", "the pages of an erase block")
     },
 ];
 

@@ -9,7 +9,7 @@ use crate::result::run_result::RunResult;
 use crate::run::{RunOptions, run};
 
 /// A point of the curve.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "docs/sizing.md documents every field")]
 pub struct Probe {
     pub extra_blocks: u64,
@@ -47,14 +47,9 @@ pub fn setup_with(setup: &Setup, extra_blocks: u64) -> Setup {
 pub fn probe(setup: &Setup, extra_blocks: u64, options: RunOptions) -> Result<Probe> {
     match run(&setup_with(setup, extra_blocks), options) {
         Ok(result) => measured(extra_blocks, &result),
-        Err(error) if is_for_want_of_blocks(&error) => Ok(Probe {
-            extra_blocks,
-            write_amplification: None,
-            write_amplification_bytes: None,
-            steady: None,
-            refused: Some(error.to_string()),
-            notes: Vec::new(),
-        }),
+        Err(error) if is_for_want_of_blocks(&error) => {
+            Ok(Probe { extra_blocks, refused: Some(error.to_string()), ..Probe::default() })
+        }
         Err(error) => Err(error),
     }
 }

@@ -7,6 +7,8 @@ use crate::result::run_result::RunResult;
 
 /// The exit code of a row in which this program panicked.
 const BUG: u8 = 101;
+/// The exit code of a run that was stopped.
+const INTERRUPTED: u8 = 130;
 
 /// Why the run of a row failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +17,13 @@ pub struct RowFailure {
     pub exit_code: u8,
     /// The message that it would have printed.
     pub message: String,
+}
+
+impl RowFailure {
+    /// Whether the run was stopped.
+    pub(super) fn is_interruption(&self) -> bool {
+        self.exit_code == INTERRUPTED
+    }
 }
 
 impl From<Error> for RowFailure {

@@ -55,9 +55,6 @@ pub use runner::RowRunner;
 pub use shard::Shard;
 pub use trace_digests::TraceDigests;
 
-/// The exit code of a run that was stopped.
-const INTERRUPTED: u8 = 130;
-
 /// Receives the progress of a sweep from several threads, and may stop the sweep.
 pub trait SweepProgress: Sync {
     /// Called every few requests of every run.
@@ -161,7 +158,7 @@ impl Work<'_> {
             let Some(&index) = self.left.get(next) else { return };
             let row = &self.plan.rows[index];
             let ran = self.row(index, row);
-            if ran.as_ref().is_err_and(|why| why.exit_code == INTERRUPTED) {
+            if ran.as_ref().is_err_and(RowFailure::is_interruption) {
                 return self.stop();
             }
             self.inputs.done(&row.experiment);

@@ -22,9 +22,6 @@ use crate::sweep::row;
 use crate::sweep::shared_inputs::input_key;
 use crate::sweep::trace_digests::TraceDigests;
 
-/// The exit code of a run that was stopped.
-const INTERRUPTED: u8 = 130;
-
 /// Runs one order after another, or several at a time.
 pub struct RowRunner {
     digests: TraceDigests,
@@ -82,7 +79,7 @@ impl RowRunner {
             };
             Ok(run(&setup, options)?)
         });
-        if ran.as_ref().is_err_and(|why| why.exit_code == INTERRUPTED) {
+        if ran.as_ref().is_err_and(RowFailure::is_interruption) {
             return Err(Error::Interrupted);
         }
         let mut outcome = row::outcome(&ran);

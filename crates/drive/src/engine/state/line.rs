@@ -1,7 +1,7 @@
 //! A channel, the link to the host, or the dispatcher.
 
 use crate::engine::state::flash_operation::FlashOperation;
-use crate::journal::{Entry, Journal};
+use crate::journal::{Entry, Journal, Transfer};
 use crate::usage::ChannelUsage;
 
 /// Something that serves one at a time, in the order in which it is asked.
@@ -27,15 +27,14 @@ impl Line {
 pub(crate) struct Channels(pub Vec<Line>);
 
 impl Channels {
-    /// Takes the channel of a die for a time, if it is any, for an operation. Returns the end.
+    /// Takes the channel of a die for a time from now on, if it is any, for an operation. Returns
+    /// the end.
     #[inline(always)]
     pub fn transfer(
         &mut self,
         operation: &FlashOperation,
-        channel: u16,
-        die: u16,
-        now_ns: u64,
-        duration_ns: u64,
+        [channel, die]: [u16; 2],
+        [now_ns, duration_ns]: [u64; 2],
         journal: &mut Journal,
     ) -> u64 {
         if duration_ns == 0 {
@@ -45,7 +44,7 @@ impl Channels {
         let from_ns = until_ns - duration_ns;
         journal.add(|| {
             let (op, cause) = (operation.stage.op, operation.cause);
-            Entry::Channel { channel, die, op, cause, from_ns, until_ns }
+            Entry::Channel(Transfer { channel, die, op, cause, from_ns, until_ns })
         });
         until_ns
     }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use drive::journal::DieWork;
+use drive::journal::{DieWork, Transfer};
 use drive::{Profile, Shares};
 use nand::{Cause, Op};
 use serde::{Serialize, Serializer};
 
 use crate::run::timeline::arrows::Arrows;
 use crate::run::timeline::format::{Document, Event, Micros};
-use crate::run::timeline::record::{Counter, OperationRecord, Record, RequestRecord, Transfer};
+use crate::run::timeline::record::{Counter, OperationRecord, Record, RequestRecord};
 use crate::run::timeline::tracks::{self, CHANNELS, DIES, FTL, HOST, HostTracks, track};
 
 /// Colours of requests, and of the slowest ones.

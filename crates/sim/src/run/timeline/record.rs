@@ -1,8 +1,7 @@
 //! What a timeline can show: entries of the drive's journal with what they need to be drawn.
 
 use drive::Answer;
-use drive::journal::{DieWork, EndedOperation};
-use nand::{Cause, Op};
+use drive::journal::{DieWork, EndedOperation, Transfer};
 
 /// Something to draw.
 #[derive(Clone, Copy, Debug)]
@@ -57,23 +56,6 @@ pub struct OperationRecord {
     pub slot: u32,
     /// When its request was issued.
     pub issued_ns: u64,
-}
-
-/// The time of an operation on a channel.
-#[derive(Clone, Copy, Debug)]
-pub struct Transfer {
-    /// The channel.
-    pub channel: u16,
-    /// The die with which it worked.
-    pub die: u16,
-    /// The kind of the operation.
-    pub op: Op,
-    /// Its cause.
-    pub cause: Cause,
-    /// When it began.
-    pub from_ns: u64,
-    /// When it ended.
-    pub until_ns: u64,
 }
 
 /// A counter.

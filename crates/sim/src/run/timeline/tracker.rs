@@ -10,7 +10,7 @@ use nand::Op;
 use crate::result::series::CounterSnapshot;
 use crate::run::simulator::Simulator;
 use crate::run::timeline::counters::Counters;
-use crate::run::timeline::record::{Counter, OperationRecord, Record, RequestRecord, Transfer};
+use crate::run::timeline::record::{Counter, OperationRecord, Record, RequestRecord};
 use crate::run::timeline::slots::Slots;
 
 /// Write amplification is that of at least this many pages of the host.
@@ -83,9 +83,7 @@ impl Tracker {
                 let is_resumed = self.is_resumed(&work);
                 out.push(Record::Die { work, is_resumed });
             }
-            Entry::Channel { channel, die, op, cause, from_ns, until_ns } => {
-                out.push(Record::Channel(Transfer { channel, die, op, cause, from_ns, until_ns }));
-            }
+            Entry::Channel(transfer) => out.push(Record::Channel(transfer)),
             Entry::Buffer { at_ns, pages } => {
                 self.counters.note(Counter::BufferPages, at_ns, pages as f64, out);
             }
