@@ -19,19 +19,7 @@ pub struct Figures {
 }
 
 /// A figure that the search changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
-    /// The sum.
-    Total,
-    /// The dispatcher.
-    Dispatch,
-    /// The ratio.
-    ReadOdds,
-    /// The differences.
-    Spread,
-    /// The program time.
-    Program,
-}
+pub type Axis = fn(&mut Figures) -> &mut f64;
 
 impl Figures {
     /// Figures from which the search begins: the latency of the smallest depth, and the largest
@@ -56,13 +44,7 @@ impl Figures {
 
     /// The same with one figure multiplied.
     pub fn scaled(mut self, axis: Axis, factor: f64) -> Figures {
-        match axis {
-            Axis::Total => self.total_ns *= factor,
-            Axis::Dispatch => self.dispatch_ns *= factor,
-            Axis::ReadOdds => self.read_odds *= factor,
-            Axis::Spread => self.spread *= factor,
-            Axis::Program => self.program_ns *= factor,
-        }
+        *axis(&mut self) *= factor;
         self
     }
 }
@@ -108,13 +90,14 @@ impl Shape {
 
     /// The figures about which the measurements say something.
     pub fn axes(&self, jobs: &[Job]) -> Vec<Axis> {
-        let mut axes = vec![Axis::Total, Axis::Dispatch, Axis::ReadOdds];
+        let mut axes: Vec<Axis> =
+            vec![|it| &mut it.total_ns, |it| &mut it.dispatch_ns, |it| &mut it.read_odds];
         let has_types = self.read.iter().any(|&share| share != 1.0);
         if has_types && jobs.iter().any(|job| job.measured.p99_ns.is_some()) {
-            axes.push(Axis::Spread);
+            axes.push(|it| &mut it.spread);
         }
         if self.program.is_some() {
-            axes.push(Axis::Program);
+            axes.push(|it| &mut it.program_ns);
         }
         axes
     }

@@ -10,8 +10,7 @@ macro_rules! keyword_enum {
         $($(#[$variant_doc:meta])* $variant:ident = $keyword:literal,)+
     ) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
-        #[serde(into = "&'static str")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $name {
             $($(#[$variant_doc])* $variant,)+
         }
@@ -46,11 +45,7 @@ macro_rules! keyword_enum {
             }
         }
 
-        impl From<$name> for &'static str {
-            fn from(value: $name) -> &'static str {
-                value.name()
-            }
-        }
+        $crate::config::text_in_json::text_in_json!($name);
 
         impl $crate::config::option_text::OptionValue for $name {
             const KEYWORDS: &'static [&'static str] = Self::NAMES;

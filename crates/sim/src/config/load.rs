@@ -3,14 +3,12 @@
 use core::fmt;
 use core::str::FromStr;
 
-use serde::Serialize;
-
 use crate::config::option_text::OptionValue;
 use crate::config::replay::Replay;
+use crate::config::text_in_json::text_in_json;
 
 /// A trace that is replayed beside others.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Load {
     /// The name of the trace.
     pub trace: String,
@@ -45,18 +43,14 @@ fn resembles_replay(text: &str) -> bool {
     spec::nearest(word, Replay::NAMES.iter().copied()).is_some()
 }
 
+text_in_json!(Load);
+
 impl fmt::Display for Load {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.replay {
             Some(replay) => write!(out, "{}@{replay}", self.trace),
             None => out.write_str(&self.trace),
         }
-    }
-}
-
-impl From<Load> for String {
-    fn from(load: Load) -> String {
-        load.to_string()
     }
 }
 

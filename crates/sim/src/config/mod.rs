@@ -11,6 +11,7 @@
 //! * [`option_text`]   options as text
 //! * [`named_trace`]   the file or workload that a trace's name stands for
 //! * `keyword_enum`    enums with a keyword for each value
+//! * `text_in_json`    values that are text in JSON
 
 pub mod choices;
 pub mod command_line;
@@ -21,5 +22,6 @@ pub mod named_trace;
 pub mod option_text;
 pub mod replay;
 pub mod setup;
+pub(crate) mod text_in_json;
 pub mod until;
 pub mod values;

@@ -3,14 +3,13 @@
 use core::fmt;
 use core::str::FromStr;
 
-use serde::Serialize;
 use spec::{Kind, Param, Spec};
 
 use crate::config::option_text::OptionValue;
+use crate::config::text_in_json::text_in_json;
 
 /// When the requests of a trace are issued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Replay {
     /// This number of requests is outstanding: a completion issues the next one.
     Closed {
@@ -81,6 +80,8 @@ impl FromStr for Replay {
     }
 }
 
+text_in_json!(Replay);
+
 impl fmt::Display for Replay {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -89,12 +90,6 @@ impl fmt::Display for Replay {
             Replay::Open { speed: Speed::ONE } => out.write_str("open"),
             Replay::Open { speed } => write!(out, "open:speed={speed}"),
         }
-    }
-}
-
-impl From<Replay> for String {
-    fn from(replay: Replay) -> String {
-        replay.to_string()
     }
 }
 

@@ -13,14 +13,13 @@
 use core::fmt;
 use core::str::FromStr;
 
-use serde::Serialize;
 use spec::{Kind, Param, Share, Spec};
 
 use crate::config::option_text::OptionValue;
+use crate::config::text_in_json::text_in_json;
 
 /// The rule by which rounds end in a steady state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SteadyRule {
     /// The most rounds, at least [`ROUNDS_MIN`].
     pub rounds: u32,
@@ -113,6 +112,8 @@ impl FromStr for SteadyRule {
     }
 }
 
+text_in_json!(SteadyRule);
+
 impl fmt::Display for SteadyRule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(NAMES[0])?;
@@ -123,12 +124,6 @@ impl fmt::Display for SteadyRule {
             write!(out, "{separator}{}={text}", param.name)?;
         }
         Ok(())
-    }
-}
-
-impl From<SteadyRule> for String {
-    fn from(rule: SteadyRule) -> String {
-        rule.to_string()
     }
 }
 

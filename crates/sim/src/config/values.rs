@@ -3,15 +3,15 @@
 use core::fmt;
 use core::str::FromStr;
 
-use serde::Serialize;
 use spec::Share;
+
+use crate::config::text_in_json::text_in_json;
 
 /// The largest latency: sums over realistic counts must fit into 64 bits of nanoseconds.
 pub const LATENCY_NS_MAX: u64 = 10_000_000_000;
 
 /// Blocks beyond the capacity. A given number is taken as it is, without a minimum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extra {
     /// A share of the logical blocks, rounded up exactly.
     Share(Share),
@@ -52,6 +52,8 @@ impl FromStr for Extra {
     }
 }
 
+text_in_json!(Extra Interval Volume);
+
 impl fmt::Display for Extra {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -62,8 +64,7 @@ impl fmt::Display for Extra {
 }
 
 /// The volumes of a trace that are replayed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Volume {
     /// All of them, laid end to end, each rounded up to a block.
     All,
@@ -95,8 +96,7 @@ impl fmt::Display for Volume {
 }
 
 /// The interval between two samples of the series.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Interval {
     /// This number of requests.
     Every(u64),
@@ -124,21 +124,6 @@ impl fmt::Display for Interval {
         }
     }
 }
-
-/// In the JSON of a result these values are text.
-macro_rules! into_text {
-    ($($name:ident)*) => {
-        $(
-            impl From<$name> for String {
-                fn from(value: $name) -> String {
-                    value.to_string()
-                }
-            }
-        )*
-    };
-}
-
-into_text!(Extra Volume Interval);
 
 #[cfg(test)]
 mod tests {

@@ -82,32 +82,32 @@ struct Expectation {
     /// The label of its row.
     label: String,
     cell: CellRows,
-    of: Expected,
+    of: Wanted<CellRows>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Expected {
-    /// About this value.
-    Figure(f64),
-    /// Within this range.
-    Between(f64, f64),
-    /// Less than the value of that cell.
-    Below(CellRows),
-    /// More than the value of that cell.
-    Above(CellRows),
-}
-
-/// The wanted value of a cell.
+/// The wanted value of a cell. `T` is the other value with which an ordered list compares it, or
+/// the cell that has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Wanted {
+pub enum Wanted<T = Option<f64>> {
     /// About this value.
     About(f64),
     /// Within this range; an end may be infinite.
     Between(f64, f64),
     /// Less than another value, if that exists.
-    Below(Option<f64>),
+    Below(T),
     /// More than another value, if that exists.
-    Above(Option<f64>),
+    Above(T),
+}
+
+impl<T> Wanted<T> {
+    fn map<U>(self, other: impl Fn(T) -> U) -> Wanted<U> {
+        match self {
+            Wanted::About(figure) => Wanted::About(figure),
+            Wanted::Between(low, high) => Wanted::Between(low, high),
+            Wanted::Below(of) => Wanted::Below(other(of)),
+            Wanted::Above(of) => Wanted::Above(other(of)),
+        }
+    }
 }
 
 /// Whether a cell, or a whole claim, holds.
@@ -179,8 +179,8 @@ impl Claim {
     pub fn rows(&self) -> impl Iterator<Item = usize> {
         self.expectations.iter().flat_map(|cell| {
             let other = match cell.of {
-                Expected::Below(other) | Expected::Above(other) => Some(other),
-                Expected::Figure(_) | Expected::Between(..) => None,
+                Wanted::Below(other) | Wanted::Above(other) => Some(other),
+                Wanted::About(_) | Wanted::Between(..) => None,
             };
             cell.cell.rows().chain(other.into_iter().flat_map(CellRows::rows))
         })
@@ -200,11 +200,7 @@ impl Claim {
     pub(super) fn renumber(&mut self, number: impl Fn(usize) -> usize) {
         for cell in &mut self.expectations {
             cell.cell = cell.cell.renumbered(&number);
-            cell.of = match cell.of {
-                Expected::Below(other) => Expected::Below(other.renumbered(&number)),
-                Expected::Above(other) => Expected::Above(other.renumbered(&number)),
-                of => of,
-            };
+            cell.of = cell.of.map(|other| other.renumbered(&number));
         }
     }
 
@@ -226,12 +222,7 @@ impl Claim {
     pub fn judge(&self, figure: impl Fn(usize) -> Option<f64>) -> Vec<Verdict> {
         let verdict = |cell: &Expectation| {
             let found = cell.cell.value(&figure);
-            let wanted = match cell.of {
-                Expected::Figure(expected) => Wanted::About(expected),
-                Expected::Between(low, high) => Wanted::Between(low, high),
-                Expected::Below(other) => Wanted::Below(other.value(&figure)),
-                Expected::Above(other) => Wanted::Above(other.value(&figure)),
-            };
+            let wanted = cell.of.map(|other| other.value(&figure));
             let judgement = found.map_or(Judgement::Undecided, |found| self.of_cell(found, wanted));
             let (label, CellRows { row, over }) = (cell.label.clone(), cell.cell);
             Verdict { label, row, over, wanted, found, judgement }
@@ -331,7 +322,7 @@ fn of_order(cells: Vec<ClaimCell>, falling: bool) -> OrFault<Vec<Expectation>> {
     }
     let pair = |pair: &[ClaimCell]| {
         let [before, this] = [0, 1].map(|at| pair[at].selection.cells[0]);
-        let of = if falling { Expected::Below(before) } else { Expected::Above(before) };
+        let of = if falling { Wanted::Below(before) } else { Wanted::Above(before) };
         Expectation { label: pair[1].selection.label.clone(), cell: this, of }
     };
     Ok(cells.windows(2).map(pair).collect())
@@ -340,7 +331,7 @@ fn of_order(cells: Vec<ClaimCell>, falling: bool) -> OrFault<Vec<Expectation>> {
 /// The rows of a claim with their expected value.
 struct ClaimCell {
     selection: RowSelection,
-    expected: Option<Expected>,
+    expected: Option<Wanted<CellRows>>,
 }
 
 impl ClaimCell {
@@ -352,16 +343,16 @@ impl ClaimCell {
 }
 
 /// The value or range that a cell expects, if one is given.
-fn expected(part: &TablePart) -> OrFault<Option<Expected>> {
+fn expected(part: &TablePart) -> OrFault<Option<Wanted<CellRows>>> {
     let given = |key| part.table.get(key).map(number).transpose();
     let range = part.table.get("between").map(two_numbers).transpose()?;
     let (figure, most, least) = (given("expected")?, given("at_most")?, given("at_least")?);
     match (figure, range, most, least) {
         (None, None, None, None) => Ok(None),
-        (Some(figure), None, None, None) => Ok(Some(Expected::Figure(figure))),
-        (None, Some((low, high)), None, None) => Ok(Some(Expected::Between(low, high))),
-        (None, None, Some(high), None) => Ok(Some(Expected::Between(f64::NEG_INFINITY, high))),
-        (None, None, None, Some(low)) => Ok(Some(Expected::Between(low, f64::INFINITY))),
+        (Some(figure), None, None, None) => Ok(Some(Wanted::About(figure))),
+        (None, Some((low, high)), None, None) => Ok(Some(Wanted::Between(low, high))),
+        (None, None, Some(high), None) => Ok(Some(Wanted::Between(f64::NEG_INFINITY, high))),
+        (None, None, None, Some(low)) => Ok(Some(Wanted::Between(low, f64::INFINITY))),
         _ => {
             let what = "a cell has one of `expected`, `between`, `at_most` and `at_least`";
             Err(Fault::new(part.at.clone(), what))
