@@ -55,11 +55,11 @@ impl Setup {
         experiment.check_values()?;
         let setup = Setup {
             experiment: experiment.clone(),
+            layers: Layers::new(&experiment.layers)?,
             traces: replayed_traces(experiment)?,
             format: format(experiment)?,
             chip: chip(experiment)?,
             ftl: scheme(experiment)?,
-            layers: Layers::new(&experiment.layers)?,
             drive: drive(experiment)?,
         };
         setup.layers.check(setup.ftl.scheme, &setup.ftl.given, &setup.chip)?;
@@ -163,6 +163,7 @@ impl Setup {
 /// The first option that is wrong.
 pub fn check_each(experiment: &Experiment) -> Result<()> {
     experiment.check_values()?;
+    Layers::new(&experiment.layers)?;
     scheme(experiment)?;
     chip(experiment)?;
     format(experiment)?;
