@@ -11,7 +11,7 @@ use crate::parse::format::Format;
 use crate::parse::formats::FORMATS;
 use crate::parse::formats::custom::csv::heading;
 use crate::parse::text::encoding::is_utf_16;
-use crate::parse::trace_head::{HEAD_BYTES, Likeness, TraceHead};
+use crate::parse::text::trace_head::{HEAD_BYTES, Likeness, TraceHead};
 use crate::reader::ReadMode;
 use crate::registry::{format, format_names};
 use crate::request::{Op, Request};
@@ -119,7 +119,7 @@ fn read_head(head: &TraceHead, spec: &Spec) -> Option<Vec<Request>> {
     let stored = StoredTrace::of_bytes("", &lines.join(&b'\n')).ok()?;
     let format = format(&spec.name).ok()?;
     let params = spec::resolve("", &spec.pairs, format.params).ok()?;
-    let factory = (format.open)(&params, &stored).ok()?;
+    let factory = format.open(&params, &stored).ok()?;
     let mode = ReadMode { skip_bad: false, raw_times: false };
     let mut reader = factory.reader(&Arc::new(stored), mode).ok()?;
     let mut requests = Vec::new();

@@ -256,7 +256,7 @@ impl FileOrigin {
         let source = match self.source.get() {
             Some(source) => source,
             None => {
-                let learnt = (self.format.open)(&self.params, &self.input)?;
+                let learnt = self.format.open(&self.params, &self.input)?;
                 self.source.get_or_init(|| learnt)
             }
         };

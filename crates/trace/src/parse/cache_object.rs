@@ -10,9 +10,9 @@
 
 use spec::{Kind, Param};
 
-use crate::parse::parsed::{ParseError, Parsed, RawRequest};
+use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
 use crate::parse::records::RecordBytes;
-use crate::request::{Flags, Op};
+use crate::request::Op;
 
 pub(crate) const OBJECT_UNIT: Param = Param {
     name: "object_unit",
@@ -32,21 +32,8 @@ const OBJECT: ParseError = ParseError::with_remedy(
 
 /// The request of a record whose operation and device are known.
 #[inline(always)]
-pub(crate) fn request(
-    record: &RecordBytes,
-    object_unit: u64,
-    op: Op,
-    device: u32,
-) -> Result<Parsed, ParseError> {
+pub(crate) fn request(record: &RecordBytes, object_unit: u64, op: Op, device: u32) -> ParseResult {
     let offset = record.u64(4).checked_mul(object_unit).ok_or(OBJECT)?;
     let (ticks, bytes) = (u64::from(record.u32(0)), u64::from(record.u32(12)));
-    Ok(Parsed::Request(RawRequest {
-        ticks,
-        offset,
-        bytes,
-        device,
-        op,
-        flags: Flags::NONE,
-        stream: 0,
-    }))
+    Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, ..RawRequest::BLANK }))
 }

@@ -4,7 +4,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::parse::parsed::ParseError;
+use crate::parse::parsed::{ParseError, ParseResult};
 use crate::parse::streams::Streams;
 
 /// The devices seen so far, and the streams of their writes.
@@ -34,7 +34,7 @@ const TOO_MANY: ParseError = ParseError::fatal(
 impl Devices {
     /// The number of the device named `name`.
     #[inline]
-    pub(crate) fn index(&mut self, name: &[u8]) -> Result<u32, ParseError> {
+    pub(crate) fn index(&mut self, name: &[u8]) -> ParseResult<u32> {
         if self.is_latest(name) {
             return Ok(self.latest_index);
         }
@@ -49,7 +49,7 @@ impl Devices {
 
     /// The number of the device that binary records call `number`.
     #[inline]
-    pub(crate) fn number(&mut self, number: u64) -> Result<u32, ParseError> {
+    pub(crate) fn number(&mut self, number: u64) -> ParseResult<u32> {
         self.named(number, |number| number.to_string())
     }
 
@@ -59,7 +59,7 @@ impl Devices {
         &mut self,
         number: u64,
         name: impl FnOnce(u64) -> String,
-    ) -> Result<u32, ParseError> {
+    ) -> ParseResult<u32> {
         match self.latest_number {
             Some((latest, index)) if latest == number => return Ok(index),
             _ => {}
@@ -79,7 +79,7 @@ impl Devices {
     }
 
     #[cold]
-    fn look_up(&mut self, name: &[u8]) -> Result<u32, ParseError> {
+    fn look_up(&mut self, name: &[u8]) -> ParseResult<u32> {
         let index = match self.indices.get(name) {
             Some(&index) => index,
             None if self.names.len() == MOST_DEVICES => return Err(TOO_MANY),

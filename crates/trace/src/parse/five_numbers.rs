@@ -10,8 +10,9 @@
 //! numbers often tell which: in most traces some requests begin where the one before ended, and
 //! bytes are multiples of 512. If they do not tell, the user has to.
 
+use crate::parse::text::column_layout::{ColumnLayout, OpNames, Separator};
 use crate::parse::text::field::Field;
-use crate::parse::trace_head::{Likeness, TraceHead, blank_fields, is_digits, is_seconds};
+use crate::parse::text::trace_head::{Likeness, TraceHead, blank_fields, is_digits, is_seconds};
 
 /// The unit of lengths that the numbers show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +31,12 @@ const FEWEST_LINES_OF_BYTES: usize = 16;
 
 /// A share of 1/100 of the lines is more than chance.
 const FOLLOWING_SHARE: usize = 100;
+
+/// The layout of five numbers with times and lengths in these units of a column list.
+pub(crate) fn layout(time: &str, length: &str, ops: OpNames) -> spec::Result<ColumnLayout> {
+    let list = format!("time.{time}+dev+off.sectors+len.{length}+op");
+    ColumnLayout::listed(Separator::Blanks, &list, ops)
+}
 
 /// How much a trace looks like five numbers with lengths in this unit. Times have decimals if
 /// `decimal`, else they have none.

@@ -4,7 +4,8 @@ use spec::{Param, Params};
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::parse::text::column_layout::ColumnLayout;
+use crate::parse::text::trace_head::{Likeness, TraceHead};
 use crate::reader::ReaderFactory;
 
 /// A trace format.
@@ -23,8 +24,33 @@ pub struct Format {
     pub specimens: &'static [Specimen],
     /// Whether the beginning of a trace looks like this format.
     pub(crate) detect: fn(&TraceHead) -> Likeness,
+    /// How readers of a trace are made.
+    pub(crate) opening: Opening,
+}
+
+/// How readers of a trace in a format are made.
+pub(crate) enum Opening {
+    /// The lines consist of columns, which depend on the keys.
+    Columns(fn(&Params) -> spec::Result<ColumnLayout>),
+    /// The format has a parser of its own, which depends on the keys.
+    Parser(fn(&Params) -> spec::Result<Box<dyn ReaderFactory>>),
+    /// The parser also depends on what the trace contains.
+    Inspected(fn(&Params, &StoredTrace) -> Result<Box<dyn ReaderFactory>>),
+}
+
+impl Format {
     /// Learns what has to be known about a trace before it is read.
-    pub(crate) open: fn(&Params, &StoredTrace) -> Result<Box<dyn ReaderFactory>>,
+    pub(crate) fn open(
+        &self,
+        params: &Params,
+        trace: &StoredTrace,
+    ) -> Result<Box<dyn ReaderFactory>> {
+        match self.opening {
+            Opening::Columns(layout) => Ok(Box::new(layout(params)?)),
+            Opening::Parser(parser) => Ok(parser(params)?),
+            Opening::Inspected(open) => open(params, trace),
+        }
+    }
 }
 
 /// Settings of a format for traces that many people have.

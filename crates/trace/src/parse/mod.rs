@@ -11,7 +11,6 @@
 //!
 //! * [`formats`]: the list of formats, by family
 //! * [`format`](mod@format): the declaration of a format
-//! * `trace_head`: the beginning of a trace, by which its format is detected
 //! * `five_numbers`: units of traces of five numbers a line
 //! * `text`: the loop over the lines of a trace, and the parser of columns
 //! * `records`: the loop over the records of a binary trace
@@ -33,4 +32,3 @@ pub(crate) mod parsed;
 pub(crate) mod records;
 pub(crate) mod streams;
 pub(crate) mod text;
-pub(crate) mod trace_head;

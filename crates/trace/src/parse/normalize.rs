@@ -4,7 +4,7 @@
 use crate::error::{Error, Result, quote};
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::parsed::{ParseError, RawRequest};
+use crate::parse::parsed::{ParseError, ParseResult, RawRequest};
 use crate::reader::{ReadMode, Skipped};
 use crate::request::{Op, Request};
 
@@ -50,7 +50,7 @@ impl Normalizer {
         request: RawRequest,
         tick_ns: u64,
         out: &mut Vec<Request>,
-    ) -> std::result::Result<(), ParseError> {
+    ) -> ParseResult<()> {
         let RawRequest { ticks, offset, bytes, device, op, flags, stream } = request;
         offset.checked_add(bytes).ok_or(BEYOND)?;
         let ticks = self.clock.advance(ticks, &mut self.skipped);

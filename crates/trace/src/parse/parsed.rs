@@ -3,6 +3,9 @@
 
 use crate::request::{Flags, Op};
 
+/// What parsing a line or a record yields.
+pub(crate) type ParseResult<T = Parsed> = Result<T, ParseError>;
+
 /// The meaning of a line or of a binary record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Parsed {
@@ -37,6 +40,19 @@ pub(crate) struct RawRequest {
     pub(crate) flags: Flags,
     /// The stream of a write, from 1; 0 for none, and for other requests.
     pub(crate) stream: u8,
+}
+
+impl RawRequest {
+    /// A request whose fields are all zero, without flags and stream.
+    pub(crate) const BLANK: RawRequest = RawRequest {
+        ticks: 0,
+        offset: 0,
+        bytes: 0,
+        device: 0,
+        op: Op::Read,
+        flags: Flags::NONE,
+        stream: 0,
+    };
 }
 
 /// Why a line or record violates its format.

@@ -10,7 +10,7 @@ use crate::input::part_cursor::PartCursor;
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
 use crate::parse::normalize::Normalizer;
-use crate::parse::parsed::{ParseError, Parsed};
+use crate::parse::parsed::{ParseError, ParseResult, Parsed};
 use crate::reader::{ReadMode, Reader, ReaderFactory, Skipped};
 use crate::request::Request;
 
@@ -23,11 +23,7 @@ pub(crate) trait RecordParser: Clone + Send + Sync + 'static {
     fn bytes(&self) -> usize;
 
     /// Parses a record of [`RecordParser::bytes`] bytes, which may have any content.
-    fn parse(
-        &mut self,
-        record: &[u8],
-        devices: &mut Devices,
-    ) -> std::result::Result<Parsed, ParseError>;
+    fn parse(&mut self, record: &[u8], devices: &mut Devices) -> ParseResult;
 
     /// Choices of the parser that the user may want to know, as sentences.
     fn notes(&self) -> Vec<String>;

@@ -1,6 +1,6 @@
 //! Dense numbers for the names of streams, from 1, in order of first appearance.
 
-use crate::parse::parsed::ParseError;
+use crate::parse::parsed::{ParseError, ParseResult};
 use crate::request::STREAMS_MAX;
 
 /// The streams seen so far.
@@ -19,7 +19,7 @@ const _: () = assert!(STREAMS_MAX == 63, "the message says so");
 impl Streams {
     /// The number of the stream with this name; 0 for the names of no stream: `0`, `-` and nothing.
     #[inline]
-    pub(crate) fn number(&mut self, name: &[u8]) -> Result<u8, ParseError> {
+    pub(crate) fn number(&mut self, name: &[u8]) -> ParseResult<u8> {
         if matches!(name, b"" | b"0" | b"-") {
             return Ok(0);
         }

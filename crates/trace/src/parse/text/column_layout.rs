@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! a line of DiskSim   5265.313 0 6357144 8 0
-//! its declaration     Separator::Blanks, OpNames::FlagBit,
-//!                     [Time(MILLISECONDS), Device, Offset(SECTORS), Length(SECTORS), Op]
+//! its declaration     Separator::Blanks, "time.ms+dev+off.sectors+len.sectors+op",
+//!                     OpNames::FlagBit
 //! ```
 //!
 //! A layout states the separator of fields, the meaning and unit of each field, and the names of
 //! the operations. One parser (`column_parser`) reads all such formats. The keys of `--format
 //! csv:…` are turned into a layout, too.
 
-use crate::request::{Op, SECTOR_BYTES};
+use crate::request::Op;
 
 /// The meaning of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,23 +40,12 @@ pub(crate) enum TimeUnit {
     Picoseconds,
 }
 
-pub(crate) const SECONDS: TimeUnit = TimeUnit::Nanoseconds { power: 9 };
-pub(crate) const MILLISECONDS: TimeUnit = TimeUnit::Nanoseconds { power: 6 };
-pub(crate) const MICROSECONDS: TimeUnit = TimeUnit::Nanoseconds { power: 3 };
-/// 100 ns, the unit of Windows.
-pub(crate) const TICKS: TimeUnit = TimeUnit::Nanoseconds { power: 2 };
-pub(crate) const NANOSECONDS: TimeUnit = TimeUnit::Nanoseconds { power: 0 };
-
 /// A unit of addresses and lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AddressUnit {
     pub(crate) bytes: u64,
     pub(crate) hexadecimal: bool,
 }
-
-pub(crate) const BYTES: AddressUnit = AddressUnit { bytes: 1, hexadecimal: false };
-pub(crate) const SECTORS: AddressUnit = AddressUnit { bytes: SECTOR_BYTES, hexadecimal: false };
-pub(crate) const PAGES: AddressUnit = AddressUnit { bytes: 4096, hexadecimal: false };
 
 /// The separator of fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,18 +69,23 @@ pub(crate) enum OpNames {
     Rwbs,
 }
 
+impl OpNames {
+    /// A word for reads and one for writes.
+    pub(crate) fn of(read: &str, write: &str) -> OpNames {
+        OpNames::Words(OpWords::new([(read.as_bytes(), Op::Read), (write.as_bytes(), Op::Write)]))
+    }
+}
+
 /// Words for operations. Words of a single byte are found in a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OpWords {
     letters: Box<[Option<Op>; 256]>,
     words: Vec<(Vec<u8>, Op)>,
-    /// The reason to skip requests whose word is blank; if `None`, they are errors.
-    pub(crate) blank: Option<&'static str>,
 }
 
 impl OpWords {
     pub(crate) fn new<'a>(words: impl IntoIterator<Item = (&'a [u8], Op)>) -> OpWords {
-        let mut all = OpWords { letters: Box::new([None; 256]), words: Vec::new(), blank: None };
+        let mut all = OpWords { letters: Box::new([None; 256]), words: Vec::new() };
         for (word, op) in words {
             match word {
                 [letter] => {
@@ -125,6 +119,8 @@ pub(crate) struct ColumnLayout {
     pub(crate) separator: Separator,
     pub(crate) columns: Vec<Column>,
     pub(crate) ops: OpNames,
+    /// The reason to skip requests whose operation is blank; if `None`, they are errors.
+    pub(crate) blank_op: Option<&'static str>,
     /// Whether more fields may follow the declared ones.
     pub(crate) open_ended: bool,
     /// Whether the next line is a heading.
@@ -137,16 +133,19 @@ pub(crate) struct ColumnLayout {
     pub(crate) point: u8,
     /// Whether a last line without line end is bad.
     pub(crate) needs_line_ends: bool,
+    /// A note that users of the trace may want to know.
     pub(crate) note: Option<String>,
+    /// The name of the latest device, of lines with two columns of devices.
     pub(crate) device_name: Vec<u8>,
 }
 
 impl ColumnLayout {
-    pub(crate) fn new(separator: Separator, columns: &[Column], ops: OpNames) -> ColumnLayout {
+    pub(crate) fn new(separator: Separator, columns: Vec<Column>, ops: OpNames) -> ColumnLayout {
         ColumnLayout {
             separator,
-            columns: columns.to_vec(),
+            columns,
             ops,
+            blank_op: None,
             open_ended: false,
             heading: false,
             heading_text: "",
@@ -156,53 +155,5 @@ impl ColumnLayout {
             note: None,
             device_name: Vec::new(),
         }
-    }
-
-    /// Whether a column names the streams of writes.
-    pub(crate) fn names_streams(&self) -> bool {
-        self.columns.contains(&Column::Stream)
-    }
-
-    /// More fields may follow the declared ones.
-    pub(crate) fn open_ended(self) -> ColumnLayout {
-        ColumnLayout { open_ended: true, ..self }
-    }
-
-    /// The first line is a heading.
-    pub(crate) fn with_heading(self) -> ColumnLayout {
-        ColumnLayout { heading: true, ..self }
-    }
-
-    /// Lines with this text, in upper or lower case, are headings.
-    pub(crate) fn with_headings_like(self, heading_text: &'static str) -> ColumnLayout {
-        ColumnLayout { heading_text, ..self }
-    }
-
-    /// Error messages give the first column this number.
-    pub(crate) fn numbered_from(self, first_column: usize) -> ColumnLayout {
-        ColumnLayout { first_column, ..self }
-    }
-
-    /// Requests whose operation is blank are skipped for this reason.
-    pub(crate) fn skipping_blank_ops(mut self, reason: &'static str) -> ColumnLayout {
-        if let OpNames::Words(words) = &mut self.ops {
-            words.blank = Some(reason);
-        }
-        self
-    }
-
-    /// Numbers are written as `1.024,5` instead of `1024.5`.
-    pub(crate) fn with_decimal_comma(self) -> ColumnLayout {
-        ColumnLayout { point: b',', ..self }
-    }
-
-    /// Every line has a line end; a last one without it is bad.
-    pub(crate) fn with_line_ends(self) -> ColumnLayout {
-        ColumnLayout { needs_line_ends: true, ..self }
-    }
-
-    /// A note that users of the trace may want to know.
-    pub(crate) fn with_note(self, note: impl Into<String>) -> ColumnLayout {
-        ColumnLayout { note: Some(note.into()), ..self }
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::parse::block_layer::{op_of, rwbs};
 use crate::parse::devices::Devices;
-use crate::parse::parsed::{ParseError, Parsed, RawRequest};
+use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
 use crate::parse::text::column_layout::{
     AddressUnit, Column, ColumnLayout, OpNames, Separator, TimeUnit,
 };
@@ -14,7 +14,7 @@ use crate::parse::text::field::Field;
 use crate::parse::text::lines::LineParser;
 use crate::parse::text::split::{Blanks, Delimiter, Split};
 use crate::parse::text::swar;
-use crate::parse::trace_head::is_heading;
+use crate::parse::text::trace_head::is_heading;
 use crate::request::{Flags, Op};
 
 const TIME: ParseError =
@@ -40,7 +40,7 @@ impl LineParser for ColumnLayout {
     const TICK_NS: u64 = 1;
 
     #[inline]
-    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, ParseError> {
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
         if self.heading && !line.trim_ascii().is_empty() {
             self.heading = false;
             return Ok(Parsed::Other);
@@ -62,18 +62,14 @@ impl LineParser for ColumnLayout {
     }
 
     fn has_streams(&self) -> bool {
-        self.names_streams()
+        self.columns.contains(&Column::Stream)
     }
 }
 
 impl ColumnLayout {
     /// Reads the fields of a line. False if a quoted field needs the csv crate.
     #[inline]
-    fn fields<'a>(
-        &self,
-        line: &'a [u8],
-        fields: &mut ParsedFields<'a>,
-    ) -> Result<bool, ParseError> {
+    fn fields<'a>(&self, line: &'a [u8], fields: &mut ParsedFields<'a>) -> ParseResult<bool> {
         match self.separator {
             Separator::Byte(byte) => self.fields_separated_by(line, fields, byte),
             Separator::Blanks => self.fields_separated_by(line, fields, Blanks),
@@ -87,7 +83,7 @@ impl ColumnLayout {
         line: &'a [u8],
         fields: &mut ParsedFields<'a>,
         separator: B,
-    ) -> Result<bool, ParseError> {
+    ) -> ParseResult<bool> {
         let mut split = Split::new(line, separator);
         let mut quotes = 0;
         for (index, column) in self.columns.iter().enumerate() {
@@ -116,7 +112,7 @@ impl ColumnLayout {
 
     /// The time on a line; for formats that split lines themselves.
     #[inline]
-    pub(crate) fn time_ns(&self, line: &[u8]) -> Result<u64, ParseError> {
+    pub(crate) fn time_ns(&self, line: &[u8]) -> ParseResult<u64> {
         let mut fields = ParsedFields::new();
         match self.fields(line, &mut fields)? {
             true => Ok(fields.time_ns),
@@ -126,7 +122,7 @@ impl ColumnLayout {
 
     /// Returns the error of a line, unless the line is a heading.
     #[cold]
-    fn heading_or(&self, error: ParseError, line: &[u8]) -> Result<Parsed, ParseError> {
+    fn heading_or(&self, error: ParseError, line: &[u8]) -> ParseResult {
         let alike = !self.heading_text.is_empty() && is_heading(line, self.heading_text);
         if alike { Ok(Parsed::Other) } else { Err(error) }
     }
@@ -139,13 +135,13 @@ impl ColumnLayout {
 
     /// Parses a line with quotes, which may be a heading.
     #[cold]
-    fn quoted_line(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, ParseError> {
+    fn quoted_line(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
         let parsed = self.quoted_request(line, devices);
         parsed.or_else(|error| self.heading_or(error, line))
     }
 
     /// Parses a line with the csv crate.
-    fn quoted_request(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, ParseError> {
+    fn quoted_request(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
         let Separator::Byte(separator) = self.separator else { return Err(QUOTES) };
         let mut builder = csv::ReaderBuilder::new();
         builder.has_headers(false).delimiter(separator).trim(csv::Trim::All).flexible(true);
@@ -172,7 +168,7 @@ impl ColumnLayout {
 
     /// The request that the fields of a line describe.
     #[inline(always)]
-    fn line(&mut self, fields: &ParsedFields, devices: &mut Devices) -> Result<Parsed, ParseError> {
+    fn line(&mut self, fields: &ParsedFields, devices: &mut Devices) -> ParseResult {
         let requested = match fields.op {
             RequestedOp::Op(op) => Some(op),
             RequestedOp::Letter(letter) => op_of(letter, fields.flags, fields.length),
@@ -281,7 +277,7 @@ impl<'a> ParsedFields<'a> {
                     )?,
                 }
             }
-            Column::Op => self.read_op(field, &layout.ops)?,
+            Column::Op => self.read_op(field, layout)?,
             Column::Device => self.name_device(field.bytes()),
             Column::Stream => self.stream = field.bytes(),
             Column::Ignored => {}
@@ -309,12 +305,12 @@ impl<'a> ParsedFields<'a> {
     }
 
     #[inline(always)]
-    fn read_op(&mut self, field: Field, ops: &OpNames) -> Result<(), &'static ParseError> {
-        self.op = match ops {
+    fn read_op(&mut self, field: Field, layout: &ColumnLayout) -> Result<(), &'static ParseError> {
+        self.op = match &layout.ops {
             OpNames::Words(words) => match words.find(field.bytes()) {
                 Some(op) => RequestedOp::Op(op),
                 None => {
-                    self.reason = words.blank.filter(|_| field.is_empty()).ok_or(&OP)?;
+                    self.reason = layout.blank_op.filter(|_| field.is_empty()).ok_or(&OP)?;
                     RequestedOp::Nothing
                 }
             },
@@ -337,7 +333,7 @@ impl<'a> ParsedFields<'a> {
 
     /// Offset and length in bytes.
     #[inline]
-    fn range(&self) -> Result<(u64, u64), ParseError> {
+    fn range(&self) -> ParseResult<(u64, u64)> {
         if let Some(error) = self.absent {
             return Err(*error);
         }
@@ -401,13 +397,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::parse::text::column_layout::{OpWords, SECONDS, SECTORS};
 
     fn layout() -> ColumnLayout {
-        let address = [Column::Offset(SECTORS), Column::Length(SECTORS)];
-        let columns = [Column::Time(SECONDS), Column::Op, Column::Device, address[0], address[1]];
-        let words = OpWords::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]);
-        ColumnLayout::new(Separator::Byte(b','), &columns, OpNames::Words(words))
+        let list = "time.s+op+dev+off.sectors+len.sectors";
+        ColumnLayout::listed(Separator::Byte(b','), list, OpNames::of("R", "W")).unwrap()
     }
 
     proptest! {

@@ -12,7 +12,7 @@ use crate::input::sliding_window::NextLine;
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
 use crate::parse::normalize::Normalizer;
-use crate::parse::parsed::{ParseError, Parsed};
+use crate::parse::parsed::{ParseError, ParseResult, Parsed};
 use crate::parse::text::encoding::text_window;
 use crate::reader::{ReadMode, Reader, ReaderFactory, Skipped};
 use crate::request::Request;
@@ -30,11 +30,7 @@ pub(crate) trait LineParser: Send {
     const OWN_CLOCK: bool = false;
 
     /// Parses a line, which comes without line end and may have any content.
-    fn parse(
-        &mut self,
-        line: &[u8],
-        devices: &mut Devices,
-    ) -> std::result::Result<Parsed, ParseError>;
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult;
 
     /// Whether a last line without line end is bad, because its writer was interrupted.
     fn needs_line_ends(&self) -> bool {
@@ -250,11 +246,7 @@ pub(crate) mod tests {
     impl LineParser for Plain {
         const TICK_NS: u64 = 1_000_000_000;
 
-        fn parse(
-            &mut self,
-            line: &[u8],
-            devices: &mut Devices,
-        ) -> std::result::Result<Parsed, ParseError> {
+        fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
             let mut words = Split::new(line, Blanks);
             let mut number =
                 || words.next().and_then(Field::number).ok_or(ParseError::new("no number"));

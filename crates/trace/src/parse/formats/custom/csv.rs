@@ -25,13 +25,11 @@ use spec::{Kind, Param, Params};
 use crate::error::{Error, Result};
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::five_numbers::{self, LengthUnit};
-use crate::parse::format::{Format, FormatExample, Specimen};
-use crate::parse::text::column_layout::{
-    AddressUnit, BYTES, Column, ColumnLayout, MICROSECONDS, MILLISECONDS, NANOSECONDS, OpNames,
-    OpWords, PAGES, SECONDS, SECTORS, Separator, TICKS, TimeUnit,
-};
+use crate::parse::format::{Format, FormatExample, Opening, Specimen};
+use crate::parse::text::column_layout::{Column, ColumnLayout, OpNames, OpWords, Separator};
+use crate::parse::text::column_list::ColumnList;
 use crate::parse::text::field::Field;
-use crate::parse::trace_head::{
+use crate::parse::text::trace_head::{
     Likeness, TraceHead, blank_fields, heading_likeness, is_heading, is_seconds,
 };
 use crate::reader::ReaderFactory;
@@ -49,7 +47,7 @@ pub static FORMAT: Format = Format {
     examples: EXAMPLES,
     specimens: SPECIMENS,
     detect,
-    open,
+    opening: Opening::Inspected(open),
 };
 
 /// The heading of the csv that this program writes: a name for each of [`WRITTEN_COLUMNS`].
@@ -201,60 +199,51 @@ fn layout(params: &Params) -> spec::Result<ColumnLayout> {
         _ => Separator::Byte(b','),
     };
     let text = params.text("columns");
-    let listed = columns(text, params.choice("hex"))?;
+    let is_written = text == WRITTEN_COLUMNS;
+    let ColumnList { columns, open_ended } = columns(text, params.choice("hex"))?;
     let ops = match text.split('+').any(|word| word == "rwbs") {
         true => OpNames::Rwbs,
         false => OpNames::Words(op_words(params)?),
     };
-    let mut layout = ColumnLayout::new(separator, &listed.columns, ops);
-    if listed.open_ended {
-        layout = layout.open_ended();
-    }
-    if params.opt_switch("header").unwrap_or(text == WRITTEN_COLUMNS) {
-        layout = layout.with_heading();
-    }
-    // A record of a live disk may end in the middle of a number that is shorter then.
-    if text == WRITTEN_COLUMNS {
-        layout = layout.with_line_ends();
-    }
-    match (params.choice("decimal"), separator) {
+    let point = match (params.choice("decimal"), separator) {
         ("comma", Separator::Byte(b',')) => {
-            Err(refused("decimal", "comma", "possible if commas separate the fields"))
+            return Err(refused("decimal", "comma", "possible if commas separate the fields"));
         }
-        ("comma", _) => Ok(layout.with_decimal_comma()),
-        _ => Ok(layout),
-    }
+        ("comma", _) => b',',
+        _ => b'.',
+    };
+    Ok(ColumnLayout {
+        open_ended,
+        point,
+        heading: params.opt_switch("header").unwrap_or(is_written),
+        // A record of a live disk may end in the middle of a number that is shorter then.
+        needs_line_ends: is_written,
+        ..ColumnLayout::new(separator, columns, ops)
+    })
 }
 
 fn refused(key: &str, text: &str, form: &str) -> spec::Error {
-    let reason = spec::Error::Malformed { text: text.to_owned(), form: form.to_owned() };
+    let (text, form) = (text.to_owned(), form.to_owned());
+    of_key(key, spec::Error::Malformed { text, form })
+}
+
+fn of_key(key: &str, reason: spec::Error) -> spec::Error {
     let (what, key) = (String::from("format csv"), key.to_owned());
     spec::Error::Value { what, key, reason: Box::new(reason) }
 }
 
 // ---- columns= --------------------------------------------------------------------------------
 
-/// The columns listed by `columns=`.
-struct ColumnList {
-    columns: Vec<Column>,
-    open_ended: bool,
-}
-
 /// More columns than any real trace has.
 const MOST_COLUMNS: usize = 100;
 
 fn columns(text: &str, hex: &str) -> spec::Result<ColumnList> {
-    let refuse = |form: &str| refused("columns", text, form);
-    let mut words: Vec<&str> = text.split('+').collect();
-    let open_ended = matches!(words.last(), Some(&("_..." | "_…")));
-    if open_ended {
-        words.pop();
+    let refuse = |form: &str| Err(refused("columns", text, form));
+    let listed = ColumnList::parse(text, hex).map_err(|reason| of_key("columns", reason))?;
+    let columns = &listed.columns;
+    if columns.len() > MOST_COLUMNS {
+        return refuse("a list of at most 100 columns");
     }
-    if words.len() > MOST_COLUMNS {
-        return Err(refuse("a list of at most 100 columns"));
-    }
-    let columns: Vec<Column> =
-        words.into_iter().map(|word| column(word, hex)).collect::<spec::Result<_>>()?;
     let count = |is: fn(&Column) -> bool| columns.iter().filter(|column| is(column)).count();
     let once = [
         count(|column| *column == Column::Op),
@@ -262,69 +251,18 @@ fn columns(text: &str, hex: &str) -> spec::Result<ColumnList> {
         count(|column| matches!(column, Column::Length(_))),
     ];
     if once != [1; 3] {
-        return Err(refuse("a list with one `op` (or `rwbs`), one `off.UNIT`, one `len.UNIT`"));
+        return refuse("a list with one `op` (or `rwbs`), one `off.UNIT`, one `len.UNIT`");
     }
     if count(|column| matches!(column, Column::Time(_))) > 1 {
-        return Err(refuse("a list with at most one `time.UNIT`"));
+        return refuse("a list with at most one `time.UNIT`");
     }
     if count(|column| *column == Column::Stream) > 1 {
-        return Err(refuse("a list with at most one `stream`"));
+        return refuse("a list with at most one `stream`");
     }
     if count(|column| *column == Column::Device) > 2 {
-        return Err(refuse("a list with at most two `dev`"));
+        return refuse("a list with at most two `dev`");
     }
-    Ok(ColumnList { columns, open_ended })
-}
-
-fn column(word: &str, hex: &str) -> spec::Result<Column> {
-    let (name, unit) = word.split_once('.').unwrap_or((word, ""));
-    let is_hex = hex.split('+').any(|column| column == name);
-    match (name, unit) {
-        ("time", _) => Ok(Column::Time(time_unit(word, unit)?)),
-        ("off", _) => {
-            Ok(Column::Offset(AddressUnit { hexadecimal: is_hex, ..address_unit(word, unit)? }))
-        }
-        ("len", _) => {
-            Ok(Column::Length(AddressUnit { hexadecimal: is_hex, ..address_unit(word, unit)? }))
-        }
-        ("op" | "rwbs", "") => Ok(Column::Op),
-        ("dev", "") => Ok(Column::Device),
-        ("stream", "") => Ok(Column::Stream),
-        ("_", "") => Ok(Column::Ignored),
-        _ => Err(refused(
-            "columns",
-            word,
-            "a column: time.UNIT, op, rwbs, off.UNIT, len.UNIT, dev, stream, _, or at the end _...",
-        )),
-    }
-}
-
-fn time_unit(word: &str, unit: &str) -> spec::Result<TimeUnit> {
-    match unit {
-        "s" => Ok(SECONDS),
-        "ms" => Ok(MILLISECONDS),
-        "us" => Ok(MICROSECONDS),
-        "ns" => Ok(NANOSECONDS),
-        "ticks" => Ok(TICKS),
-        _ => Err(refused("columns", word, "`time.` with s, ms, us, ns or ticks (of 100 ns)")),
-    }
-}
-
-fn address_unit(word: &str, unit: &str) -> spec::Result<AddressUnit> {
-    let refuse =
-        || refused("columns", word, "followed by .bytes, .sectors, .pages or .blocks:SIZE");
-    match unit {
-        "bytes" => Ok(BYTES),
-        "sectors" => Ok(SECTORS),
-        "pages" => Ok(PAGES),
-        _ => {
-            let size = unit.strip_prefix("blocks:").ok_or_else(refuse)?;
-            match spec::parse_size(size)? {
-                0 => Err(refuse()),
-                bytes => Ok(AddressUnit { bytes, hexadecimal: false }),
-            }
-        }
-    }
+    Ok(listed)
 }
 
 // ---- words for operations --------------------------------------------------------------------

@@ -7,17 +7,9 @@
 //!
 //! The published file has no heading; some excerpts have one with the names of the columns.
 
-use spec::Params;
-
-use crate::error::Result;
-use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::{Format, Specimen};
-use crate::parse::text::column_layout::{
-    BYTES, Column, ColumnLayout, MICROSECONDS, OpNames, OpWords, Separator,
-};
-use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
-use crate::reader::ReaderFactory;
-use crate::request::Op;
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::text::column_layout::{ColumnLayout, OpNames, Separator};
+use crate::parse::text::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -28,7 +20,7 @@ pub static FORMAT: Format = Format {
     examples: &[],
     specimens: &[Specimen::detected("alibaba", b"419,W,8792731648,16384,1577808144360767\n")],
     detect,
-    open,
+    opening: Opening::Columns(|_| layout()),
 };
 
 const HEADING: &str = "device_id,opcode,offset,length,timestamp";
@@ -43,40 +35,31 @@ fn detect(head: &TraceHead) -> Likeness {
     }))
 }
 
-fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    Ok(Box::new(layout()))
-}
-
-static COLUMNS: &[Column] = &[
-    Column::Device,
-    Column::Op,
-    Column::Offset(BYTES),
-    Column::Length(BYTES),
-    Column::Time(MICROSECONDS),
-];
-
-fn layout() -> ColumnLayout {
-    let ops = OpNames::Words(OpWords::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]));
-    ColumnLayout::new(Separator::Byte(b','), COLUMNS, ops).with_headings_like(HEADING)
+fn layout() -> spec::Result<ColumnLayout> {
+    let list = "dev+op+off.bytes+len.bytes+time.us";
+    let layout = ColumnLayout::listed(Separator::Byte(b','), list, OpNames::of("R", "W"))?;
+    Ok(ColumnLayout { heading_text: HEADING, ..layout })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::parse::text::lines::tests::read_all;
+    use crate::request::Op;
 
     #[test]
     fn lines_as_documented() {
         let text = b"419,W,8792731648,16384,1577808144360767\n725,R,0,4096,1577808144360799\n";
-        let (requests, _) = read_all(layout(), text, false).unwrap();
+        let (requests, _) = read_all(layout().unwrap(), text, false).unwrap();
         assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 8_792_731_648));
         assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 4096));
         assert_eq!((requests[1].device, requests[1].time_ns), (1, 32_000));
         assert_eq!(detect(&TraceHead::new(text)), Likeness::Lines);
         let headed = [HEADING.as_bytes(), b"\n", text].concat();
         assert_eq!(detect(&TraceHead::new(&headed)), Likeness::Lines);
-        assert_eq!(read_all(layout(), &headed, false).unwrap().0, requests);
-        let message = read_all(layout(), b"419,W,-1,16384,1577808144360767", false).unwrap_err();
+        assert_eq!(read_all(layout().unwrap(), &headed, false).unwrap().0, requests);
+        let message =
+            read_all(layout().unwrap(), b"419,W,-1,16384,1577808144360767", false).unwrap_err();
         assert!(message.contains("column 3, the offset"), "{message}");
     }
 }

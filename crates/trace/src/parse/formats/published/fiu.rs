@@ -8,20 +8,12 @@
 //! The name of the process may contain blanks, so the last six fields are counted from the right.
 //! Sectors have 512 bytes. A device is the pair of major and minor number.
 
-use spec::Params;
-
-use crate::error::Result;
-use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::format::{Format, Specimen};
-use crate::parse::parsed::{ParseError, Parsed};
-use crate::parse::text::column_layout::{
-    Column, ColumnLayout, NANOSECONDS, OpNames, OpWords, SECTORS, Separator,
-};
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::parsed::{ParseError, ParseResult};
+use crate::parse::text::column_layout::{ColumnLayout, OpNames, Separator};
 use crate::parse::text::lines::LineParser;
-use crate::parse::trace_head::{Likeness, TraceHead, blank_fields, is_digits};
-use crate::reader::ReaderFactory;
-use crate::request::Op;
+use crate::parse::text::trace_head::{Likeness, TraceHead, blank_fields, is_digits};
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -35,7 +27,7 @@ pub static FORMAT: Format = Format {
         Specimen::detected("fiu", b"8996 4253 nfsd x 508516672 8 W 6 0 88b9\n"),
     ],
     detect,
-    open,
+    opening: Opening::Parser(|_| Ok(Box::new(fiu()?))),
 };
 
 /// Nine or more fields, of which the fourth from the right is W or R.
@@ -47,32 +39,18 @@ fn detect(head: &TraceHead) -> Likeness {
     }))
 }
 
-fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    Ok(Box::new(fiu()))
-}
-
-/// The last six fields.
-static TAIL: &[Column] = &[
-    Column::Offset(SECTORS),
-    Column::Length(SECTORS),
-    Column::Op,
-    Column::Device,
-    Column::Device,
-    Column::Ignored,
-];
-
-/// The first three fields.
-static HEAD: &[Column] = &[Column::Time(NANOSECONDS), Column::Ignored, Column::Ignored];
-
-fn fiu() -> Fiu {
-    let ops = OpNames::Words(OpWords::new([(&b"W"[..], Op::Write), (b"R", Op::Read)]));
-    let layout = |columns| ColumnLayout::new(Separator::Blanks, columns, ops.clone());
-    Fiu { head: layout(HEAD).open_ended(), tail: layout(TAIL).numbered_from(4) }
+fn fiu() -> spec::Result<Fiu> {
+    let ops = OpNames::of("R", "W");
+    let layout = |list| ColumnLayout::listed(Separator::Blanks, list, ops.clone());
+    let tail = layout("off.sectors+len.sectors+op+dev+dev+_")?;
+    Ok(Fiu { head: layout("time.ns+_+_+_...")?, tail: ColumnLayout { first_column: 4, ..tail } })
 }
 
 #[derive(Clone)]
 struct Fiu {
+    /// The first three fields.
     head: ColumnLayout,
+    /// The last six fields.
     tail: ColumnLayout,
 }
 
@@ -82,11 +60,7 @@ impl LineParser for Fiu {
     const TICK_NS: u64 = 1;
 
     #[inline]
-    fn parse(
-        &mut self,
-        line: &[u8],
-        devices: &mut Devices,
-    ) -> std::result::Result<Parsed, ParseError> {
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
         let (head, tail) = split(line).ok_or(FIELDS)?;
         let time_ns = self.head.time_ns(head)?;
         let line = self.tail.parse(tail, devices)?;
@@ -110,6 +84,7 @@ fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
 mod tests {
     use super::*;
     use crate::parse::text::lines::tests::read_all;
+    use crate::request::Op;
 
     const TEXT: &[u8] = b"\
 89966527950584 4253 nfsd 508516672 8 W 6 0 88b93b628d84082186026d9da044f173
@@ -118,7 +93,7 @@ mod tests {
 
     #[test]
     fn names_of_processes_may_contain_blanks() {
-        let (requests, _) = read_all(fiu(), TEXT, false).unwrap();
+        let (requests, _) = read_all(fiu().unwrap(), TEXT, false).unwrap();
         assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 508_516_672 * 512));
         assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 16 * 512));
         assert_eq!((requests[1].device, requests[1].time_ns), (1, 46_128));
@@ -135,7 +110,7 @@ mod tests {
             ("1 4253 nfsd 8 8 X 6 0 5", "column 6, the operation"),
         ];
         for (line, what) in cases {
-            let message = read_all(fiu(), line.as_bytes(), false).unwrap_err();
+            let message = read_all(fiu().unwrap(), line.as_bytes(), false).unwrap_err();
             assert!(message.starts_with(&format!("t:1: {what}")), "{line}: {message}");
         }
     }

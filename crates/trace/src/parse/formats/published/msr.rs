@@ -9,19 +9,14 @@
 //! of 100 ns since 1601. Offset and size are in bytes. The response time, in ticks, is not used. A
 //! device is the pair of host and disk number.
 
-use spec::Params;
-
-use crate::error::Result;
-use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::format::{Format, Specimen};
-use crate::parse::parsed::{ParseError, Parsed, RawRequest};
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
 use crate::parse::text::field::Field;
 use crate::parse::text::lines::LineParser;
 use crate::parse::text::split::Split;
-use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits, is_heading};
-use crate::reader::ReaderFactory;
-use crate::request::{Flags, Op};
+use crate::parse::text::trace_head::{Likeness, TraceHead, comma_fields, is_digits, is_heading};
+use crate::request::Op;
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -35,7 +30,7 @@ pub static FORMAT: Format = Format {
         b"128166481075232275,rsrch,1,Write,281358336,45056,94872\r\n",
     )],
     detect,
-    open,
+    opening: Opening::Parser(|_| Ok(Box::new(Msr))),
 };
 
 /// Seven fields: the first has 17 to 19 digits, the fourth is Read or Write.
@@ -44,10 +39,6 @@ fn detect(head: &TraceHead) -> Likeness {
         let fields = comma_fields(line, 8);
         fields.len() == 7 && is_digits(fields[0], 17, 19) && op_named(fields[3]).is_some()
     }))
-}
-
-fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    Ok(Box::new(Msr))
 }
 
 #[derive(Clone)]
@@ -67,11 +58,7 @@ impl LineParser for Msr {
     const TICK_NS: u64 = 100;
 
     #[inline]
-    fn parse(
-        &mut self,
-        line: &[u8],
-        devices: &mut Devices,
-    ) -> std::result::Result<Parsed, ParseError> {
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
         let mut fields = Split::new(line, b',');
         let Some(ticks) = number(&mut fields) else { return heading(line).ok_or(TIME) };
         let (host, disk) = (fields.next().ok_or(DEVICE)?, fields.next().ok_or(DEVICE)?);
@@ -83,15 +70,7 @@ impl LineParser for Msr {
         if Field::new(response).number().is_none() || fields.next().is_some() {
             return Err(RESPONSE);
         }
-        Ok(Parsed::Request(RawRequest {
-            ticks,
-            offset,
-            bytes,
-            device,
-            op,
-            flags: Flags::NONE,
-            stream: 0,
-        }))
+        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, ..RawRequest::BLANK }))
     }
 }
 

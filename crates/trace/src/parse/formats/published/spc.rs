@@ -8,17 +8,9 @@
 //! The UMass traces (Financial1, WebSearch1) use this format. A unit (ASU) is a device with its own
 //! addresses. Blanks around commas are allowed. Fields after the fifth are ignored.
 
-use spec::Params;
-
-use crate::error::Result;
-use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::{Format, Specimen};
-use crate::parse::text::column_layout::{
-    BYTES, Column, ColumnLayout, OpNames, OpWords, SECONDS, SECTORS, Separator,
-};
-use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits, is_seconds};
-use crate::reader::ReaderFactory;
-use crate::request::Op;
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::text::column_layout::{ColumnLayout, OpNames, Separator};
+use crate::parse::text::trace_head::{Likeness, TraceHead, comma_fields, is_digits, is_seconds};
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -35,7 +27,7 @@ pub static FORMAT: Format = Format {
         Specimen::detected("spc", b"0,1,2,r,0.5,x,y\n"),
     ],
     detect,
-    open,
+    opening: Opening::Columns(|_| layout()),
 };
 
 /// At least five fields: three numbers, R or W, seconds.
@@ -49,27 +41,16 @@ fn detect(head: &TraceHead) -> Likeness {
     }))
 }
 
-fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    Ok(Box::new(layout()))
-}
-
-static COLUMNS: &[Column] = &[
-    Column::Device,
-    Column::Offset(SECTORS),
-    Column::Length(BYTES),
-    Column::Op,
-    Column::Time(SECONDS),
-];
-
-fn layout() -> ColumnLayout {
-    let ops = OpNames::Words(OpWords::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]));
-    ColumnLayout::new(Separator::Byte(b','), COLUMNS, ops).open_ended()
+fn layout() -> spec::Result<ColumnLayout> {
+    let list = "dev+off.sectors+len.bytes+op+time.s+_...";
+    ColumnLayout::listed(Separator::Byte(b','), list, OpNames::of("R", "W"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::parse::text::lines::tests::read_all;
+    use crate::request::Op;
     use proptest::prelude::*;
 
     const REAL: &[u8] = b"0,20941264,8192,W,0.551706\n\
@@ -79,7 +60,7 @@ mod tests {
 
     #[test]
     fn blanks_extra_fields_and_empty_requests() {
-        let (requests, skipped) = read_all(layout(), REAL, false).unwrap();
+        let (requests, skipped) = read_all(layout().unwrap(), REAL, false).unwrap();
         assert_eq!(requests.len(), 3);
         assert_eq!(requests[0].offset, 20_941_264 * 512);
         assert_eq!(requests[0].time_ns, 0);
@@ -105,7 +86,7 @@ mod tests {
             ("0,36028797018963968,2,R,0.1", "the offset exceeds 64 bits in bytes"),
         ];
         for (line, what) in cases {
-            let message = read_all(layout(), line.as_bytes(), false).unwrap_err();
+            let message = read_all(layout().unwrap(), line.as_bytes(), false).unwrap_err();
             assert!(message.starts_with(&format!("t:1: {what}")), "{line}: {message}");
         }
     }
@@ -115,8 +96,8 @@ mod tests {
         fn any_bytes_are_survived(bytes: Vec<u8>) {
             // The newline prevents the bytes from looking like a compressed file.
             let bytes = [b"\n", &bytes[..]].concat();
-            let _ = read_all(layout(), &bytes, false);
-            prop_assert!(read_all(layout(), &bytes, true).is_ok());
+            let _ = read_all(layout().unwrap(), &bytes, false);
+            prop_assert!(read_all(layout().unwrap(), &bytes, true).is_ok());
         }
 
         #[test]
@@ -124,7 +105,7 @@ mod tests {
             let mut bytes = REAL.to_vec();
             let at = at % bytes.len();
             bytes[at] = byte;
-            prop_assert!(read_all(layout(), &bytes, true).is_ok());
+            prop_assert!(read_all(layout().unwrap(), &bytes, true).is_ok());
         }
     }
 }

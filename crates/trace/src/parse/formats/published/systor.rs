@@ -10,17 +10,9 @@
 //! nine after the point. If the type is blank, the tracer did not see the response; such requests
 //! are counted but not replayed. The header may recur in a file joined from hourly ones.
 
-use spec::Params;
-
-use crate::error::Result;
-use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::{Format, Specimen};
-use crate::parse::text::column_layout::{
-    BYTES, Column, ColumnLayout, OpNames, OpWords, SECONDS, Separator,
-};
-use crate::parse::trace_head::{Likeness, TraceHead, is_heading};
-use crate::reader::ReaderFactory;
-use crate::request::Op;
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::text::column_layout::{ColumnLayout, OpNames, Separator};
+use crate::parse::text::trace_head::{Likeness, TraceHead, is_heading};
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -35,42 +27,26 @@ pub static FORMAT: Format = Format {
           1455529206.0021,,R,4,0,512\n",
     )],
     detect,
-    open,
+    opening: Opening::Columns(|_| layout()),
 };
 
 const HEADER: &str = "Timestamp,Response,IOType,LUN,Offset,Size";
 
 fn detect(head: &TraceHead) -> Likeness {
-    match is_heading(head.first(), HEADER) {
-        true => Likeness::Header,
-        false => Likeness::None,
-    }
+    Likeness::of_header(is_heading(head.first(), HEADER))
 }
 
-fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    Ok(Box::new(layout()))
-}
-
-static COLUMNS: &[Column] = &[
-    Column::Time(SECONDS),
-    Column::Ignored,
-    Column::Op,
-    Column::Device,
-    Column::Offset(BYTES),
-    Column::Length(BYTES),
-];
-
-fn layout() -> ColumnLayout {
-    let ops = OpNames::Words(OpWords::new([(&b"R"[..], Op::Read), (b"W", Op::Write)]));
-    ColumnLayout::new(Separator::Byte(b','), COLUMNS, ops)
-        .with_headings_like(HEADER)
-        .skipping_blank_ops("no response")
+fn layout() -> spec::Result<ColumnLayout> {
+    let list = "time.s+_+op+dev+off.bytes+len.bytes";
+    let layout = ColumnLayout::listed(Separator::Byte(b','), list, OpNames::of("R", "W"))?;
+    Ok(ColumnLayout { heading_text: HEADER, blank_op: Some("no response"), ..layout })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::parse::text::lines::tests::read_all;
+    use crate::request::Op;
 
     const TEXT: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size\r\n\
         1455529206.002061000,0.000303000,W,4,39845888,4096\n\
@@ -80,7 +56,7 @@ mod tests {
 
     #[test]
     fn lines_as_documented() {
-        let (requests, skipped) = read_all(layout(), TEXT, false).unwrap();
+        let (requests, skipped) = read_all(layout().unwrap(), TEXT, false).unwrap();
         assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 39_845_888));
         assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 512));
         assert_eq!((requests[1].device, requests[1].time_ns), (1, 1_001));
@@ -91,7 +67,7 @@ mod tests {
 
     #[test]
     fn an_unknown_type_is_an_error() {
-        let message = read_all(layout(), b"1.0,0.1,X,6,0,512", false).unwrap_err();
+        let message = read_all(layout().unwrap(), b"1.0,0.1,X,6,0,512", false).unwrap_err();
         assert!(message.contains("column 3, the operation"), "{message}");
     }
 }

@@ -7,17 +7,9 @@
 //!
 //! There is no header. Times are whole Unix seconds, so thousands of requests have the same time.
 
-use spec::Params;
-
-use crate::error::Result;
-use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::{Format, Specimen};
-use crate::parse::text::column_layout::{
-    Column, ColumnLayout, OpNames, OpWords, SECONDS, SECTORS, Separator,
-};
-use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
-use crate::reader::ReaderFactory;
-use crate::request::Op;
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::text::column_layout::{ColumnLayout, OpNames, Separator};
+use crate::parse::text::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -31,7 +23,7 @@ pub static FORMAT: Format = Format {
         b"1538323200,4247200,128,1,1058\n1538323199,13896880,128,0,1063\n",
     )],
     detect,
-    open,
+    opening: Opening::Columns(|_| layout()),
 };
 
 /// Five integers, the fourth of which is 0 or 1.
@@ -44,37 +36,27 @@ fn detect(head: &TraceHead) -> Likeness {
     }))
 }
 
-fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    Ok(Box::new(layout()))
-}
-
-static COLUMNS: &[Column] = &[
-    Column::Time(SECONDS),
-    Column::Offset(SECTORS),
-    Column::Length(SECTORS),
-    Column::Op,
-    Column::Device,
-];
-
-fn layout() -> ColumnLayout {
-    let ops = OpNames::Words(OpWords::new([(&b"0"[..], Op::Read), (b"1", Op::Write)]));
-    ColumnLayout::new(Separator::Byte(b','), COLUMNS, ops)
+fn layout() -> spec::Result<ColumnLayout> {
+    let list = "time.s+off.sectors+len.sectors+op+dev";
+    ColumnLayout::listed(Separator::Byte(b','), list, OpNames::of("0", "1"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::parse::text::lines::tests::read_all;
+    use crate::request::Op;
 
     #[test]
     fn lines_of_the_published_trace() {
         let text = b"1538323199,4247200,128,1,1058\n1538323200,13896880,8,0,1063\n";
-        let (requests, _) = read_all(layout(), text, false).unwrap();
+        let (requests, _) = read_all(layout().unwrap(), text, false).unwrap();
         assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 4_247_200 * 512));
         assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 4096));
         assert_eq!((requests[1].device, requests[1].time_ns), (1, 1_000_000_000));
         assert_eq!(detect(&TraceHead::new(text)), Likeness::Lines);
-        let message = read_all(layout(), b"1538323199,4247200,128,2,1058", false).unwrap_err();
+        let message =
+            read_all(layout().unwrap(), b"1538323199,4247200,128,2,1058", false).unwrap_err();
         assert!(message.contains("column 4, the operation"), "{message}");
     }
 }

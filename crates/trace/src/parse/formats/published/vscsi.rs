@@ -18,10 +18,10 @@ use spec::Params;
 use crate::error::{Error, Result};
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::format::{Format, Specimen};
-use crate::parse::parsed::{ParseError, Parsed, RawRequest};
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
 use crate::parse::records::{RecordBytes, RecordParser, Records};
-use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::parse::text::trace_head::Likeness;
 use crate::reader::ReaderFactory;
 use crate::request::{Flags, Op, SECTOR_BYTES};
 
@@ -43,14 +43,10 @@ pub static FORMAT: Format = Format {
               \x63\0\0\0\0\0\0\0",
         ),
     ],
-    detect,
-    open,
+    // No field identifies the format.
+    detect: |_| Likeness::None,
+    opening: Opening::Inspected(open),
 };
-
-/// No field identifies the format.
-fn detect(_: &TraceHead) -> Likeness {
-    Likeness::None
-}
 
 fn open(_: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     let head = input.head(2 * ONE.bytes.max(TWO.bytes))?;
@@ -105,11 +101,7 @@ impl RecordParser for Vscsi {
     }
 
     #[inline]
-    fn parse(
-        &mut self,
-        bytes: &[u8],
-        devices: &mut Devices,
-    ) -> std::result::Result<Parsed, ParseError> {
+    fn parse(&mut self, bytes: &[u8], devices: &mut Devices) -> ParseResult {
         let record = RecordBytes { bytes, big_endian: false };
         if record.u16(self.version_at) >> 8 != self.version {
             return Err(VERSION);

@@ -8,17 +8,12 @@
 //! Times are in milliseconds; some converted traces have seconds (`unit=s`), which a note mentions.
 //! FlashSim's traces and excerpts of MSR's look the same but use other units (`five_numbers`).
 
-use spec::{Kind, Param, Params};
+use spec::{Kind, Param};
 
-use crate::error::Result;
-use crate::input::stored_trace::StoredTrace;
 use crate::parse::five_numbers::{self, LengthUnit};
-use crate::parse::format::{Format, FormatExample, Specimen};
-use crate::parse::text::column_layout::{
-    Column, ColumnLayout, MILLISECONDS, OpNames, SECONDS, SECTORS, Separator,
-};
-use crate::parse::trace_head::{Likeness, TraceHead};
-use crate::reader::ReaderFactory;
+use crate::parse::format::{Format, FormatExample, Opening, Specimen};
+use crate::parse::text::column_layout::{ColumnLayout, OpNames};
+use crate::parse::text::trace_head::{Likeness, TraceHead};
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -37,7 +32,7 @@ pub static FORMAT: Format = Format {
         Specimen::undetected("disksim", b"938513000 4 264719034 16 0\n"),
     ],
     detect,
-    open,
+    opening: Opening::Columns(|params| layout(params.choice("unit"))),
 };
 
 static PARAMS: &[Param] = &[Param {
@@ -59,26 +54,13 @@ fn decimals(head: &TraceHead) -> Likeness {
     five_numbers::likeness(head, true, LengthUnit::Sectors)
 }
 
-fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    Ok(Box::new(layout(params.choice("unit"))))
-}
-
-fn layout(unit: &str) -> ColumnLayout {
-    let (unit, note) = match unit {
-        "s" => (SECONDS, "Times are read as seconds, lengths as sectors of 512 bytes."),
-        _ => (
-            MILLISECONDS,
-            "Times are read as ms, lengths as sectors of 512 bytes; disksim:unit=s reads seconds.",
-        ),
+fn layout(unit: &str) -> spec::Result<ColumnLayout> {
+    let note = match unit {
+        "s" => "Times are read as seconds, lengths as sectors of 512 bytes.",
+        _ => "Times are read as ms, lengths as sectors of 512 bytes; disksim:unit=s reads seconds.",
     };
-    let columns = [
-        Column::Time(unit),
-        Column::Device,
-        Column::Offset(SECTORS),
-        Column::Length(SECTORS),
-        Column::Op,
-    ];
-    ColumnLayout::new(Separator::Blanks, &columns, OpNames::FlagBit).with_note(note)
+    let layout = five_numbers::layout(unit, "sectors", OpNames::FlagBit)?;
+    Ok(ColumnLayout { note: Some(note.to_owned()), ..layout })
 }
 
 #[cfg(test)]
@@ -90,12 +72,15 @@ mod tests {
     #[test]
     fn lines_of_published_traces() {
         let text = b"5265.313 0 6357144 8 0\n5297.450\t0\t191072\t64\t1\r\n5297.45 1 5 1 10\n";
-        let (requests, _) = read_all(layout("ms"), text, false).unwrap();
+        let (requests, _) = read_all(layout("ms").unwrap(), text, false).unwrap();
         let [first, second, third] = requests[..] else { panic!("{requests:?}") };
         assert_eq!((first.op, first.offset, first.bytes), (Op::Write, 6_357_144 * 512, 4096));
         assert_eq!((second.op, second.time_ns), (Op::Read, 32_137_000));
         assert_eq!((third.op, third.device), (Op::Write, 1));
-        assert_eq!(read_all(layout("s"), text, false).unwrap().0[1].time_ns, 32_137_000_000);
+        assert_eq!(
+            read_all(layout("s").unwrap(), text, false).unwrap().0[1].time_ns,
+            32_137_000_000
+        );
         assert_eq!(detect(&TraceHead::new(text)), Likeness::Lines);
     }
 
@@ -112,7 +97,7 @@ mod tests {
             ("1.0 0 8 8 0 7", "column 5, the last one of this format"),
         ];
         for (line, what) in cases {
-            let message = read_all(layout("ms"), line.as_bytes(), false).unwrap_err();
+            let message = read_all(layout("ms").unwrap(), line.as_bytes(), false).unwrap_err();
             assert!(message.starts_with(&format!("t:1: {what}")), "{line}: {message}");
         }
     }

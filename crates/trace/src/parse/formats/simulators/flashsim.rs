@@ -9,18 +9,12 @@
 //! original trace has become one page of 8. DiskSim's traces look the same; this format is detected
 //! only if its lengths show their unit (`five_numbers`).
 
-use spec::{Kind, Param, Params};
+use spec::{Kind, Param};
 
-use crate::error::Result;
-use crate::input::stored_trace::StoredTrace;
 use crate::parse::five_numbers::{self, LengthUnit};
-use crate::parse::format::{Format, Specimen};
-use crate::parse::text::column_layout::{
-    AddressUnit, Column, ColumnLayout, MILLISECONDS, OpNames, OpWords, SECTORS, Separator,
-};
-use crate::parse::trace_head::{Likeness, TraceHead};
-use crate::reader::ReaderFactory;
-use crate::request::Op;
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::text::column_layout::{ColumnLayout, OpNames};
+use crate::parse::text::trace_head::{Likeness, TraceHead};
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -34,7 +28,7 @@ pub static FORMAT: Format = Format {
         Specimen::undetected("flashsim:pages=8KiB", b"26.214000\t0\t303574\t1\t0\n"),
     ],
     detect,
-    open,
+    opening: Opening::Columns(|params| layout(params.size("pages"))),
 };
 
 static PARAMS: &[Param] = &[Param {
@@ -50,37 +44,28 @@ fn detect(head: &TraceHead) -> Likeness {
     five_numbers::likeness(head, true, LengthUnit::Pages)
 }
 
-fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    Ok(Box::new(layout(params.size("pages"))))
-}
-
-fn layout(page_bytes: u64) -> ColumnLayout {
-    let columns = [
-        Column::Time(MILLISECONDS),
-        Column::Device,
-        Column::Offset(SECTORS),
-        Column::Length(AddressUnit { bytes: page_bytes, hexadecimal: false }),
-        Column::Op,
-    ];
-    let ops = OpNames::Words(OpWords::new([(&b"1"[..], Op::Read), (b"0", Op::Write)]));
+fn layout(page_bytes: u64) -> spec::Result<ColumnLayout> {
     let pages = spec::print_size(page_bytes);
-    ColumnLayout::new(Separator::Blanks, &columns, ops).with_note(format!(
+    let note = format!(
         "Times are read as ms, addresses as sectors of 512 bytes, lengths as pages of {pages}."
-    ))
+    );
+    let layout = five_numbers::layout("ms", &format!("blocks:{pages}"), OpNames::of("1", "0"))?;
+    Ok(ColumnLayout { note: Some(note), ..layout })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::parse::text::lines::tests::read_all;
+    use crate::request::Op;
 
     #[test]
     fn lengths_are_pages() {
         let text = b"26.214000\t0\t303574\t1\t0\n78.643000\t0\t55596\t3\t1\n";
-        let (requests, _) = read_all(layout(4096), text, false).unwrap();
+        let (requests, _) = read_all(layout(4096).unwrap(), text, false).unwrap();
         assert_eq!((requests[0].op, requests[0].bytes), (Op::Write, 4096));
         assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 3 * 4096));
         assert_eq!((requests[1].offset, requests[1].time_ns), (55_596 * 512, 52_429_000));
-        assert_eq!(read_all(layout(8192), text, false).unwrap().0[1].bytes, 3 * 8192);
+        assert_eq!(read_all(layout(8192).unwrap(), text, false).unwrap().0[1].bytes, 3 * 8192);
     }
 }

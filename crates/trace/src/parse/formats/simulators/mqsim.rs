@@ -10,18 +10,12 @@
 //! addresses that exceed the device. Here such a line is an error, and `--fit` decides about
 //! addresses.
 
-use spec::{Kind, Param, Params};
+use spec::{Kind, Param};
 
-use crate::error::Result;
-use crate::input::stored_trace::StoredTrace;
 use crate::parse::five_numbers::{self, LengthUnit};
-use crate::parse::format::{Format, Specimen};
-use crate::parse::text::column_layout::{
-    Column, ColumnLayout, MICROSECONDS, MILLISECONDS, NANOSECONDS, OpNames, SECTORS, Separator,
-    TimeUnit,
-};
-use crate::parse::trace_head::{Likeness, TraceHead};
-use crate::reader::ReaderFactory;
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::text::column_layout::{ColumnLayout, OpNames};
+use crate::parse::text::trace_head::{Likeness, TraceHead};
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -36,7 +30,7 @@ pub static FORMAT: Format = Format {
         Specimen::undetected("mqsim:unit=ps", b"938513000 4 264719034 16 0\n"),
     ],
     detect,
-    open,
+    opening: Opening::Columns(|params| layout(params.choice("unit"))),
 };
 
 static PARAMS: &[Param] = &[Param {
@@ -52,26 +46,10 @@ fn detect(head: &TraceHead) -> Likeness {
     five_numbers::likeness(head, false, LengthUnit::Sectors).min(Likeness::Lines)
 }
 
-fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    Ok(Box::new(layout(params.choice("unit"))))
-}
-
-fn layout(unit: &str) -> ColumnLayout {
+fn layout(unit: &str) -> spec::Result<ColumnLayout> {
     let note = format!("Times are read as {unit}, lengths as sectors of 512 bytes.");
-    let unit = match unit {
-        "ps" => TimeUnit::Picoseconds,
-        "us" => MICROSECONDS,
-        "ms" => MILLISECONDS,
-        _ => NANOSECONDS,
-    };
-    let columns = [
-        Column::Time(unit),
-        Column::Device,
-        Column::Offset(SECTORS),
-        Column::Length(SECTORS),
-        Column::Op,
-    ];
-    ColumnLayout::new(Separator::Blanks, &columns, OpNames::ZeroWrites).with_note(note)
+    let layout = five_numbers::layout(unit, "sectors", OpNames::ZeroWrites)?;
+    Ok(ColumnLayout { note: Some(note), ..layout })
 }
 
 #[cfg(test)]
@@ -86,7 +64,7 @@ mod tests {
         for (unit, time_ns) in
             [("ns", 315_000), ("us", 315_000_000), ("ps", 315), ("ms", 315_000_000_000)]
         {
-            let (requests, _) = read_all(layout(unit), text, false).unwrap();
+            let (requests, _) = read_all(layout(unit).unwrap(), text, false).unwrap();
             assert_eq!((requests[0].op, requests[1].op), (Op::Write, Op::Read));
             assert_eq!(requests[0].offset, 264_719_034 * 512);
             assert_eq!((requests[1].device, requests[1].bytes), (1, 32 * 512));
@@ -97,7 +75,8 @@ mod tests {
 
     #[test]
     fn numbers_beyond_64_bits_are_errors() {
-        let message = |line: &str| read_all(layout("ms"), line.as_bytes(), false).unwrap_err();
+        let message =
+            |line: &str| read_all(layout("ms").unwrap(), line.as_bytes(), false).unwrap_err();
         assert!(message("18446744073710 0 8 8 1").contains("column 1, the time"));
         assert!(message("1 0 18446744073709551616 8 1").contains("column 3, the offset"));
         assert!(message("1 0 8 36028797018963968 1").contains("the length exceeds 64 bits"));

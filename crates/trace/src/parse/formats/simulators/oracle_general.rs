@@ -10,14 +10,12 @@
 
 use spec::{Kind, Param, Params, Share};
 
-use crate::error::Result;
-use crate::input::stored_trace::StoredTrace;
 use crate::parse::cache_object::{self, OBJECT_UNIT};
 use crate::parse::devices::Devices;
-use crate::parse::format::{Format, Specimen};
-use crate::parse::parsed::{ParseError, Parsed};
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::parsed::ParseResult;
 use crate::parse::records::{RecordBytes, RecordParser, Records};
-use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::parse::text::trace_head::Likeness;
 use crate::reader::ReaderFactory;
 use crate::request::Op;
 
@@ -33,8 +31,9 @@ pub static FORMAT: Format = Format {
         b"\x05\0\0\0\x07\0\0\0\0\0\0\0\0\x02\0\0\xff\xff\xff\xff\xff\xff\xff\xff\
           \x06\0\0\0\x08\0\0\0\0\0\0\0\0\x04\0\0\xff\xff\xff\xff\xff\xff\xff\xff",
     )],
-    detect,
-    open,
+    // No field identifies the format.
+    detect: |_| Likeness::None,
+    opening: Opening::Parser(open),
 };
 
 static PARAMS: &[Param] = &[
@@ -55,25 +54,16 @@ static PARAMS: &[Param] = &[
     OBJECT_UNIT,
 ];
 
-/// No field identifies the format.
-fn detect(_: &TraceHead) -> Likeness {
-    Likeness::None
-}
-
-fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
+fn open(params: &Params) -> spec::Result<Box<dyn ReaderFactory>> {
     let reads = match (params.opt_choice("as"), params.opt_share("reads")) {
         (Some("read"), None) => EvenShare::new(1, 1),
         (Some(_), None) => EvenShare::new(0, 1),
         (None, Some(share)) => EvenShare::of(share),
         _ => {
-            return Err(spec::Error::Malformed {
-                text: String::from("oracle-general"),
-                form: String::from(
-                    "complete: its records have no operation, so give one of `as=read`, \
-                     `as=write`, `reads=SHARE`",
-                ),
-            }
-            .into());
+            let form = "complete: its records have no operation, so give one of `as=read`, \
+                        `as=write`, `reads=SHARE`";
+            let (text, form) = (String::from("oracle-general"), form.to_owned());
+            return Err(spec::Error::Malformed { text, form });
         }
     };
     Ok(Box::new(Records(OracleGeneral { reads, object_unit: params.size("object_unit") })))
@@ -125,11 +115,7 @@ impl RecordParser for OracleGeneral {
     }
 
     #[inline]
-    fn parse(
-        &mut self,
-        bytes: &[u8],
-        devices: &mut Devices,
-    ) -> std::result::Result<Parsed, ParseError> {
+    fn parse(&mut self, bytes: &[u8], devices: &mut Devices) -> ParseResult {
         let record = RecordBytes { bytes, big_endian: false };
         let op = if self.reads.next() { Op::Read } else { Op::Write };
         cache_object::request(&record, self.object_unit, op, devices.number(0)?)
@@ -174,10 +160,9 @@ mod tests {
 
     #[test]
     fn the_operation_must_be_given() {
-        let input = StoredTrace::of_bytes("t", &record(1, 2, 3)).unwrap();
         let opened = |text: &str| {
             let pairs = Spec::parse(text).unwrap().pairs;
-            open(&spec::resolve("format", &pairs, PARAMS).unwrap(), &input)
+            open(&spec::resolve("format", &pairs, PARAMS).unwrap())
         };
         for text in ["oracle-general", "oracle-general:as=read,reads=5%"] {
             let message = opened(text).err().unwrap().to_string();

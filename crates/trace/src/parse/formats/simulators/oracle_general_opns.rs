@@ -6,17 +6,14 @@
 //!
 //! Numbers are little-endian and packed. A namespace is a device.
 
-use spec::{Param, Params};
+use spec::Param;
 
-use crate::error::Result;
-use crate::input::stored_trace::StoredTrace;
 use crate::parse::cache_object::{self, OBJECT_UNIT};
 use crate::parse::devices::Devices;
-use crate::parse::format::{Format, Specimen};
-use crate::parse::parsed::{ParseError, Parsed};
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::parsed::{ParseResult, Parsed};
 use crate::parse::records::{RecordBytes, RecordParser, Records};
-use crate::parse::trace_head::{Likeness, TraceHead};
-use crate::reader::ReaderFactory;
+use crate::parse::text::trace_head::Likeness;
 use crate::request::Op;
 
 /// The format's entry in the list.
@@ -31,20 +28,14 @@ pub static FORMAT: Format = Format {
         b"\x05\0\0\0\x07\0\0\0\0\0\0\0\0\x02\0\0\x01\x02\0\xff\xff\xff\xff\xff\xff\xff\xff\
           \x06\0\0\0\x08\0\0\0\0\0\0\0\0\x04\0\0\x03\0\0\xff\xff\xff\xff\xff\xff\xff\xff",
     )],
-    detect,
-    open,
+    // No field identifies the format.
+    detect: |_| Likeness::None,
+    opening: Opening::Parser(|params| {
+        Ok(Box::new(Records(OracleGeneralOpns { object_unit: params.size("object_unit") })))
+    }),
 };
 
 static PARAMS: &[Param] = &[OBJECT_UNIT];
-
-/// No field identifies the format.
-fn detect(_: &TraceHead) -> Likeness {
-    Likeness::None
-}
-
-fn open(params: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    Ok(Box::new(Records(OracleGeneralOpns { object_unit: params.size("object_unit") })))
-}
 
 #[derive(Clone)]
 struct OracleGeneralOpns {
@@ -73,11 +64,7 @@ impl RecordParser for OracleGeneralOpns {
     }
 
     #[inline]
-    fn parse(
-        &mut self,
-        bytes: &[u8],
-        devices: &mut Devices,
-    ) -> std::result::Result<Parsed, ParseError> {
+    fn parse(&mut self, bytes: &[u8], devices: &mut Devices) -> ParseResult {
         let record = RecordBytes { bytes, big_endian: false };
         let Some(op) = op_of(record.bytes[16]) else { return Ok(Parsed::Skip("other operation")) };
         let device = devices.number(record.u16(17).into())?;

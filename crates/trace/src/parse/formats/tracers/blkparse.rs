@@ -20,13 +20,13 @@ use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::block_layer::{ACTION_PARAMS, action_note, choose_action, op_of, rwbs};
 use crate::parse::devices::Devices;
-use crate::parse::format::{Format, Specimen};
-use crate::parse::parsed::{ParseError, Parsed, RawRequest};
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
 use crate::parse::text::field::Field;
 use crate::parse::text::lines::LineParser;
 use crate::parse::text::lines::for_each_line;
 use crate::parse::text::split::{Blanks, Split};
-use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::parse::text::trace_head::{Likeness, TraceHead};
 use crate::reader::ReaderFactory;
 use crate::request::{Op, SECTOR_BYTES};
 
@@ -48,7 +48,7 @@ pub static FORMAT: Format = Format {
         Specimen::detected("blkparse", b"a stray line\n7,4 0 1 0.0 23648 Q WS 41680 4\n"),
     ],
     detect,
-    open,
+    opening: Opening::Inspected(open),
 };
 
 /// A line that begins with `digits,digits` and a blank.
@@ -97,11 +97,7 @@ impl LineParser for Blkparse {
     const TICK_NS: u64 = 1;
 
     #[inline]
-    fn parse(
-        &mut self,
-        line: &[u8],
-        devices: &mut Devices,
-    ) -> std::result::Result<Parsed, ParseError> {
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
         let mut words = Split::new(line, Blanks);
         // It is usually the device of the line before, so the digits need not be checked again.
         let is_device = |name: Field| devices.is_latest(name.bytes()) || is_device_name(name);
@@ -145,7 +141,7 @@ impl<'a> EventHead<'a> {
     fn read(
         words: &mut Split<'a, Blanks>,
         is_device: impl FnOnce(Field) -> bool,
-    ) -> std::result::Result<Option<EventHead<'a>>, ParseError> {
+    ) -> ParseResult<Option<EventHead<'a>>> {
         let Some(device) = words.next().filter(|&name| is_device(name)) else { return Ok(None) };
         words.next().filter(|word| word.is_digits()).ok_or(CPU)?;
         words.next().filter(|word| word.is_digits()).ok_or(NUMBER)?;
@@ -167,7 +163,7 @@ fn is_device_name(word: Field) -> bool {
 /// Offset and length in bytes; both 0 if the line has none. `None` for a SCSI command: `(12 00 …)`,
 /// possibly after a length.
 #[inline(always)]
-fn range(words: &mut Split<Blanks>) -> std::result::Result<Option<(u64, u64)>, ParseError> {
+fn range(words: &mut Split<Blanks>) -> ParseResult<Option<(u64, u64)>> {
     let Some(sector) = words.next() else { return Ok(Some((0, 0))) };
     match sector.bytes() {
         [b'[', ..] => return Ok(Some((0, 0))),

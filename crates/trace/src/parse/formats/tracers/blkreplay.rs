@@ -11,19 +11,12 @@
 //!
 //! Some loads use the operations of blkparse (`RA`: readahead), so all of RWBS is accepted.
 
-use spec::Params;
-
-use crate::error::Result;
-use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::format::{Format, Specimen};
-use crate::parse::parsed::{ParseError, Parsed};
-use crate::parse::text::column_layout::{
-    Column, ColumnLayout, OpNames, SECONDS, SECTORS, Separator,
-};
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::parsed::{ParseResult, Parsed};
+use crate::parse::text::column_layout::{ColumnLayout, OpNames, Separator};
 use crate::parse::text::lines::LineParser;
-use crate::parse::trace_head::{Likeness, TraceHead, is_seconds};
-use crate::reader::ReaderFactory;
+use crate::parse::text::trace_head::{Likeness, TraceHead, is_seconds};
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -40,16 +33,13 @@ pub static FORMAT: Format = Format {
         Specimen::detected("blkreplay", b"x\n\nstart ; sector; length ; op ; a\n1 ; 8 ; 1 ; R ;\n"),
     ],
     detect,
-    open,
+    opening: Opening::Parser(|_| Ok(Box::new(blkreplay()?))),
 };
 
 /// The header, after any comments.
 fn detect(head: &TraceHead) -> Likeness {
     let mut lines = head.bytes().split(|&byte| byte == b'\n');
-    match lines.any(is_header) {
-        true => Likeness::Header,
-        false => Likeness::None,
-    }
+    Likeness::of_header(lines.any(is_header))
 }
 
 fn is_header(line: &[u8]) -> bool {
@@ -59,16 +49,10 @@ fn is_header(line: &[u8]) -> bool {
         .all(|name| fields.next().is_some_and(|field| field.eq_ignore_ascii_case(name.as_bytes())))
 }
 
-fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    Ok(Box::new(blkreplay()))
-}
-
-static COLUMNS: &[Column] =
-    &[Column::Time(SECONDS), Column::Offset(SECTORS), Column::Length(SECTORS), Column::Op];
-
-fn blkreplay() -> Blkreplay {
-    let layout = ColumnLayout::new(Separator::Byte(b';'), COLUMNS, OpNames::Rwbs).open_ended();
-    Blkreplay { layout, in_comments: true }
+fn blkreplay() -> spec::Result<Blkreplay> {
+    let list = "time.s+off.sectors+len.sectors+op+_...";
+    let layout = ColumnLayout::listed(Separator::Byte(b';'), list, OpNames::Rwbs)?;
+    Ok(Blkreplay { layout, in_comments: true })
 }
 
 #[derive(Clone)]
@@ -82,11 +66,7 @@ impl LineParser for Blkreplay {
     const TICK_NS: u64 = 1;
 
     #[inline]
-    fn parse(
-        &mut self,
-        line: &[u8],
-        devices: &mut Devices,
-    ) -> std::result::Result<Parsed, ParseError> {
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
         if self.in_comments && !begins_with_time(line) {
             return Ok(Parsed::Other);
         }
@@ -116,7 +96,7 @@ mod tests {
 
     #[test]
     fn lines_of_a_published_load() {
-        let (requests, skipped) = read_all(blkreplay(), TEXT, false).unwrap();
+        let (requests, skipped) = read_all(blkreplay().unwrap(), TEXT, false).unwrap();
         assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 37_766_917 * 512));
         assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 512));
         assert_eq!(requests[1].flags, Flags::READAHEAD);
@@ -128,9 +108,9 @@ mod tests {
     #[test]
     fn other_lines_are_allowed_only_before_the_first_request() {
         let text = [TEXT, b"PLEASE\n"].concat();
-        let message = read_all(blkreplay(), &text, false).unwrap_err();
+        let message = read_all(blkreplay().unwrap(), &text, false).unwrap_err();
         assert!(message.starts_with("t:7: column 1, the time"), "{message}");
-        let (requests, _) = read_all(blkreplay(), b"x\n1.0 ; 8 ; 8 ; R\n", false).unwrap();
+        let (requests, _) = read_all(blkreplay().unwrap(), b"x\n1.0 ; 8 ; 8 ; R\n", false).unwrap();
         assert_eq!(requests.len(), 1, "a load without header");
     }
 }

@@ -21,11 +21,11 @@ use crate::input::resolve_path::common_of_cpus;
 use crate::input::sliding_window::SlidingWindow;
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::block_layer::{ACTION_PARAMS, action_note, choose_action, op_of};
-use crate::parse::format::{Format, Specimen};
+use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::normalize::Normalizer;
-use crate::parse::parsed::{ParseError, Parsed, RawRequest};
+use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
 use crate::parse::records::{RecordBytes, TRUNCATED};
-use crate::parse::trace_head::{Likeness, TraceHead};
+use crate::parse::text::trace_head::{Likeness, TraceHead};
 use crate::reader::{ReadMode, Reader, ReaderFactory, Skipped};
 use crate::request::{Flags, Op, Request, SECTOR_BYTES};
 
@@ -49,7 +49,7 @@ pub static FORMAT: Format = Format {
         ),
     ],
     detect,
-    open,
+    opening: Opening::Inspected(open),
 };
 
 const HEADER_BYTES: usize = 48;
@@ -59,10 +59,8 @@ const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
 
 fn detect(head: &TraceHead) -> Likeness {
-    match head.bytes().first_chunk().and_then(|word| big_endian(*word)) {
-        Some(_) => Likeness::Header,
-        None => Likeness::None,
-    }
+    let magic = head.bytes().first_chunk();
+    Likeness::of_header(magic.and_then(|word| big_endian(*word)).is_some())
 }
 
 /// Whether the magic number is in big-endian order; `None` if the word is not the magic number.
@@ -190,7 +188,7 @@ impl Event {
 
     /// The request of an event, or the reason to skip it.
     #[inline(always)]
-    fn line(&self, normalizer: &mut Normalizer) -> std::result::Result<Parsed, ParseError> {
+    fn line(&self, normalizer: &mut Normalizer) -> ParseResult {
         if self.action >> 16 & PASSTHROUGH != 0 {
             return Ok(Parsed::Skip("passthrough"));
         }

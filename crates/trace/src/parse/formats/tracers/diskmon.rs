@@ -5,17 +5,9 @@
 //! number  seconds         duration        disk    Read|Write sector sectors    separated by tabs
 //! ```
 
-use spec::Params;
-
-use crate::error::Result;
-use crate::input::stored_trace::StoredTrace;
-use crate::parse::format::{Format, Specimen};
-use crate::parse::text::column_layout::{
-    Column, ColumnLayout, OpNames, OpWords, SECONDS, SECTORS, Separator,
-};
-use crate::parse::trace_head::{Likeness, TraceHead, is_digits, is_seconds};
-use crate::reader::ReaderFactory;
-use crate::request::Op;
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::text::column_layout::{ColumnLayout, OpNames, Separator};
+use crate::parse::text::trace_head::{Likeness, TraceHead, is_digits, is_seconds};
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -29,7 +21,7 @@ pub static FORMAT: Format = Format {
         b"0\t4.656875\t0.00003815\t0\tWrite\t6194591\t32\r\n",
     )],
     detect,
-    open,
+    opening: Opening::Columns(|_| layout()),
 };
 
 /// Seven or more fields separated by tabs, of which the fifth is Read or Write.
@@ -43,36 +35,23 @@ fn detect(head: &TraceHead) -> Likeness {
     }))
 }
 
-fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    Ok(Box::new(layout()))
-}
-
-static COLUMNS: &[Column] = &[
-    Column::Ignored,
-    Column::Time(SECONDS),
-    Column::Ignored,
-    Column::Device,
-    Column::Op,
-    Column::Offset(SECTORS),
-    Column::Length(SECTORS),
-];
-
-fn layout() -> ColumnLayout {
-    let ops = OpNames::Words(OpWords::new([(&b"Read"[..], Op::Read), (b"Write", Op::Write)]));
-    ColumnLayout::new(Separator::Byte(b'\t'), COLUMNS, ops).open_ended()
+fn layout() -> spec::Result<ColumnLayout> {
+    let list = "_+time.s+_+dev+op+off.sectors+len.sectors+_...";
+    ColumnLayout::listed(Separator::Byte(b'\t'), list, OpNames::of("Read", "Write"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::parse::text::lines::tests::read_all;
+    use crate::request::Op;
 
     const TEXT: &[u8] = b"0\t4.656875\t0.00003815\t0\tWrite\t6194591\t32\r\n\
         1\t5.000625\t0.00007629\t0\tRead\t6164519\t8\t\r\n";
 
     #[test]
     fn lines_of_a_published_log() {
-        let (requests, _) = read_all(layout(), TEXT, false).unwrap();
+        let (requests, _) = read_all(layout().unwrap(), TEXT, false).unwrap();
         assert_eq!((requests[0].op, requests[0].offset), (Op::Write, 6_194_591 * 512));
         assert_eq!((requests[1].op, requests[1].bytes), (Op::Read, 4096));
         assert_eq!(requests[1].time_ns, 343_750_000);
@@ -82,7 +61,7 @@ mod tests {
     #[test]
     fn an_impossible_sector_is_an_error() {
         let line = b"0\t0.484119\t0.00530243\t0\tWrite\t8486082789636758048\t2742488\t\r\n";
-        let message = read_all(layout(), line, false).unwrap_err();
+        let message = read_all(layout().unwrap(), line, false).unwrap_err();
         assert!(message.starts_with("t:1: the offset exceeds 64 bits in bytes"), "{message}");
     }
 }

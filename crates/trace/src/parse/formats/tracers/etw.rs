@@ -19,19 +19,14 @@
 //! File names are quoted and may contain commas, so fields are counted from the left; all used
 //! fields precede the name.
 
-use rustc_hash::FxHashMap;
-use spec::Params;
-
-use crate::error::Result;
-use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::format::{Format, Specimen};
-use crate::parse::parsed::{ParseError, Parsed, RawRequest};
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
 use crate::parse::text::field::Field;
 use crate::parse::text::lines::LineParser;
-use crate::parse::trace_head::{Likeness, TraceHead};
-use crate::reader::ReaderFactory;
-use crate::request::{Flags, Op};
+use crate::parse::text::trace_head::{Likeness, TraceHead};
+use crate::request::Op;
+use rustc_hash::FxHashMap;
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -45,18 +40,11 @@ pub static FORMAT: Format = Format {
         b"BeginHeader\nEndHeader\nDiskRead, 1500, p, 64, 0xfa, 0x1000, 0x200, 42, 1, 0xa\n",
     )],
     detect,
-    open,
+    opening: Opening::Parser(|_| Ok(Box::new(Etw::new()))),
 };
 
 fn detect(head: &TraceHead) -> Likeness {
-    match head.any(|line| line == b"BeginHeader") {
-        true => Likeness::Header,
-        false => Likeness::None,
-    }
-}
-
-fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    Ok(Box::new(Etw::new()))
+    Likeness::of_header(head.any(|line| line == b"BeginHeader"))
 }
 
 /// The events of completed requests. The names of Init events begin with the same word.
@@ -155,11 +143,7 @@ impl LineParser for Etw {
     const UNSORTED: bool = true;
     const OWN_CLOCK: bool = true;
 
-    fn parse(
-        &mut self,
-        line: &[u8],
-        devices: &mut Devices,
-    ) -> std::result::Result<Parsed, ParseError> {
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
         let line = line.trim_ascii();
         match line {
             b"BeginHeader" => self.in_header = true,
@@ -182,11 +166,7 @@ impl Etw {
         Etw { in_header: false, columns, begun_ns: FxHashMap::default() }
     }
 
-    fn event(
-        &mut self,
-        line: &[u8],
-        devices: &mut Devices,
-    ) -> std::result::Result<Parsed, ParseError> {
+    fn event(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
         let name = line.split(|&byte| byte == b',').next().unwrap_or_default().trim_ascii_end();
         let known = |suffix: &str| {
             let matches = |(event, _): &(&str, Op)| {
@@ -206,7 +186,7 @@ impl Etw {
     }
 
     /// A request arrives. Up to IrpPtr the columns of its event are the classic ones.
-    fn begun(&mut self, fields: &EventFields) -> std::result::Result<(), ParseError> {
+    fn begun(&mut self, fields: &EventFields) -> ParseResult<()> {
         let time_ns = time_ns(fields.at(CLASSIC.time)).ok_or(TIME)?;
         let irp = fields.at(columns_of_line(CLASSIC, fields).irp);
         if self.begun_ns.len() < MOST_IN_FLIGHT {
@@ -220,7 +200,7 @@ impl Etw {
         event: usize,
         fields: &EventFields,
         devices: &mut Devices,
-    ) -> std::result::Result<Parsed, ParseError> {
+    ) -> ParseResult {
         let columns = columns_of_line(self.columns[event], fields);
         let completed_ns = time_ns(fields.at(columns.time)).ok_or(TIME)?;
         let ticks = match self.begun_ns.remove(fields.at(columns.irp)) {
@@ -239,15 +219,7 @@ impl Etw {
             ),
         };
         let device = devices.index(fields.at(columns.disk))?;
-        Ok(Parsed::Request(RawRequest {
-            ticks,
-            offset,
-            bytes,
-            device,
-            op,
-            flags: Flags::NONE,
-            stream: 0,
-        }))
+        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, ..RawRequest::BLANK }))
     }
 }
 

@@ -12,19 +12,14 @@
 //! which advance the clock. Offset and length are in bytes. A file is a device. Version 1 has
 //! neither times nor file names and is refused.
 
-use spec::Params;
-
-use crate::error::Result;
-use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::format::{Format, Specimen};
-use crate::parse::parsed::{ParseError, Parsed, RawRequest};
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
 use crate::parse::text::field::Field;
 use crate::parse::text::lines::LineParser;
 use crate::parse::text::split::{Blanks, Split};
-use crate::parse::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
-use crate::reader::ReaderFactory;
-use crate::request::{Flags, Op};
+use crate::parse::text::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
+use crate::request::Op;
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -42,7 +37,7 @@ pub static FORMAT: Format = Format {
         Specimen::detected("fio", b"fio version 2 iolog\n8,0 add\n8,0 read 0 512\n"),
     ],
     detect,
-    open,
+    opening: Opening::Parser(|_| Ok(Box::new(Fio { version: None, clock_us: 0 }))),
 };
 
 /// The header, or lines of version 1, which [`Fio`] then refuses with a hint.
@@ -58,10 +53,6 @@ fn is_version_1(line: &[u8]) -> bool {
     let fields = comma_fields(line, 4);
     let numbers = fields.iter().all(|field| is_digits(field, 1, 20));
     fields.len() == 3 && numbers && matches!(fields[0], b"0" | b"1" | b"2")
-}
-
-fn open(_: &Params, _: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    Ok(Box::new(Fio { version: None, clock_us: 0 }))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -103,11 +94,7 @@ impl LineParser for Fio {
     const TICK_NS: u64 = 1_000;
     const OWN_CLOCK: bool = true;
 
-    fn parse(
-        &mut self,
-        line: &[u8],
-        devices: &mut Devices,
-    ) -> std::result::Result<Parsed, ParseError> {
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
         let mut words = Split::new(line, Blanks);
         let ticks = match self.version {
             None => return self.header(line),
@@ -129,15 +116,7 @@ impl LineParser for Fio {
             Op::Flush => (0, 0),
             _ => range(&mut words)?,
         };
-        Ok(Parsed::Request(RawRequest {
-            ticks,
-            offset,
-            bytes,
-            device,
-            op,
-            flags: Flags::NONE,
-            stream: 0,
-        }))
+        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, ..RawRequest::BLANK }))
     }
 
     fn notes(&self) -> Vec<String> {
@@ -151,7 +130,7 @@ impl LineParser for Fio {
 
 impl Fio {
     /// The first line that is not blank.
-    fn header(&mut self, line: &[u8]) -> std::result::Result<Parsed, ParseError> {
+    fn header(&mut self, line: &[u8]) -> ParseResult {
         if line.trim_ascii().is_empty() {
             return Err(HEADER);
         }
@@ -167,7 +146,7 @@ impl Fio {
     }
 
     /// Advances the clock in version 2. Version 3 has a time on every line, so waits are skipped.
-    fn wait(&mut self, words: &mut Split<Blanks>) -> std::result::Result<Parsed, ParseError> {
+    fn wait(&mut self, words: &mut Split<Blanks>) -> ParseResult {
         if self.version == Some(IologVersion::Three) {
             return Ok(Parsed::Skip("wait"));
         }
@@ -178,7 +157,7 @@ impl Fio {
 }
 
 /// Offset and length, which end the line.
-fn range(words: &mut Split<Blanks>) -> std::result::Result<(u64, u64), ParseError> {
+fn range(words: &mut Split<Blanks>) -> ParseResult<(u64, u64)> {
     let offset = words.next().and_then(Field::number).ok_or(OFFSET)?;
     let length = words.next().and_then(Field::number).ok_or(LENGTH)?;
     if words.next().is_some() { Err(EXTRA) } else { Ok((offset, length)) }

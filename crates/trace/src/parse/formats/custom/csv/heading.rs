@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 
 use crate::parse::block_layer::rwbs;
-use crate::parse::trace_head::{TraceHead, is_digits, unquoted};
+use crate::parse::text::trace_head::{TraceHead, is_digits, unquoted};
 
 /// The meaning of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,6 +26,10 @@ impl Likeness {
     pub(crate) fn of_lines(alike: bool) -> Likeness {
         if alike { Likeness::Lines } else { Likeness::None }
     }
+
+    pub(crate) fn of_header(found: bool) -> Likeness {
+        if found { Likeness::Header } else { Likeness::None }
+    }
 }
 
 /// The first bytes of a trace, and the first lines that are not blank.
@@ -80,10 +84,7 @@ pub(crate) fn is_heading(line: &[u8], heading: &str) -> bool {
 
 /// The likeness of a trace whose first line begins with the names of a heading.
 pub(crate) fn heading_likeness(head: &TraceHead, heading: &str) -> Likeness {
-    match names(head.first()).starts_with(&names(heading.as_bytes())) {
-        true => Likeness::Header,
-        false => Likeness::None,
-    }
+    Likeness::of_header(names(head.first()).starts_with(&names(heading.as_bytes())))
 }
 
 fn names(line: &[u8]) -> Vec<Vec<u8>> {

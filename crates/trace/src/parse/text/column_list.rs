@@ -1,0 +1,96 @@
+//! Columns listed by words, in the order of a line and joined by `+`:
+//!
+//! ```text
+//! a line of SPC      0,20941264,8192,W,0.551706
+//! its columns        dev+off.sectors+len.bytes+op+time.s+_...
+//! ```
+//!
+//! The formats with fixed columns are declared by such lists, and `--format csv:columns=` takes
+//! one; the format `csv` explains the words.
+
+use spec::Error;
+
+use crate::parse::text::column_layout::{
+    AddressUnit, Column, ColumnLayout, OpNames, Separator, TimeUnit,
+};
+use crate::request::SECTOR_BYTES;
+
+/// The columns of a list.
+pub(crate) struct ColumnList {
+    pub(crate) columns: Vec<Column>,
+    /// Whether more fields may follow.
+    pub(crate) open_ended: bool,
+}
+
+impl ColumnList {
+    /// Parses a list; `hex` names the columns whose numbers are hexadecimal.
+    pub(crate) fn parse(text: &str, hex: &str) -> spec::Result<ColumnList> {
+        let mut words: Vec<&str> = text.split('+').collect();
+        let open_ended = matches!(words.last(), Some(&("_..." | "_…")));
+        if open_ended {
+            words.pop();
+        }
+        let columns = words.into_iter().map(|word| column(word, hex)).collect::<spec::Result<_>>();
+        Ok(ColumnList { columns: columns?, open_ended })
+    }
+}
+
+impl ColumnLayout {
+    /// The layout of lines with the columns of a list.
+    pub(crate) fn listed(
+        separator: Separator,
+        list: &str,
+        ops: OpNames,
+    ) -> spec::Result<ColumnLayout> {
+        let ColumnList { columns, open_ended } = ColumnList::parse(list, "")?;
+        Ok(ColumnLayout { open_ended, ..ColumnLayout::new(separator, columns, ops) })
+    }
+}
+
+fn column(word: &str, hex: &str) -> spec::Result<Column> {
+    let (name, unit) = word.split_once('.').unwrap_or((word, ""));
+    let hexadecimal = hex.split('+').any(|column| column == name);
+    let address = || Ok(AddressUnit { bytes: unit_bytes(word, unit)?, hexadecimal });
+    match (name, unit) {
+        ("time", _) => Ok(Column::Time(time_unit(word, unit)?)),
+        ("off", _) => Ok(Column::Offset(address()?)),
+        ("len", _) => Ok(Column::Length(address()?)),
+        ("op" | "rwbs", "") => Ok(Column::Op),
+        ("dev", "") => Ok(Column::Device),
+        ("stream", "") => Ok(Column::Stream),
+        ("_", "") => Ok(Column::Ignored),
+        _ => Err(malformed(
+            word,
+            "a column: time.UNIT, op, rwbs, off.UNIT, len.UNIT, dev, stream, _, or at the end _...",
+        )),
+    }
+}
+
+/// Units of time and their powers of ten in nanoseconds; a tick is the 100 ns of Windows.
+const TIME_UNITS: [(&str, u8); 5] = [("s", 9), ("ms", 6), ("us", 3), ("ticks", 2), ("ns", 0)];
+
+fn time_unit(word: &str, unit: &str) -> spec::Result<TimeUnit> {
+    match TIME_UNITS.iter().find(|(name, _)| *name == unit) {
+        Some(&(_, power)) => Ok(TimeUnit::Nanoseconds { power }),
+        // Only MQSim has it.
+        None if unit == "ps" => Ok(TimeUnit::Picoseconds),
+        None => Err(malformed(word, "`time.` with s, ms, us, ns or ticks (of 100 ns)")),
+    }
+}
+
+fn unit_bytes(word: &str, unit: &str) -> spec::Result<u64> {
+    let refused = || malformed(word, "followed by .bytes, .sectors, .pages or .blocks:SIZE");
+    match unit {
+        "bytes" => Ok(1),
+        "sectors" => Ok(SECTOR_BYTES),
+        "pages" => Ok(4096),
+        _ => {
+            let size = unit.strip_prefix("blocks:").ok_or_else(refused)?;
+            Some(spec::parse_size(size)?).filter(|&bytes| bytes > 0).ok_or_else(refused)
+        }
+    }
+}
+
+fn malformed(word: &str, form: &str) -> Error {
+    Error::Malformed { text: word.to_owned(), form: form.to_owned() }
+}
