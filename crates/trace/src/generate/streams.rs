@@ -29,9 +29,11 @@
 //! Hot pages stay hot. In captured TPC-C the intervals between the writes of a page vary no more
 //! than those of a constant probability (docs/workloads.md).
 
-use spec::Params;
+use spec::{Param, Params};
 
-use crate::generate::params::{SPACE, START};
+use crate::generate::params::{
+    ARRIVALS, CALIBRATED_READS, FLUSHES, INTERARRIVAL, REQUESTS, SEED, SPACE, START, WRITES,
+};
 use crate::generate::random::Random;
 use crate::generate::tiers::Tiers;
 use crate::generate::weighted_choice::WeightedChoice;
@@ -49,11 +51,21 @@ pub(crate) struct Profile {
 /// One activity in a region.
 pub(crate) struct Stream {
     /// Its weight among the streams of the same operation.
-    pub(crate) weight: u64,
-    pub(crate) region: &'static str,
-    pub(crate) pattern: Pattern,
+    weight: u64,
+    region: &'static str,
+    pattern: Pattern,
     /// Pairs of weight and size in sectors.
-    pub(crate) sizes: &'static [(u64, u64)],
+    sizes: &'static [(u64, u64)],
+}
+
+/// A line in the table of a workload.
+pub(crate) const fn stream(
+    weight: u64,
+    region: &'static str,
+    pattern: Pattern,
+    sizes: &'static [(u64, u64)],
+) -> Stream {
+    Stream { weight, region, pattern, sizes }
 }
 
 /// The rule for the start of the next request of a stream.
@@ -69,6 +81,30 @@ pub(crate) enum Pattern {
 
 /// Tiers in which all spots are equally likely.
 pub(crate) const EVEN: &[(u64, u64)] = &[(1, 1)];
+
+/// The keys of a calibrated workload have these defaults.
+pub(crate) struct Defaults {
+    pub(crate) writes: &'static str,
+    pub(crate) reads: &'static str,
+    pub(crate) space: &'static str,
+    pub(crate) start: &'static str,
+}
+
+impl Defaults {
+    pub(crate) const fn params(self) -> [Param; 9] {
+        [
+            Param { default: self.writes, ..WRITES },
+            REQUESTS,
+            Param { default: self.reads, ..CALIBRATED_READS },
+            Param { default: self.space, ..SPACE },
+            Param { default: self.start, ..START },
+            FLUSHES,
+            INTERARRIVAL,
+            ARRIVALS,
+            SEED,
+        ]
+    }
+}
 
 /// The size of the space in the unit of regions.
 const SPACE_PARTS: u64 = 10_000;
@@ -273,7 +309,6 @@ fn ranks(tiers: &[(u64, u64)], grains: u64) -> Option<Vec<(u64, u64)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spec::Param;
 
     const KIB: u64 = 1024;
     const DEVICE: AddressSpace =

@@ -22,38 +22,24 @@
 //! hot and long files are cold. Not modelled: trims and flushes, which the traced systems did not
 //! issue or the tracer did not record; `flushes=` adds flushes.
 
-use spec::{Param, Params};
+use spec::Param;
 
-use crate::generate::params::{ARRIVALS, CALIBRATED_READS, REQUESTS, SPACE, START};
-use crate::generate::params::{FLUSHES, INTERARRIVAL, SEED, WRITES};
-use crate::generate::streams::{self, Pattern, Profile, Stream};
-use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_space};
+use crate::generate::streams::{self, Defaults, Pattern, Profile, stream};
+use crate::generate::workload::{Workload, whole_space};
 
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
     name: "desktop",
     summary: "a Windows XP desktop: hot metadata, documents, long files in requests of 64 KiB",
     source: "adaptive partitioning paper, Table V (PC); sector log paper, Table 4 (General)",
-    params: &[
-        ALL_WRITES,
-        REQUESTS,
-        ALL_READS,
-        DISK_SPACE,
-        OLD_START,
-        FLUSHES,
-        INTERARRIVAL,
-        ARRIVALS,
-        SEED,
-    ],
+    params: &PARAMS,
     touched_share: whole_space,
-    placement,
+    placement: |params, device| streams::placement(&PROFILE, params, device),
 };
 
-const ALL_WRITES: Param = Param { default: "2.4M", ..WRITES };
-const ALL_READS: Param = Param { default: "23.7%", ..CALIBRATED_READS };
-/// 18.3 GiB.
-const DISK_SPACE: Param = Param { default: "18740MiB", ..SPACE };
-const OLD_START: Param = Param { default: "31.5KiB", ..START };
+/// The space has 18.3 GiB.
+static PARAMS: [Param; 9] =
+    Defaults { writes: "2.4M", reads: "23.7%", space: "18740MiB", start: "31.5KiB" }.params();
 
 const METADATA: Pattern = Pattern::Spots { grain: 8, tiers: &[(70, 10), (30, 90)] };
 const DOCUMENTS: Pattern = Pattern::Runs { requests: 12, turn: 6 };
@@ -69,47 +55,18 @@ static PROFILE: Profile = Profile {
         ("downloads", 1450),
     ],
     writes: &[
-        Stream {
-            weight: 8,
-            region: "journal",
-            pattern: Pattern::Log { turn: 2 },
-            sizes: &[(1, 8)],
-        },
-        Stream { weight: 55, region: "metadata", pattern: METADATA, sizes: &[(90, 8), (10, 16)] },
-        Stream {
-            weight: 22,
-            region: "documents",
-            pattern: DOCUMENTS,
-            sizes: &[(40, 8), (20, 16), (20, 32), (20, 64)],
-        },
-        Stream { weight: 9, region: "files", pattern: FILES, sizes: FILE_SIZES },
-        Stream {
-            weight: 6,
-            region: "downloads",
-            pattern: Pattern::Runs { requests: 64, turn: 8 },
-            sizes: FILE_SIZES,
-        },
+        stream(8, "journal", Pattern::Log { turn: 2 }, &[(1, 8)]),
+        stream(55, "metadata", METADATA, &[(90, 8), (10, 16)]),
+        stream(22, "documents", DOCUMENTS, &[(40, 8), (20, 16), (20, 32), (20, 64)]),
+        stream(9, "files", FILES, FILE_SIZES),
+        stream(6, "downloads", Pattern::Runs { requests: 64, turn: 8 }, FILE_SIZES),
     ],
     reads: &[
-        Stream { weight: 30, region: "metadata", pattern: METADATA, sizes: &[(1, 8)] },
-        Stream {
-            weight: 45,
-            region: "documents",
-            pattern: DOCUMENTS,
-            sizes: &[(45, 8), (15, 16), (20, 32), (20, 64)],
-        },
-        Stream {
-            weight: 25,
-            region: "files",
-            pattern: FILES,
-            sizes: &[(70, 128), (20, 64), (10, 32)],
-        },
+        stream(30, "metadata", METADATA, &[(1, 8)]),
+        stream(45, "documents", DOCUMENTS, &[(45, 8), (15, 16), (20, 32), (20, 64)]),
+        stream(25, "files", FILES, &[(70, 128), (20, 64), (10, 32)]),
     ],
 };
-
-fn placement(params: &Params, device: &AddressSpace) -> PlacementResult {
-    streams::placement(&PROFILE, params, device)
-}
 
 #[cfg(test)]
 mod tests {

@@ -20,37 +20,24 @@
 //! The small sizes are those of the 10,000 unmodified requests that are available: sequences of 7
 //! sectors in unit 0, and records of 1, 2 and 6 sectors, each at its own address.
 
-use spec::{Param, Params};
+use spec::Param;
 
-use crate::generate::params::{ARRIVALS, CALIBRATED_READS, REQUESTS, SPACE, START};
-use crate::generate::params::{FLUSHES, INTERARRIVAL, SEED, WRITES};
-use crate::generate::streams::{self, EVEN, Pattern, Profile, Stream};
-use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_space};
+use crate::generate::streams::{self, Defaults, EVEN, Pattern, Profile, stream};
+use crate::generate::workload::{Workload, whole_space};
 
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
     name: "financial",
     summary: "financial transactions: a journal, hot records of a few sectors, runs of whole pages",
     source: "sector log paper, §3.1 and Table 4; adaptive partitioning paper, Table V",
-    params: &[
-        ALL_WRITES,
-        REQUESTS,
-        ALL_READS,
-        UNITS_SPACE,
-        START,
-        FLUSHES,
-        INTERARRIVAL,
-        ARRIVALS,
-        SEED,
-    ],
+    params: &PARAMS,
     touched_share: whole_space,
-    placement,
+    placement: |params, device| streams::placement(&PROFILE, params, device),
 };
 
-const ALL_WRITES: Param = Param { default: "4.75M", ..WRITES };
-const ALL_READS: Param = Param { default: "47.4%", ..CALIBRATED_READS };
-/// 11.7 GiB.
-const UNITS_SPACE: Param = Param { default: "11980MiB", ..SPACE };
+/// The space has 11.7 GiB.
+static PARAMS: [Param; 9] =
+    Defaults { writes: "4.75M", reads: "47.4%", space: "11980MiB", start: "0" }.params();
 
 const RECORDS: Pattern = Pattern::Spots { grain: 8, tiers: EVEN };
 const RECORD_SIZES: &[(u64, u64)] = &[(30, 1), (32, 2), (4, 3), (8, 5), (26, 6)];
@@ -58,48 +45,24 @@ const RECORD_SIZES: &[(u64, u64)] = &[(30, 1), (32, 2), (4, 3), (8, 5), (26, 6)]
 static PROFILE: Profile = Profile {
     regions: &[("journal", 40), ("hot", 25), ("records", 40), ("tables", 330)],
     writes: &[
-        Stream {
-            weight: 100,
-            region: "journal",
-            pattern: Pattern::Log { turn: 8 },
-            sizes: &[(80, 7), (20, 3)],
-        },
-        Stream {
-            weight: 475,
-            region: "hot",
-            pattern: Pattern::Spots { grain: 8, tiers: &[(70, 30), (30, 70)] },
-            sizes: RECORD_SIZES,
-        },
-        Stream {
-            weight: 270,
-            region: "hot",
-            pattern: Pattern::Spots { grain: 16, tiers: EVEN },
-            sizes: &[(60, 8), (40, 16)],
-        },
-        Stream { weight: 45, region: "records", pattern: RECORDS, sizes: RECORD_SIZES },
-        Stream {
-            weight: 110,
-            region: "tables",
-            pattern: Pattern::Runs { requests: 32, turn: 8 },
-            sizes: &[(50, 8), (25, 16), (25, 40)],
-        },
+        stream(100, "journal", Pattern::Log { turn: 8 }, &[(80, 7), (20, 3)]),
+        stream(475, "hot", Pattern::Spots { grain: 8, tiers: &[(70, 30), (30, 70)] }, RECORD_SIZES),
+        stream(270, "hot", Pattern::Spots { grain: 16, tiers: EVEN }, &[(60, 8), (40, 16)]),
+        stream(45, "records", RECORDS, RECORD_SIZES),
+        stream(
+            110,
+            "tables",
+            Pattern::Runs { requests: 32, turn: 8 },
+            &[(50, 8), (25, 16), (25, 40)],
+        ),
     ],
     reads: &[
-        Stream { weight: 60, region: "hot", pattern: RECORDS, sizes: RECORD_SIZES },
-        Stream { weight: 12, region: "records", pattern: RECORDS, sizes: RECORD_SIZES },
-        Stream { weight: 25, region: "tables", pattern: RECORDS, sizes: &[(1, 8)] },
-        Stream {
-            weight: 3,
-            region: "tables",
-            pattern: Pattern::Runs { requests: 32, turn: 8 },
-            sizes: &[(1, 16)],
-        },
+        stream(60, "hot", RECORDS, RECORD_SIZES),
+        stream(12, "records", RECORDS, RECORD_SIZES),
+        stream(25, "tables", RECORDS, &[(1, 8)]),
+        stream(3, "tables", Pattern::Runs { requests: 32, turn: 8 }, &[(1, 16)]),
     ],
 };
-
-fn placement(params: &Params, device: &AddressSpace) -> PlacementResult {
-    streams::placement(&PROFILE, params, device)
-}
 
 #[cfg(test)]
 mod tests {

@@ -25,59 +25,32 @@
 //! Not modelled: the redo log (the papers traced the device of the data), and changes with the time
 //! of day.
 
-use spec::{Param, Params};
+use spec::Param;
 
-use crate::generate::params::{ARRIVALS, CALIBRATED_READS, REQUESTS, SPACE, START};
-use crate::generate::params::{FLUSHES, INTERARRIVAL, SEED, WRITES};
-use crate::generate::streams::{self, Pattern, Profile, Stream};
-use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_space};
+use crate::generate::streams::{self, Defaults, Pattern, Profile, stream};
+use crate::generate::workload::{Workload, whole_space};
 
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
     name: "tpcc",
     summary: "TPC-C on a raw device: skewed accesses to single pages of 2 KiB, mostly reads",
     source: "FASTer paper, §III.A and V.B; adaptive partitioning paper, Table V",
-    params: &[
-        ALL_WRITES,
-        REQUESTS,
-        ALL_READS,
-        DATABASE_SPACE,
-        START,
-        FLUSHES,
-        INTERARRIVAL,
-        ARRIVALS,
-        SEED,
-    ],
+    params: &PARAMS,
     touched_share: whole_space,
-    placement,
+    placement: |params, device| streams::placement(&PROFILE, params, device),
 };
 
-const ALL_WRITES: Param = Param { default: "4M", ..WRITES };
-const ALL_READS: Param = Param { default: "81.4%", ..CALIBRATED_READS };
-const DATABASE_SPACE: Param = Param { default: "8GiB", ..SPACE };
+static PARAMS: [Param; 9] =
+    Defaults { writes: "4M", reads: "81.4%", space: "8GiB", start: "0" }.params();
 
 const PAGES: Pattern =
     Pattern::Spots { grain: 4, tiers: &[(11, 45), (40, 405), (20, 900), (29, 8650)] };
 
 static PROFILE: Profile = Profile {
     regions: &[("database", 7500)],
-    writes: &[Stream {
-        weight: 1,
-        region: "database",
-        pattern: PAGES,
-        sizes: &[(988, 4), (10, 16), (2, 32)],
-    }],
-    reads: &[Stream {
-        weight: 1,
-        region: "database",
-        pattern: PAGES,
-        sizes: &[(978, 4), (15, 16), (7, 32)],
-    }],
+    writes: &[stream(1, "database", PAGES, &[(988, 4), (10, 16), (2, 32)])],
+    reads: &[stream(1, "database", PAGES, &[(978, 4), (15, 16), (7, 32)])],
 };
-
-fn placement(params: &Params, device: &AddressSpace) -> PlacementResult {
-    streams::placement(&PROFILE, params, device)
-}
 
 #[cfg(test)]
 mod tests {

@@ -14,12 +14,10 @@
 //! were captured before the kernel merged them, so each size here is about four times the captured
 //! one.
 
-use spec::{Param, Params};
+use spec::Param;
 
-use crate::generate::params::{ARRIVALS, CALIBRATED_READS, REQUESTS, SPACE, START};
-use crate::generate::params::{FLUSHES, INTERARRIVAL, SEED, WRITES};
-use crate::generate::streams::{self, Pattern, Profile, Stream};
-use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_space};
+use crate::generate::streams::{self, Defaults, Pattern, Profile, stream};
+use crate::generate::workload::{Workload, whole_space};
 
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
@@ -27,45 +25,24 @@ pub static WORKLOAD: Workload = Workload {
     summary: "a web proxy: objects are written once and sequentially; popular ones are read more \
               often",
     source: "large superblock paper, Table II (Wproxy); distributions of a captured squid proxy",
-    params: &[
-        ALL_WRITES,
-        REQUESTS,
-        ALL_READS,
-        DISK_SPACE,
-        START,
-        FLUSHES,
-        INTERARRIVAL,
-        ARRIVALS,
-        SEED,
-    ],
+    params: &PARAMS,
     touched_share: whole_space,
-    placement,
+    placement: |params, device| streams::placement(&PROFILE, params, device),
 };
 
-const ALL_WRITES: Param = Param { default: "368423", ..WRITES };
-const ALL_READS: Param = Param { default: "58.4%", ..CALIBRATED_READS };
-const DISK_SPACE: Param = Param { default: "80GiB", ..SPACE };
+static PARAMS: [Param; 9] =
+    Defaults { writes: "368423", reads: "58.4%", space: "80GiB", start: "0" }.params();
 
 static PROFILE: Profile = Profile {
     regions: &[("journal", 8), ("metadata", 8), ("cache", 3200)],
     writes: &[
-        Stream {
-            weight: 6,
-            region: "journal",
-            pattern: Pattern::Log { turn: 8 },
-            sizes: &[(1, 8)],
-        },
-        Stream {
-            weight: 3,
-            region: "metadata",
-            pattern: Pattern::Spots { grain: 8, tiers: &[(80, 20), (20, 80)] },
-            sizes: &[(1, 8)],
-        },
-        Stream {
-            weight: 91,
-            region: "cache",
-            pattern: Pattern::Log { turn: 32 },
-            sizes: &[
+        stream(6, "journal", Pattern::Log { turn: 8 }, &[(1, 8)]),
+        stream(3, "metadata", Pattern::Spots { grain: 8, tiers: &[(80, 20), (20, 80)] }, &[(1, 8)]),
+        stream(
+            91,
+            "cache",
+            Pattern::Log { turn: 32 },
+            &[
                 (400, 32),
                 (190, 64),
                 (110, 96),
@@ -77,13 +54,13 @@ static PROFILE: Profile = Profile {
                 (7, 1536),
                 (8, 3072),
             ],
-        },
+        ),
     ],
-    reads: &[Stream {
-        weight: 1,
-        region: "cache",
-        pattern: Pattern::Spots { grain: 128, tiers: &[(50, 5), (30, 20), (20, 75)] },
-        sizes: &[
+    reads: &[stream(
+        1,
+        "cache",
+        Pattern::Spots { grain: 128, tiers: &[(50, 5), (30, 20), (20, 75)] },
+        &[
             (265, 40),
             (210, 72),
             (127, 112),
@@ -94,12 +71,8 @@ static PROFILE: Profile = Profile {
             (6, 1344),
             (2, 4096),
         ],
-    }],
+    )],
 };
-
-fn placement(params: &Params, device: &AddressSpace) -> PlacementResult {
-    streams::placement(&PROFILE, params, device)
-}
 
 #[cfg(test)]
 mod tests {
