@@ -6,8 +6,7 @@ A = "crates/trace/src/input/archive.rs"
 I = "crates/trace/src/input/stored_trace.rs"
 N = "crates/trace/src/input/resolve_path.rs"
 P = "crates/trace/src/input/compression.rs"
-L = "crates/trace/src/parse/text/lines.rs"
-R = "crates/trace/src/parse/records.rs"
+L = "crates/trace/src/parse/parser.rs"
 T = "crates/trace/src/parse/normalize.rs"
 B = "crates/trace/src/parse/formats/tracers/blktrace.rs"
 PLACE = "crates/trace/src/input/storage.rs"
@@ -25,7 +24,7 @@ MUTANTS = [
     ("header-once", "archives: a header is recognised in the first member only", L,
      "self.parser = self.fresh.clone();", ""),
     ("line-numbers-run-on", "archives: line numbers continue from member to member", L,
-     "self.line_number = 0;", ""),
+     "self.number = 0;", ""),
     ("clock-not-rewound", "archives: times of fio and ETW are taken as absolute", T,
      "self.clock.part_begins |= own_clock;", "self.clock.part_begins |= own_clock && self.clock.raw;"),
     ("archive-not-drained", "archives: a compressed archive that is cut off after its members is accepted", A,
@@ -54,6 +53,6 @@ MUTANTS = [
      "XzReader::new_mem_limit(stored, false, XZ_MEMORY_MAX_KIB)"),
     ("appends-left-out", "oracleGeneralOpNS: append and prepend are skipped", O,
      "3..=8 | 10 | 11", "3..=6 | 10 | 11"),
-    ("records-cut-off", "archives: a record cut off at the end of a member is accepted", R,
-     "if range.len() < self.parser.bytes() {", "if range.is_empty() {"),
+    ("records-cut-off", "archives: a record cut off at the end of a member is accepted", L,
+     "record if record.len() < bytes =>", "record if record.is_empty() =>"),
 ]

@@ -1,7 +1,6 @@
 //! Trace files and workloads: read, described, converted.
 
 use std::fs::File;
-use std::io::BufWriter;
 use std::sync::Mutex;
 
 use cli::texts::description;
@@ -11,8 +10,8 @@ use sim::config::named_trace::DEFAULT_TRACE;
 use sim::input::source::RequestSource;
 use sim::{Error, Experiment, Progress, Setup, Stage};
 use trace::replay::BATCH;
-use trace::writer::{OutputFormat, TraceWriter};
-use trace::{Replay, TableBuilder};
+use trace::writer::{OutputFormat, write_trace};
+use trace::{ReadReport, Replay, TableBuilder};
 
 use crate::columns::capsule;
 use crate::columns::request_stream::{RequestStream, Source};
@@ -188,17 +187,9 @@ impl NativeTrace {
         progress: &dyn Progress,
     ) -> sim::Result<()> {
         let file = File::create(path).map_err(trace::Error::Write)?;
-        let has_streams = self.source.trace().has_streams()?;
-        let mut writer = TraceWriter::with_streams(BufWriter::new(file), format, has_streams)?;
-        let (mut replay, mut batch) = (self.source.replay()?, Vec::with_capacity(BATCH));
-        while replay.next_batch(&mut batch, BATCH)? > 0 {
-            for request in batch.drain(..) {
-                writer.write(&request)?;
-            }
-            progress.report(Stage::Survey, replay.position_bytes(), self.source.length())?;
-        }
-        writer.finish()?;
-        Ok(())
+        let length = self.source.length();
+        let report = |position| progress.report(Stage::Survey, position, length);
+        write_trace(self.source.trace(), file, format, report)
     }
 }
 
@@ -242,7 +233,8 @@ impl NativeBatches {
         }
         // What is skipped belongs to the whole trace, not to one of its pieces.
         let has_rows = builder.rows() > 0;
-        let table = builder.finish_replay(replay.devices(), Default::default(), Vec::new());
+        let devices = replay.report().devices;
+        let table = builder.finish_replay(ReadReport { devices, ..ReadReport::default() });
         Ok(has_rows.then_some(table))
     }
 }

@@ -7,10 +7,10 @@ use spec::Spec;
 
 use crate::error::{Error, PossibleReading, Result, quote};
 use crate::input::stored_trace::StoredTrace;
+use crate::parse::encoding::is_utf_16;
 use crate::parse::format::Format;
 use crate::parse::formats::FORMATS;
 use crate::parse::formats::custom::csv::heading;
-use crate::parse::text::encoding::is_utf_16;
 use crate::parse::text::trace_head::{HEAD_BYTES, Likeness, TraceHead};
 use crate::reader::ReadMode;
 use crate::registry::{format, format_names};

@@ -23,19 +23,20 @@ pub struct Skipped {
 impl Skipped {
     /// Counts a skipped request.
     pub(crate) fn add(&mut self, reason: &'static str) {
+        self.add_count(reason, 1);
+    }
+
+    fn add_count(&mut self, reason: &'static str, count: u64) {
         match self.reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, count)) => *count += 1,
-            None => self.reasons.push((reason, 1)),
+            Some((_, sum)) => *sum += count,
+            None => self.reasons.push((reason, count)),
         }
     }
 
     /// Adds what was skipped in another trace.
     pub fn add_all(&mut self, other: &Skipped) {
         for (reason, count) in other.iter() {
-            match self.reasons.iter_mut().find(|(known, _)| *known == reason) {
-                Some((_, sum)) => *sum += count,
-                None => self.reasons.push((reason, count)),
-            }
+            self.add_count(reason, count);
         }
         self.backward_times += other.backward_times;
         self.other_lines += other.other_lines;
@@ -57,6 +58,17 @@ impl Skipped {
     }
 }
 
+/// What a reader knows about its trace, besides the requests.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReadReport {
+    /// The names of the devices seen so far, in the order of their numbers.
+    pub devices: Vec<String>,
+    /// The requests skipped so far.
+    pub skipped: Skipped,
+    /// Sentences about the trace as it was read so far.
+    pub notes: Vec<String>,
+}
+
 /// The reader of a format or workload.
 pub(crate) trait Reader: Send {
     /// Does a part of the work that comes before the first request. Returns whether there is more
@@ -65,11 +77,8 @@ pub(crate) trait Reader: Send {
         Ok(false)
     }
     fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize>;
-    fn skipped(&self) -> &Skipped;
     fn position_bytes(&self) -> u64;
-    fn devices(&self) -> Vec<String>;
-    /// Sentences about the trace as it was read so far.
-    fn notes(&self) -> Vec<String>;
+    fn report(&self) -> ReadReport;
 }
 
 /// Makes readers of a trace. It contains all that the format had to learn about the trace first.

@@ -15,7 +15,7 @@ use crate::generate::generator::Generator;
 use crate::generate::workload::{AddressSpace, Workload};
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::format::Format;
-pub use crate::reader::{BATCH, Skipped};
+pub use crate::reader::{BATCH, ReadReport, Skipped};
 use crate::reader::{ReadMode, Reader, ReaderFactory};
 use crate::registry;
 use crate::request::Request;
@@ -314,20 +314,27 @@ impl Replay {
         Ok(count)
     }
 
-    /// The requests skipped so far, by reason.
-    pub fn skipped(&self) -> &Skipped {
-        self.reader.skipped()
-    }
-
     /// The position, in the unit of [`Trace::size_hint_bytes`].
     pub fn position_bytes(&self) -> u64 {
         self.reader.position_bytes()
     }
 
+    /// Calls `visit` with each request up to the end.
+    ///
+    /// # Errors
+    /// As [`Replay::next_batch`].
+    pub fn for_each(&mut self, mut visit: impl FnMut(&Request)) -> Result<()> {
+        let mut batch = Vec::with_capacity(BATCH);
+        while self.next_batch(&mut batch, BATCH)? > 0 {
+            batch.drain(..).for_each(|request| visit(&request));
+        }
+        Ok(())
+    }
+
     /// The table of all requests of this replay, which are in the builder. It includes what else
     /// was read of the trace: names of devices, counts of skipped requests, notes.
     pub fn finish_table(&self, builder: TableBuilder) -> RequestTable {
-        builder.finish_replay(self.devices(), self.skipped().clone(), self.notes())
+        builder.finish_replay(self.report())
     }
 
     /// The store of all requests of this replay, which are in the builder, with the name of the
@@ -336,18 +343,15 @@ impl Replay {
     /// # Errors
     /// A temporary file cannot be written.
     pub fn finish_store(&self, name: &str, builder: StoreBuilder) -> io::Result<RequestStore> {
-        builder.finish(name, self.devices(), self.skipped().clone(), self.notes())
+        builder.finish(name, self.report())
     }
 
-    /// The names of the devices seen so far, in the order of their numbers.
-    pub fn devices(&self) -> Vec<String> {
-        self.reader.devices()
-    }
-
-    /// Sentences about the trace as it was read so far: what the reader chose, such as the replayed
-    /// action or a unit that the trace does not state.
-    pub fn notes(&self) -> Vec<String> {
-        self.note.iter().cloned().chain(self.reader.notes()).collect()
+    /// What was read so far besides the requests. Its notes are about what the reader chose, such
+    /// as the replayed action or a unit that the trace does not state.
+    pub fn report(&self) -> ReadReport {
+        let mut report = self.reader.report();
+        report.notes.splice(..0, self.note.clone());
+        report
     }
 }
 

@@ -6,10 +6,11 @@
 //! csv is also the form in which a live disk records what it does: a line is complete with its line
 //! end, so the lines before an interruption are a whole trace, and the reader refuses a torn one.
 
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 
 use crate::error::{Error, Result};
 use crate::parse::formats::custom::csv::{STREAMS_HEADING, WRITTEN_HEADING};
+use crate::replay::{BATCH, Trace};
 use crate::request::{Flags, Op, Request, SECTOR_BYTES};
 
 /// The format in which requests are written.
@@ -30,6 +31,27 @@ pub const CSV_SPEC: &str = "csv:sep=comma,columns=time.ns+dev+rwbs+off.bytes+len
 /// The same for a trace with streams.
 pub const CSV_STREAMS_SPEC: &str =
     "csv:sep=comma,columns=time.ns+dev+rwbs+off.bytes+len.bytes+stream,header=true";
+
+/// Writes all requests of a trace, with their streams. `check` is called with the position after
+/// each batch and may end the writing.
+///
+/// # Errors
+/// The trace cannot be read or written, or `check` refuses.
+pub fn write_trace<E: From<Error>>(
+    trace: &Trace,
+    out: impl Write,
+    form: OutputFormat,
+    mut check: impl FnMut(u64) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    let mut writer = TraceWriter::with_streams(BufWriter::new(out), form, trace.has_streams()?)?;
+    let (mut replay, mut batch) = (trace.replay()?, Vec::with_capacity(BATCH));
+    while replay.next_batch(&mut batch, BATCH)? > 0 {
+        batch.drain(..).try_for_each(|request| writer.write(&request))?;
+        check(replay.position_bytes())?;
+    }
+    writer.finish()?;
+    Ok(())
+}
 
 /// Writes requests one by one.
 pub struct TraceWriter<W> {
@@ -77,11 +99,19 @@ impl<W: Write> TraceWriter<W> {
     /// # Errors
     /// The output cannot be written, or the format cannot express the request.
     pub fn write(&mut self, request: &Request) -> Result<()> {
-        match self.form {
-            OutputFormat::Fio => self.write_fio(request)?,
-            OutputFormat::Blkparse => self.write_blkparse(request)?,
-            OutputFormat::Csv => self.write_csv(request)?,
-        }
+        let is_whole = |bytes: u64| bytes.is_multiple_of(SECTOR_BYTES);
+        let has_sectors = is_whole(request.offset) && is_whole(request.bytes);
+        let written = match self.form {
+            OutputFormat::Blkparse if !has_sectors => {
+                let what =
+                    "it is not a whole number of sectors of 512 bytes; fio and csv allow any bytes";
+                return Err(Error::Unwritable { index: self.index, format: "blkparse", what });
+            }
+            OutputFormat::Blkparse => self.write_blkparse(request),
+            OutputFormat::Fio => self.write_fio(request),
+            OutputFormat::Csv => self.write_csv(request),
+        };
+        written.map_err(Error::Write)?;
         self.index += 1;
         Ok(())
     }
@@ -109,14 +139,13 @@ impl<W: Write> TraceWriter<W> {
         Ok(self.out)
     }
 
-    fn write_fio(&mut self, request: &Request) -> Result<()> {
+    fn write_fio(&mut self, request: &Request) -> io::Result<()> {
         let Request { offset, bytes, device, .. } = request;
         let time_us = request.time_ns / 1_000;
         self.time_us = time_us;
         while self.devices_opened <= *device {
             let opened = self.devices_opened;
-            writeln!(self.out, "{time_us} dev{opened} add\n{time_us} dev{opened} open")
-                .map_err(Error::Write)?;
+            writeln!(self.out, "{time_us} dev{opened} add\n{time_us} dev{opened} open")?;
             self.devices_opened += 1;
         }
         let action = match request.op {
@@ -125,37 +154,26 @@ impl<W: Write> TraceWriter<W> {
             Op::Trim => "trim",
             Op::Flush => "datasync",
         };
-        writeln!(self.out, "{time_us} dev{device} {action} {offset} {bytes}").map_err(Error::Write)
+        writeln!(self.out, "{time_us} dev{device} {action} {offset} {bytes}")
     }
 
-    fn write_csv(&mut self, request: &Request) -> Result<()> {
-        let Request { time_ns, offset, bytes, device, .. } = request;
-        let rwbs = rwbs(request);
-        let written = match self.has_streams {
-            true => {
-                let stream = request.stream;
-                writeln!(self.out, "{time_ns},{device},{rwbs},{offset},{bytes},{stream}")
-            }
-            false => writeln!(self.out, "{time_ns},{device},{rwbs},{offset},{bytes}"),
-        };
-        written.map_err(Error::Write)
-    }
-
-    fn write_blkparse(&mut self, request: &Request) -> Result<()> {
-        let (seconds, nanoseconds) =
-            (request.time_ns / 1_000_000_000, request.time_ns % 1_000_000_000);
-        let (sector, sectors) = (request.offset / SECTOR_BYTES, request.bytes / SECTOR_BYTES);
-        if sector * SECTOR_BYTES != request.offset || sectors * SECTOR_BYTES != request.bytes {
-            let what =
-                "it is not a whole number of sectors of 512 bytes; fio and csv allow any bytes";
-            return Err(Error::Unwritable { index: self.index, format: "blkparse", what });
+    fn write_csv(&mut self, request: &Request) -> io::Result<()> {
+        let Request { time_ns, offset, bytes, device, stream, .. } = request;
+        write!(self.out, "{time_ns},{device},{},{offset},{bytes}", rwbs(request))?;
+        if self.has_streams {
+            write!(self.out, ",{stream}")?;
         }
+        self.out.write_all(b"\n")
+    }
+
+    fn write_blkparse(&mut self, request: &Request) -> io::Result<()> {
+        let (seconds, ns) = (request.time_ns / 1_000_000_000, request.time_ns % 1_000_000_000);
+        let (sector, sectors) = (request.offset / SECTOR_BYTES, request.bytes / SECTOR_BYTES);
         let (device, number, rwbs) = (request.device, self.index + 1, rwbs(request));
         writeln!(
             self.out,
-            "254,{device} 0 {number} {seconds}.{nanoseconds:09} 0 Q {rwbs} {sector} {sectors}"
+            "254,{device} 0 {number} {seconds}.{ns:09} 0 Q {rwbs} {sector} {sectors}"
         )
-        .map_err(Error::Write)
     }
 }
 
@@ -184,7 +202,7 @@ fn rwbs(request: &Request) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::{ReadOptions, Trace};
+    use crate::replay::ReadOptions;
     use crate::request::STREAMS_MAX;
     use proptest::prelude::*;
 

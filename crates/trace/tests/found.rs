@@ -311,7 +311,7 @@ fn names(trace: &Trace) -> Vec<String> {
     while replay.next_batch(&mut batch, 1024).unwrap() > 0 {
         batch.clear();
     }
-    replay.devices()
+    replay.report().devices
 }
 
 /// The longest traces, whose conversion takes minutes.

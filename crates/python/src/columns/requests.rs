@@ -73,14 +73,14 @@ impl NativeRequests {
     /// The names of the devices in the order of their numbers.
     #[getter]
     fn devices(&self) -> Vec<String> {
-        self.table.devices().to_vec()
+        self.table.report().devices.clone()
     }
 
     /// What was skipped when the requests were read from a trace: counts by reason.
     #[getter]
     fn skipped<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = PyDict::new(py);
-        for (reason, count) in self.table.skipped().iter() {
+        for (reason, count) in self.table.report().skipped.iter() {
             counts.set_item(reason, count)?;
         }
         Ok(counts)
@@ -89,7 +89,7 @@ impl NativeRequests {
     /// Sentences about the trace from which the requests were read.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.table.notes().to_vec()
+        self.table.report().notes.clone()
     }
 
     /// A column as whole numbers of 8 bytes each, in the byte order of the machine.

@@ -77,7 +77,7 @@ impl Setup {
         if self.experiment.trace.is_some() || self.has_tenants() {
             return refuse(String::from("give either requests in memory, or a trace or `--load`"));
         }
-        let raised = table.skipped().backward_times;
+        let raised = table.report().skipped.backward_times;
         if self.experiment.sort && raised > 0 {
             return refuse(format!(
                 "{} cannot be sorted any more: {raised} times were raised to that of an earlier \

@@ -217,7 +217,7 @@ mod tests {
             let budget = CacheBudget::new(chunks * CHUNK_BYTES);
             let found = read(&trace, &budget).unwrap();
             assert!(cached(&found) == expected, "{chunks} chunks");
-            let skipped = found.replay().skipped().get("zero-length");
+            let skipped = found.replay().report().skipped.get("zero-length");
             assert_eq!((found.count(), skipped), (2 * CHUNK + 10, 1));
             let kept = found.store.spilt_bytes() + 24 * CHUNK * chunks.min(2);
             assert!(kept >= 24 * found.count() || chunks >= 3, "the rest is in a file");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ftl::device::block_bytes;
 use spec::Spec;
-use trace::replay::{BATCH, Skipped};
+use trace::replay::{BATCH, ReadReport, Skipped};
 use trace::{AddressSpace, ReadOptions, Replay, Request, RequestTable, Trace};
 
 use crate::config::named_trace::NamedTrace;
@@ -240,7 +240,7 @@ pub struct ReadTrace {
 impl ReadTrace {
     /// The account of a pass that delivered `delivered` requests and left `left`.
     pub fn of(replay: &Replay, delivered: u64, left: u64) -> ReadTrace {
-        let (skipped, notes) = (replay.skipped().clone(), replay.notes());
+        let ReadReport { skipped, notes, .. } = replay.report();
         ReadTrace { skipped, notes, delivered, left }
     }
 
@@ -273,7 +273,7 @@ mod tests {
     fn all(source: &RequestSource) -> (Vec<Request>, Skipped) {
         let (mut stream, mut requests) = (source.replay().unwrap(), Vec::new());
         while stream.next_batch(&mut requests, 3).unwrap() > 0 {}
-        (requests, stream.skipped().clone())
+        (requests, stream.report().skipped)
     }
 
     #[test]

@@ -14,7 +14,7 @@
 use crate::analysis::page_history::{PageHistories, pages_of};
 use crate::analysis::stratified_sample::StratifiedSample;
 use crate::error::Result;
-use crate::replay::{BATCH, Trace};
+use crate::replay::Trace;
 use crate::request::{Op, Request};
 
 /// The minimum number of writes of an example page.
@@ -124,10 +124,7 @@ pub fn page_intervals(
     examples: &[ExamplePage],
 ) -> Result<Vec<PageIntervals>> {
     let mut counter = IntervalCounter::new(page_bytes, examples);
-    let (mut replay, mut batch) = (trace.replay()?, Vec::with_capacity(BATCH));
-    while replay.next_batch(&mut batch, BATCH)? > 0 {
-        batch.drain(..).for_each(|request| counter.add(&request));
-    }
+    trace.replay()?.for_each(|request| counter.add(request))?;
     Ok(counter.page_intervals)
 }
 

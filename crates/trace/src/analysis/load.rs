@@ -1,7 +1,7 @@
 //! The load of a trace over time: reads, writes and bytes in each stretch of time.
 
 use crate::error::Result;
-use crate::replay::{BATCH, Trace};
+use crate::replay::Trace;
 use crate::request::{Op, Request};
 
 /// The largest number of stretches. When a request is later than that, stretches are merged.
@@ -49,11 +49,7 @@ impl OpLoad {
 /// Any error of reading the trace.
 pub fn load(trace: &Trace) -> Result<Load> {
     let mut load = Load { stretch_ns: SHORTEST_NS, stretches: Vec::new() };
-    let mut replay = trace.replay()?;
-    let mut batch = Vec::with_capacity(BATCH);
-    while replay.next_batch(&mut batch, BATCH)? > 0 {
-        batch.drain(..).for_each(|request| load.add(&request));
-    }
+    trace.replay()?.for_each(|request| load.add(request))?;
     Ok(load)
 }
 

@@ -23,7 +23,7 @@ use crate::analysis::example_pages::{self, ExamplePage};
 use crate::analysis::page_history::{PageHistories, pages_of};
 use crate::analysis::stratified_sample::StratifiedSample;
 use crate::error::Result;
-use crate::replay::{BATCH, Trace};
+use crate::replay::Trace;
 use crate::request::{Op, Request, SECTOR_BYTES};
 
 /// The page sizes for the sub-page share, in bytes.
@@ -168,11 +168,7 @@ impl Distribution {
 /// Any error of reading the trace.
 pub fn locality(trace: &Trace, page_bytes: u64) -> Result<TraceLocality> {
     let mut counter = LocalityCounter::new(page_bytes);
-    let mut replay = trace.replay()?;
-    let mut batch = Vec::with_capacity(BATCH);
-    while replay.next_batch(&mut batch, BATCH)? > 0 {
-        batch.drain(..).for_each(|request| counter.add(&request));
-    }
+    trace.replay()?.for_each(|request| counter.add(request))?;
     Ok(counter.finished())
 }
 

@@ -6,7 +6,7 @@
 use crate::analysis::page_set::PageSet;
 pub use crate::analysis::request_sizes::{RequestSizes, SizeBucket};
 use crate::error::Result;
-use crate::replay::{BATCH, Skipped, Trace};
+use crate::replay::{ReadReport, Skipped, Trace};
 use crate::request::{Flags, Op, Request};
 
 /// The counts of a trace.
@@ -98,17 +98,12 @@ pub struct DeviceSurvey {
 pub fn survey(trace: &Trace, page_bytes: u64) -> Result<Survey> {
     let mut survey = Survey::new(page_bytes);
     let mut replay = trace.replay()?;
-    let mut batch = Vec::with_capacity(BATCH);
-    while replay.next_batch(&mut batch, BATCH)? > 0 {
-        for request in batch.drain(..) {
-            survey.add(&request);
-        }
-    }
-    for (device, name) in survey.devices.iter_mut().zip(replay.devices()) {
+    replay.for_each(|request| survey.add(request))?;
+    let ReadReport { devices, skipped, notes } = replay.report();
+    for (device, name) in survey.devices.iter_mut().zip(devices) {
         device.name = name;
     }
-    survey.skipped = replay.skipped().clone();
-    survey.notes = replay.notes();
+    (survey.skipped, survey.notes) = (skipped, notes);
     Ok(survey)
 }
 

@@ -5,7 +5,7 @@ use spec::Params;
 use crate::error::Result;
 use crate::generate::course::Course;
 use crate::generate::workload::{AddressSpace, Placement, Workload};
-use crate::reader::{BATCH, Reader, Skipped};
+use crate::reader::{BATCH, ReadReport, Reader};
 use crate::request::Request;
 
 /// The reader of a workload.
@@ -13,7 +13,6 @@ pub(crate) struct Generator {
     name: &'static str,
     placement: Box<dyn Placement>,
     course: Course,
-    nothing_skipped: Skipped,
 }
 
 impl Generator {
@@ -29,7 +28,6 @@ impl Generator {
             name: workload.name,
             course: Course::new(params, seed).map_err(impossible)?,
             placement: (workload.placement)(params, space).map_err(impossible)?,
-            nothing_skipped: Skipped::default(),
         })
     }
 
@@ -49,19 +47,11 @@ impl Reader for Generator {
         Ok(count)
     }
 
-    fn skipped(&self) -> &Skipped {
-        &self.nothing_skipped
-    }
-
     fn position_bytes(&self) -> u64 {
         self.course.done()
     }
 
-    fn devices(&self) -> Vec<String> {
-        vec![self.name.to_owned()]
-    }
-
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
+    fn report(&self) -> ReadReport {
+        ReadReport { devices: vec![self.name.to_owned()], ..ReadReport::default() }
     }
 }

@@ -4,8 +4,8 @@
 use crate::error::{Error, Result, quote};
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
-use crate::parse::parsed::{ParseError, ParseResult, RawRequest};
-use crate::reader::{ReadMode, Skipped};
+use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
+use crate::reader::{ReadMode, ReadReport, Skipped};
 use crate::request::{Op, Request};
 
 const TOO_LATE: ParseError = ParseError::new("the time is more than 584 years after the first");
@@ -39,6 +39,27 @@ impl Normalizer {
     /// Begins another part of the trace. If `own_clock`, its times count from its own beginning.
     pub(crate) fn next_part(&mut self, own_clock: bool) {
         self.clock.part_begins |= own_clock;
+    }
+
+    /// Delivers, skips or counts what a line or record was parsed to.
+    #[inline(always)]
+    pub(crate) fn take(
+        &mut self,
+        parsed: ParseResult,
+        tick_ns: u64,
+        out: &mut Vec<Request>,
+    ) -> ParseResult<()> {
+        match parsed? {
+            Parsed::Request(request) => self.request(request, tick_ns, out)?,
+            Parsed::Skip(reason) => self.skipped.add(reason),
+            Parsed::Other => self.skipped.other_lines += 1,
+        }
+        Ok(())
+    }
+
+    /// The devices and the skipped requests so far, with notes of the reader.
+    pub(crate) fn report(&self, notes: Vec<String>) -> ReadReport {
+        ReadReport { devices: self.devices.names(), skipped: self.skipped.clone(), notes }
     }
 
     /// Checks a raw request, converts its time, and appends it to `out`; one without data is

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::parse::devices::Devices;
-use crate::reader::Skipped;
+use crate::reader::ReadReport;
 use crate::request::{Flags, Op, Request};
 use crate::table::packed::{LONG, PackedRequest};
 use crate::table::request_table::{CHUNK, RequestTable};
@@ -88,23 +88,14 @@ impl TableBuilder {
     }
 
     /// The table of all columns.
-    pub fn finish(mut self) -> RequestTable {
-        self.table.devices = self.devices.names();
-        self.shrunk()
+    pub fn finish(self) -> RequestTable {
+        let devices = self.devices.names();
+        self.finish_replay(ReadReport { devices, ..ReadReport::default() })
     }
 
     /// The table of all requests of a replay, with what was read of the trace apart from them.
-    pub fn finish_replay(
-        mut self,
-        devices: Vec<String>,
-        skipped: Skipped,
-        notes: Vec<String>,
-    ) -> RequestTable {
-        (self.table.devices, self.table.skipped, self.table.notes) = (devices, skipped, notes);
-        self.shrunk()
-    }
-
-    fn shrunk(mut self) -> RequestTable {
+    pub fn finish_replay(mut self, report: ReadReport) -> RequestTable {
+        self.table.report = report;
         if let Some(last) = self.table.chunks.last_mut() {
             last.shrink_to_fit();
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::parse::normalize::Normalizer;
 use crate::parse::parsed::RawRequest;
-use crate::reader::{Reader, Skipped};
+use crate::reader::{ReadReport, Reader};
 use crate::request::Request;
 use crate::table::request_table::RequestTable;
 
@@ -20,7 +20,8 @@ pub(crate) struct TableReader {
 impl TableReader {
     /// A reader before the first row. If `raw_times`, times are delivered as they are, for sorting.
     pub(crate) fn new(table: &Arc<RequestTable>, raw_times: bool) -> TableReader {
-        let normalizer = Normalizer::of_rows(raw_times, table.first_ns, table.skipped.clone());
+        let normalizer =
+            Normalizer::of_rows(raw_times, table.first_ns, table.report.skipped.clone());
         TableReader { table: table.clone(), position: 0, normalizer }
     }
 }
@@ -46,19 +47,11 @@ impl Reader for TableReader {
         Ok(out.len() - before)
     }
 
-    fn skipped(&self) -> &Skipped {
-        &self.normalizer.skipped
-    }
-
     fn position_bytes(&self) -> u64 {
         self.position
     }
 
-    fn devices(&self) -> Vec<String> {
-        self.table.devices.clone()
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.table.notes.clone()
+    fn report(&self) -> ReadReport {
+        ReadReport { skipped: self.normalizer.skipped.clone(), ..self.table.report.clone() }
     }
 }

@@ -13,7 +13,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use crate::reader::Skipped;
+use crate::reader::ReadReport;
 use crate::request::Request;
 use crate::table::packed::{LONG, PACKED_BYTES, PackedRequest};
 use crate::table::request_table::CHUNK;
@@ -30,9 +30,7 @@ pub struct RequestStore {
     pub(crate) chunks: Vec<Vec<PackedRequest>>,
     /// The records that are not in memory.
     pub(crate) spilt: Option<SpiltRecords>,
-    pub(crate) skipped: Skipped,
-    pub(crate) devices: Vec<String>,
-    pub(crate) notes: Vec<String>,
+    pub(crate) report: ReadReport,
     requests: u64,
 }
 
@@ -124,13 +122,7 @@ impl StoreBuilder {
     ///
     /// # Errors
     /// The temporary file cannot be written.
-    pub(crate) fn finish(
-        mut self,
-        name: &str,
-        devices: Vec<String>,
-        skipped: Skipped,
-        notes: Vec<String>,
-    ) -> io::Result<RequestStore> {
+    pub(crate) fn finish(mut self, name: &str, report: ReadReport) -> io::Result<RequestStore> {
         if let Some(last) = self.chunks.last_mut() {
             last.shrink_to_fit();
         }
@@ -140,9 +132,7 @@ impl StoreBuilder {
             name: name.to_owned(),
             chunks: self.chunks,
             spilt: file.map(|file| SpiltRecords { file, count: self.spilt }),
-            skipped,
-            devices,
-            notes,
+            report,
             requests: self.requests,
         })
     }

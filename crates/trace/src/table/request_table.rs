@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
-use crate::reader::Skipped;
+use crate::reader::ReadReport;
 use crate::request::Request;
 use crate::table::packed::{LONG, PACKED_BYTES, PackedRequest};
 
@@ -22,14 +22,9 @@ pub struct RequestTable {
     pub(crate) chunks: Vec<Vec<PackedRequest>>,
     /// Row and length of each request whose length is not in its row, in the order of rows.
     pub(crate) long: Vec<(u64, u64)>,
-    /// The names of the devices in the order of their numbers.
-    pub(crate) devices: Vec<String>,
     /// The time that is delivered as 0.
     pub(crate) first_ns: u64,
-    /// What was skipped when the requests were read from a trace.
-    pub(crate) skipped: Skipped,
-    /// Sentences about the trace from which the requests were read.
-    pub(crate) notes: Vec<String>,
+    pub(crate) report: ReadReport,
     pub(crate) sha256: OnceLock<String>,
 }
 
@@ -40,10 +35,8 @@ impl RequestTable {
             name: name.to_owned(),
             chunks: Vec::new(),
             long: Vec::new(),
-            devices: Vec::new(),
             first_ns: 0,
-            skipped: Skipped::default(),
-            notes: Vec::new(),
+            report: ReadReport::default(),
             sha256: OnceLock::new(),
         }
     }
@@ -73,19 +66,10 @@ impl RequestTable {
         self.chunks.iter().flatten().any(|packed| packed.stream() > 0)
     }
 
-    /// The names of the devices in the order of their numbers.
-    pub fn devices(&self) -> &[String] {
-        &self.devices
-    }
-
-    /// What was skipped when the requests were read from a trace; nothing if they were columns.
-    pub fn skipped(&self) -> &Skipped {
-        &self.skipped
-    }
-
-    /// Sentences about the trace from which the requests were read; none if they were columns.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
+    /// The names of the devices. Also what was skipped and noted when the requests were read from a
+    /// trace; nothing if they were columns.
+    pub fn report(&self) -> &ReadReport {
+        &self.report
     }
 
     /// Appends up to `max` rows to `out`, from the row number `from` on. Returns their number; 0 at

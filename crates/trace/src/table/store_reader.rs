@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::reader::{Reader, Skipped};
+use crate::reader::{ReadReport, Reader};
 use crate::request::Request;
 use crate::table::packed::{LONG, PACKED_BYTES, PackedRequest};
 use crate::table::request_store::{RequestStore, SpiltRecords};
@@ -136,19 +136,11 @@ impl Reader for StoreReader {
         Ok(count)
     }
 
-    fn skipped(&self) -> &Skipped {
-        &self.store.skipped
-    }
-
     fn position_bytes(&self) -> u64 {
         self.delivered
     }
 
-    fn devices(&self) -> Vec<String> {
-        self.store.devices.clone()
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.store.notes.clone()
+    fn report(&self) -> ReadReport {
+        self.store.report.clone()
     }
 }

@@ -71,8 +71,11 @@ fn read_replay(mut replay: Replay, limit: Option<u64>, sort: bool) -> (Vec<Reque
     while replay.next_batch(&mut requests, 3).unwrap() > 0 {}
     assert_eq!(replay.next_batch(&mut requests, 3).unwrap(), 0, "the end is the end");
     assert!(limit.is_none_or(|limit| requests.len() as u64 <= limit));
-    assert_eq!(replay.notes().contains(&"The requests are sorted by time.".to_owned()), sort);
-    let mut skipped = replay.skipped().clone();
+    assert_eq!(
+        replay.report().notes.contains(&"The requests are sorted by time.".to_owned()),
+        sort
+    );
+    let mut skipped = replay.report().skipped;
     // The heading of a file is no row.
     skipped.other_lines = 0;
     (requests, skipped)
@@ -119,7 +122,7 @@ fn rows_are_kept_as_they_were_given() {
         .collect();
     let table = build(&rows, 1000).unwrap();
     assert_eq!((table.rows(), table.memory_bytes()), (rows.len() as u64, 24 * rows.len() as u64));
-    assert_eq!(table.devices(), ["9", "8", "7", "6"]);
+    assert_eq!(table.report().devices, ["9", "8", "7", "6"]);
     let mut copied = Vec::new();
     while table.copy_rows(copied.len() as u64, &mut copied, 999) > 0 {}
     let given = rows.iter().map(|&(time_ns, op, offset, bytes, device, flags)| Request {
@@ -183,7 +186,7 @@ fn a_store_keeps_requests_of_any_length_wherever_they_lie() {
             while replay.next_batch(&mut requests, 999).unwrap() > 0 {}
             assert!(requests == expected, "{in_memory} in memory");
             assert_eq!(replay.position_bytes(), expected.len() as u64);
-            assert_eq!(replay.devices(), ["0", "1", "2", "3", "4", "5", "6"]);
+            assert_eq!(replay.report().devices, ["0", "1", "2", "3", "4", "5", "6"]);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 mod locality;
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 use clap::{Subcommand, ValueEnum};
 use report::captions::short_name;
@@ -18,7 +18,7 @@ use spec::Spec;
 use trace::analysis::locality::TraceLocality;
 use trace::analysis::survey::RequestSizes;
 use trace::analysis::survey::Survey;
-use trace::writer::{CSV_SPEC, CSV_STREAMS_SPEC, OutputFormat, TraceWriter};
+use trace::writer::{CSV_SPEC, CSV_STREAMS_SPEC, OutputFormat, write_trace};
 use trace::{ReadOptions, Trace};
 
 use crate::experiment_args::{ExperimentArgs, TraceFileOptions, TraceOptions, WorkloadOptions};
@@ -176,16 +176,8 @@ fn write(
     out: &mut dyn Write,
     monitor: &RunMonitor,
 ) -> Result<()> {
-    let mut writer = TraceWriter::with_streams(BufWriter::new(out), form, trace.has_streams()?)?;
-    let (mut replay, mut batch) = (trace.replay()?, Vec::new());
-    while replay.next_batch(&mut batch, trace::replay::BATCH)? > 0 {
-        for request in batch.drain(..) {
-            writer.write(&request)?;
-        }
-        monitor.report(Stage::Survey, replay.position_bytes(), trace.size_hint_bytes())?;
-    }
-    writer.finish()?;
-    Ok(())
+    let length = trace.size_hint_bytes();
+    write_trace(trace, out, form, |position| Ok(monitor.report(Stage::Survey, position, length)?))
 }
 
 // ---- info ------------------------------------------------------------------------------------

@@ -7,11 +7,11 @@
 use crate::parse::block_layer::{op_of, rwbs};
 use crate::parse::devices::Devices;
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
+use crate::parse::parser::TraceParser;
 use crate::parse::text::column_layout::{
     AddressUnit, Column, ColumnLayout, OpNames, Separator, TimeUnit,
 };
 use crate::parse::text::field::Field;
-use crate::parse::text::lines::LineParser;
 use crate::parse::text::split::{Blanks, Delimiter, Split};
 use crate::parse::text::swar;
 use crate::parse::text::trace_head::is_heading;
@@ -36,7 +36,7 @@ const NO_DATA: &str = "no data";
 const OFFSET_BEYOND: ParseError = ParseError::new("the offset exceeds 64 bits in bytes");
 const LENGTH_BEYOND: ParseError = ParseError::new("the length exceeds 64 bits in bytes");
 
-impl LineParser for ColumnLayout {
+impl TraceParser for ColumnLayout {
     const TICK_NS: u64 = 1;
 
     #[inline]

@@ -1,7 +1,5 @@
 //! The machinery of text formats.
 //!
-//! * `lines`: the loop over the lines of a trace
-//! * `encoding`: byte-order marks
 //! * `column_layout`: the declaration of a format that consists of columns
 //! * `column_list`: columns listed by words, as `time.s+op+off.sectors`
 //! * `column_parser`: the parser of all such formats
@@ -13,9 +11,7 @@
 pub(crate) mod column_layout;
 pub(crate) mod column_list;
 mod column_parser;
-pub(crate) mod encoding;
 pub(crate) mod field;
-pub(crate) mod lines;
 pub(crate) mod split;
 mod swar;
 pub(crate) mod trace_head;

@@ -1,6 +1,6 @@
 //! The beginning of a trace, by which its format is detected.
 
-use crate::parse::text::encoding::without_mark;
+use crate::parse::encoding::without_mark;
 use crate::parse::text::field::Field;
 
 /// Bytes that are examined, after decompression.

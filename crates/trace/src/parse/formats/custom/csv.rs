@@ -286,7 +286,7 @@ fn op_words(params: &Params) -> spec::Result<OpWords> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::text::lines::tests::read_all;
+    use crate::parse::parser::tests::read_all;
     use crate::reader::Skipped;
     use crate::request::{Flags, Request};
     use proptest::prelude::*;

@@ -11,8 +11,8 @@
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::{ParseError, ParseResult};
+use crate::parse::parser::TraceParser;
 use crate::parse::text::column_layout::{ColumnLayout, OpNames, Separator};
-use crate::parse::text::lines::LineParser;
 use crate::parse::text::trace_head::{Likeness, TraceHead, blank_fields, is_digits};
 
 /// The format's entry in the list.
@@ -56,7 +56,7 @@ struct Fiu {
 
 const FIELDS: ParseError = ParseError::new("there are fewer fields than the nine of this format");
 
-impl LineParser for Fiu {
+impl TraceParser for Fiu {
     const TICK_NS: u64 = 1;
 
     #[inline]
@@ -83,7 +83,7 @@ fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::text::lines::tests::read_all;
+    use crate::parse::parser::tests::read_all;
     use crate::request::Op;
 
     const TEXT: &[u8] = b"\

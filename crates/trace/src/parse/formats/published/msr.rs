@@ -12,8 +12,8 @@
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
+use crate::parse::parser::TraceParser;
 use crate::parse::text::field::Field;
-use crate::parse::text::lines::LineParser;
 use crate::parse::text::split::Split;
 use crate::parse::text::trace_head::{Likeness, TraceHead, comma_fields, is_digits, is_heading};
 use crate::request::Op;
@@ -54,7 +54,7 @@ const SIZE: ParseError = ParseError::new("field 6, the size, is not a number of 
 const RESPONSE: ParseError =
     ParseError::new("field 7, the response time, is not a number or does not end the line");
 
-impl LineParser for Msr {
+impl TraceParser for Msr {
     const TICK_NS: u64 = 100;
 
     #[inline]
@@ -99,7 +99,7 @@ fn op_named(word: &[u8]) -> Option<Op> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::text::lines::tests::read_all;
+    use crate::parse::parser::tests::read_all;
     use proptest::prelude::*;
 
     const REAL: &[u8] = b"128166481075232275,rsrch,1,Write,281358336,45056,94872\n\

@@ -49,7 +49,7 @@ fn layout() -> spec::Result<ColumnLayout> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::text::lines::tests::read_all;
+    use crate::parse::parser::tests::read_all;
     use crate::request::Op;
     use proptest::prelude::*;
 

@@ -45,7 +45,7 @@ fn layout() -> spec::Result<ColumnLayout> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::text::lines::tests::read_all;
+    use crate::parse::parser::tests::read_all;
     use crate::request::Op;
 
     const TEXT: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size\r\n\

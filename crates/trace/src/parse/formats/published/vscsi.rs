@@ -20,7 +20,8 @@ use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
-use crate::parse::records::{RecordBytes, RecordParser, Records};
+use crate::parse::parser::TraceParser;
+use crate::parse::records::RecordBytes;
 use crate::parse::text::trace_head::Likeness;
 use crate::reader::ReaderFactory;
 use crate::request::{Flags, Op, SECTOR_BYTES};
@@ -51,7 +52,7 @@ pub static FORMAT: Format = Format {
 fn open(_: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     let head = input.head(2 * ONE.bytes.max(TWO.bytes))?;
     match [ONE, TWO].into_iter().find(|vscsi| vscsi.fits(&head)) {
-        Some(vscsi) => Ok(Box::new(Records(vscsi))),
+        Some(vscsi) => Ok(Box::new(vscsi)),
         None => Err(Error::Record {
             name: input.name().to_owned(),
             record: 1,
@@ -93,11 +94,11 @@ impl Vscsi {
 const VERSION: ParseError = ParseError::new("its version differs from that of the first record");
 const BLOCK: ParseError = ParseError::new("its block address exceeds 64 bits in bytes");
 
-impl RecordParser for Vscsi {
+impl TraceParser for Vscsi {
     const TICK_NS: u64 = 1000;
 
-    fn bytes(&self) -> usize {
-        self.bytes
+    fn record_bytes(&self) -> Option<usize> {
+        Some(self.bytes)
     }
 
     #[inline]
@@ -133,7 +134,7 @@ impl RecordParser for Vscsi {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::records::tests::read_records;
+    use crate::parse::parser::tests::read_all;
     use proptest::prelude::*;
 
     fn one(command: u16, bytes: u32, block: u64, time_us: u64) -> Vec<u8> {
@@ -174,7 +175,7 @@ mod tests {
             .concat();
             assert!(vscsi.fits(&bytes));
             assert!(![ONE, TWO].iter().any(|o| o.version != vscsi.version && o.fits(&bytes)));
-            let (requests, skipped) = read_records(vscsi, &bytes, false).unwrap();
+            let (requests, skipped) = read_all(vscsi, &bytes, false).unwrap();
             let ops: Vec<_> = requests.iter().map(|request| request.op).collect();
             assert_eq!(ops, [Op::Write, Op::Flush, Op::Read]);
             assert_eq!((requests[0].offset, requests[0].bytes), (42_932_745 * 512, 512));
@@ -187,12 +188,12 @@ mod tests {
     #[test]
     fn errors_name_the_damage() {
         let mut bytes = [one(0x2a, 512, 1, 1), one(0x2a, 512, u64::MAX, 2)].concat();
-        let message = |bytes: &[u8]| read_records(ONE, bytes, false).unwrap_err();
+        let message = |bytes: &[u8]| read_all(ONE, bytes, false).unwrap_err();
         assert!(message(&bytes).starts_with("t: record 2: its block address exceeds"));
         bytes[32 + 15] = 9;
         assert!(message(&bytes).starts_with("t: record 2: its version differs"));
         assert!(message(&bytes[..40]).starts_with("t: record 2: the file ends within"));
-        let (requests, skipped) = read_records(ONE, &bytes[..40], true).unwrap();
+        let (requests, skipped) = read_all(ONE, &bytes[..40], true).unwrap();
         assert_eq!((requests.len(), skipped.get("malformed")), (1, 1));
     }
 
@@ -201,8 +202,8 @@ mod tests {
         fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 1..200)) {
             // The newline prevents the bytes from looking like a compressed file.
             let bytes = [b"\n", &bytes[..]].concat();
-            prop_assert!(read_records(ONE, &bytes, true).is_ok());
-            prop_assert!(read_records(TWO, &bytes, true).is_ok());
+            prop_assert!(read_all(ONE, &bytes, true).is_ok());
+            prop_assert!(read_all(TWO, &bytes, true).is_ok());
         }
     }
 }

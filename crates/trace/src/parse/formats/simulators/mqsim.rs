@@ -55,7 +55,7 @@ fn layout(unit: &str) -> spec::Result<ColumnLayout> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::text::lines::tests::read_all;
+    use crate::parse::parser::tests::read_all;
     use crate::request::Op;
 
     #[test]

@@ -14,7 +14,8 @@ use crate::parse::cache_object::{self, OBJECT_UNIT};
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::ParseResult;
-use crate::parse::records::{RecordBytes, RecordParser, Records};
+use crate::parse::parser::TraceParser;
+use crate::parse::records::RecordBytes;
 use crate::parse::text::trace_head::Likeness;
 use crate::reader::ReaderFactory;
 use crate::request::Op;
@@ -66,7 +67,7 @@ fn open(params: &Params) -> spec::Result<Box<dyn ReaderFactory>> {
             return Err(spec::Error::Malformed { text, form });
         }
     };
-    Ok(Box::new(Records(OracleGeneral { reads, object_unit: params.size("object_unit") })))
+    Ok(Box::new(OracleGeneral { reads, object_unit: params.size("object_unit") }))
 }
 
 #[derive(Clone)]
@@ -107,11 +108,11 @@ impl EvenShare {
     }
 }
 
-impl RecordParser for OracleGeneral {
+impl TraceParser for OracleGeneral {
     const TICK_NS: u64 = cache_object::TICK_NS;
 
-    fn bytes(&self) -> usize {
-        24
+    fn record_bytes(&self) -> Option<usize> {
+        Some(24)
     }
 
     #[inline]
@@ -130,7 +131,7 @@ impl RecordParser for OracleGeneral {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::records::tests::read_records;
+    use crate::parse::parser::tests::read_all;
     use proptest::prelude::*;
     use spec::Spec;
 
@@ -150,7 +151,7 @@ mod tests {
     fn the_user_decides_which_share_of_records_are_reads() {
         let bytes: Vec<u8> = (0..1000).flat_map(|n| record(5 + n, u64::from(n), 512)).collect();
         for (numerator, reads) in [(0, 0), (25, 250), (100, 1000)] {
-            let (requests, _) = read_records(parser(numerator, 100), &bytes, false).unwrap();
+            let (requests, _) = read_all(parser(numerator, 100), &bytes, false).unwrap();
             let is_read = |request: &&crate::request::Request| request.op == Op::Read;
             assert_eq!(requests.iter().filter(is_read).count(), reads);
             assert_eq!((requests[7].offset, requests[7].bytes), (7 * 4096, 512));
@@ -176,7 +177,7 @@ mod tests {
         fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 1..200)) {
             // The newline prevents the bytes from looking like a compressed file.
             let bytes = [b"\n", &bytes[..]].concat();
-            prop_assert!(read_records(parser(1, 3), &bytes, true).is_ok());
+            prop_assert!(read_all(parser(1, 3), &bytes, true).is_ok());
         }
     }
 }

@@ -12,7 +12,8 @@ use crate::parse::cache_object::{self, OBJECT_UNIT};
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::{ParseResult, Parsed};
-use crate::parse::records::{RecordBytes, RecordParser, Records};
+use crate::parse::parser::TraceParser;
+use crate::parse::records::RecordBytes;
 use crate::parse::text::trace_head::Likeness;
 use crate::request::Op;
 
@@ -31,7 +32,7 @@ pub static FORMAT: Format = Format {
     // No field identifies the format.
     detect: |_| Likeness::None,
     opening: Opening::Parser(|params| {
-        Ok(Box::new(Records(OracleGeneralOpns { object_unit: params.size("object_unit") })))
+        Ok(Box::new(OracleGeneralOpns { object_unit: params.size("object_unit") }))
     }),
 };
 
@@ -56,11 +57,11 @@ fn op_of(number: u8) -> Option<Op> {
     }
 }
 
-impl RecordParser for OracleGeneralOpns {
+impl TraceParser for OracleGeneralOpns {
     const TICK_NS: u64 = cache_object::TICK_NS;
 
-    fn bytes(&self) -> usize {
-        27
+    fn record_bytes(&self) -> Option<usize> {
+        Some(27)
     }
 
     #[inline]
@@ -70,16 +71,12 @@ impl RecordParser for OracleGeneralOpns {
         let device = devices.number(record.u16(17).into())?;
         cache_object::request(&record, self.object_unit, op, device)
     }
-
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::records::tests::read_records;
+    use crate::parse::parser::tests::read_all;
     use proptest::prelude::*;
 
     fn record(op: u8, namespace: u16) -> Vec<u8> {
@@ -96,7 +93,7 @@ mod tests {
     fn operations_and_namespaces() {
         let bytes: Vec<u8> = (0..17).flat_map(|op| record(op, u16::from(op % 2))).collect();
         let parser = OracleGeneralOpns { object_unit: 1 };
-        let (requests, skipped) = read_records(parser, &bytes, false).unwrap();
+        let (requests, skipped) = read_all(parser, &bytes, false).unwrap();
         let ops: Vec<_> = requests.iter().map(|request| request.op).collect();
         let (r, w, t) = (Op::Read, Op::Write, Op::Trim);
         assert_eq!(ops, [r, r, w, w, w, w, w, w, t, w, w, r, w, w], "1 to 14");
@@ -110,7 +107,7 @@ mod tests {
             // The newline prevents the bytes from looking like a compressed file.
             let bytes = [b"\n", &bytes[..]].concat();
             let parser = OracleGeneralOpns { object_unit: 1 << 60 };
-            prop_assert!(read_records(parser, &bytes, true).is_ok());
+            prop_assert!(read_all(parser, &bytes, true).is_ok());
         }
     }
 }

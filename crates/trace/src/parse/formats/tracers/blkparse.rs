@@ -22,9 +22,8 @@ use crate::parse::block_layer::{ACTION_PARAMS, action_note, choose_action, op_of
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
+use crate::parse::parser::{TraceParser, for_each_line};
 use crate::parse::text::field::Field;
-use crate::parse::text::lines::LineParser;
-use crate::parse::text::lines::for_each_line;
 use crate::parse::text::split::{Blanks, Split};
 use crate::parse::text::trace_head::{Likeness, TraceHead};
 use crate::reader::ReaderFactory;
@@ -93,7 +92,7 @@ const RANGE: ParseError =
     ParseError::new("columns 8 and following are neither `sector + sectors` nor `sector sectors`");
 const BEYOND: ParseError = ParseError::new("the sectors exceed 64 bits in bytes");
 
-impl LineParser for Blkparse {
+impl TraceParser for Blkparse {
     const TICK_NS: u64 = 1;
 
     #[inline]
@@ -188,7 +187,7 @@ fn range(words: &mut Split<Blanks>) -> ParseResult<Option<(u64, u64)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::text::lines::tests::read_all;
+    use crate::parse::parser::tests::read_all;
     use crate::reader::Skipped;
     use crate::request::{Flags, Request};
     use proptest::prelude::*;

@@ -14,8 +14,8 @@
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::{ParseResult, Parsed};
+use crate::parse::parser::TraceParser;
 use crate::parse::text::column_layout::{ColumnLayout, OpNames, Separator};
-use crate::parse::text::lines::LineParser;
 use crate::parse::text::trace_head::{Likeness, TraceHead, is_seconds};
 
 /// The format's entry in the list.
@@ -62,7 +62,7 @@ struct Blkreplay {
     in_comments: bool,
 }
 
-impl LineParser for Blkreplay {
+impl TraceParser for Blkreplay {
     const TICK_NS: u64 = 1;
 
     #[inline]
@@ -85,7 +85,7 @@ fn begins_with_time(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::text::lines::tests::read_all;
+    use crate::parse::parser::tests::read_all;
     use crate::request::{Flags, Op};
 
     const TEXT: &[u8] = b"Copyright Thomas Schoebel-Theuer /  1&1 Internet AG\n\n\

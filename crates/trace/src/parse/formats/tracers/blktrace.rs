@@ -26,7 +26,7 @@ use crate::parse::normalize::Normalizer;
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
 use crate::parse::records::{RecordBytes, TRUNCATED};
 use crate::parse::text::trace_head::{Likeness, TraceHead};
-use crate::reader::{ReadMode, Reader, ReaderFactory, Skipped};
+use crate::reader::{ReadMode, ReadReport, Reader, ReaderFactory};
 use crate::request::{Flags, Op, Request, SECTOR_BYTES};
 
 /// The format's entry in the list.
@@ -373,15 +373,8 @@ impl MergedReader {
             self.normalizer.skipped.other_lines += 1;
             return Ok(());
         }
-        let taken = match event.line(&mut self.normalizer) {
-            Ok(Parsed::Request(record)) => self.normalizer.request(record, 1, out),
-            Ok(Parsed::Skip(reason)) => {
-                self.normalizer.skipped.add(reason);
-                Ok(())
-            }
-            Ok(Parsed::Other) => Ok(()),
-            Err(error) => Err(error),
-        };
+        let parsed = event.line(&mut self.normalizer);
+        let taken = self.normalizer.take(parsed, 1, out);
         taken.or_else(|error| self.bad_record(error, index))
     }
 }
@@ -397,22 +390,14 @@ impl Reader for MergedReader {
         Ok(out.len() - before)
     }
 
-    fn skipped(&self) -> &Skipped {
-        &self.normalizer.skipped
-    }
-
     fn position_bytes(&self) -> u64 {
         self.streams.iter().map(|stream| stream.window.position_bytes()).sum()
     }
 
-    fn devices(&self) -> Vec<String> {
-        self.normalizer.devices.names()
-    }
-
-    fn notes(&self) -> Vec<String> {
+    fn report(&self) -> ReadReport {
         let files = self.streams.len();
         let merged = (files > 1).then(|| format!("{files} files are merged by time."));
-        [action_note(self.action)].into_iter().chain(merged).collect()
+        self.normalizer.report([action_note(self.action)].into_iter().chain(merged).collect())
     }
 }
 

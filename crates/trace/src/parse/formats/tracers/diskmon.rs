@@ -43,7 +43,7 @@ fn layout() -> spec::Result<ColumnLayout> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::text::lines::tests::read_all;
+    use crate::parse::parser::tests::read_all;
     use crate::request::Op;
 
     const TEXT: &[u8] = b"0\t4.656875\t0.00003815\t0\tWrite\t6194591\t32\r\n\

@@ -22,8 +22,8 @@
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
+use crate::parse::parser::TraceParser;
 use crate::parse::text::field::Field;
-use crate::parse::text::lines::LineParser;
 use crate::parse::text::trace_head::{Likeness, TraceHead};
 use crate::request::Op;
 use rustc_hash::FxHashMap;
@@ -138,7 +138,7 @@ const ELAPSED: ParseError = ParseError::new("ElapsedTime is not a number of micr
 const OFFSET: ParseError = ParseError::new("ByteOffset is not a hexadecimal number such as 0x1000");
 const SIZE: ParseError = ParseError::new("IOSize is not a hexadecimal number such as 0x1000");
 
-impl LineParser for Etw {
+impl TraceParser for Etw {
     const TICK_NS: u64 = 1;
     const UNSORTED: bool = true;
     const OWN_CLOCK: bool = true;
@@ -243,7 +243,7 @@ fn hexadecimal(field: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::text::lines::tests::read_all;
+    use crate::parse::parser::tests::read_all;
     use crate::replay::{ReadOptions, Trace};
     use proptest::prelude::*;
 

@@ -15,8 +15,8 @@
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
+use crate::parse::parser::TraceParser;
 use crate::parse::text::field::Field;
-use crate::parse::text::lines::LineParser;
 use crate::parse::text::split::{Blanks, Split};
 use crate::parse::text::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
 use crate::request::Op;
@@ -90,7 +90,7 @@ const LENGTH: ParseError = ParseError::new("the length is not a number of bytes"
 const EXTRA: ParseError = ParseError::new("more fields follow after offset and length");
 const WAIT: ParseError = ParseError::new("the waits add up to more than 64 bits");
 
-impl LineParser for Fio {
+impl TraceParser for Fio {
     const TICK_NS: u64 = 1_000;
     const OWN_CLOCK: bool = true;
 
@@ -166,7 +166,7 @@ fn range(words: &mut Split<Blanks>) -> ParseResult<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::text::lines::tests::read_all;
+    use crate::parse::parser::tests::read_all;
     use crate::reader::Skipped;
     use crate::request::Request;
     use proptest::prelude::*;

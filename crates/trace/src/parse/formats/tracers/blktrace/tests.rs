@@ -1,6 +1,7 @@
 //! Hand-made records in both byte orders, intact and damaged.
 
 use super::*;
+use crate::reader::Skipped;
 use proptest::prelude::*;
 
 const READ: u32 = 1;
@@ -88,7 +89,7 @@ fn read(
     let mut reader = Blktrace { action }.reader(&input, mode).map_err(say)?;
     let mut requests = Vec::new();
     while reader.next_batch(&mut requests, 3).map_err(say)? > 0 {}
-    Ok((requests, reader.skipped().clone()))
+    Ok((requests, reader.report().skipped))
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! The loop over the lines of a trace, for every text format.
+//! The loop over the lines or the records of a trace, for every format with a parser.
 //!
-//! The parser of the format says what each line means; the [`Normalizer`] checks the request and
-//! delivers it.
+//! The parser says what each line or record means; the [`Normalizer`] checks the request and
+//! delivers it. A file that ends within a record is truncated.
 
+use std::io;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
@@ -11,26 +12,33 @@ use crate::input::part_cursor::PartCursor;
 use crate::input::sliding_window::NextLine;
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
+use crate::parse::encoding::text_window;
 use crate::parse::normalize::Normalizer;
-use crate::parse::parsed::{ParseError, ParseResult, Parsed};
-use crate::parse::text::encoding::text_window;
-use crate::reader::{ReadMode, Reader, ReaderFactory, Skipped};
+use crate::parse::parsed::{ParseError, ParseResult};
+use crate::parse::records::TRUNCATED;
+use crate::reader::{ReadMode, ReadReport, Reader, ReaderFactory};
 use crate::request::Request;
 
-/// The parser of a text format.
-pub(crate) trait LineParser: Send {
+/// The parser of a format that consists of lines, or of records that all have the same size.
+pub(crate) trait TraceParser: Clone + Send + Sync + 'static {
     /// Nanoseconds in a tick of this format's clock.
     const TICK_NS: u64;
 
-    /// Whether the format's records do not come in the order of their times.
+    /// Whether the format's requests do not come in the order of their times.
     const UNSORTED: bool = false;
 
     /// Whether times count from the beginning of each file. If so, each member of an archive begins
     /// at the time at which the member before it ended.
     const OWN_CLOCK: bool = false;
 
-    /// Parses a line, which comes without line end and may have any content.
-    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult;
+    /// The size of a record; `None` for lines.
+    fn record_bytes(&self) -> Option<usize> {
+        None
+    }
+
+    /// Parses a line without its end, or a record of [`TraceParser::record_bytes`] bytes. Either
+    /// may have any content.
+    fn parse(&mut self, piece: &[u8], devices: &mut Devices) -> ParseResult;
 
     /// Whether a last line without line end is bad, because its writer was interrupted.
     fn needs_line_ends(&self) -> bool {
@@ -58,22 +66,24 @@ const TORN: ParseError = ParseError::with_remedy(
     "`--skip-bad` leaves it out",
 );
 
-/// The reader of a text trace.
-pub(crate) struct LineReader<P> {
+/// The reader of a trace.
+struct ParsingReader<P> {
     normalizer: Normalizer,
     cursor: PartCursor,
     parser: P,
     /// The parser in its initial state, in which it begins each part.
     fresh: P,
-    line_number: u64,
+    /// The number of the current line or record, from 1.
+    number: u64,
 }
 
 /// A parser in its initial state is a factory of readers, each of which starts with a copy of it.
-impl<P: LineParser + Clone + Sync + 'static> ReaderFactory for P {
+impl<P: TraceParser> ReaderFactory for P {
     fn reader(&self, input: &Arc<StoredTrace>, mode: ReadMode) -> Result<Box<dyn Reader>> {
-        let (normalizer, cursor) = (Normalizer::new(mode), PartCursor::new(input, text_window)?);
+        let open = if self.record_bytes().is_some() { StoredTrace::window } else { text_window };
+        let (normalizer, cursor) = (Normalizer::new(mode), PartCursor::new(input, open)?);
         let (parser, fresh) = (self.clone(), self.clone());
-        Ok(Box::new(LineReader { normalizer, cursor, parser, fresh, line_number: 0 }))
+        Ok(Box::new(ParsingReader { normalizer, cursor, parser, fresh, number: 0 }))
     }
 
     fn is_unsorted(&self) -> bool {
@@ -81,83 +91,76 @@ impl<P: LineParser + Clone + Sync + 'static> ReaderFactory for P {
     }
 
     fn has_streams(&self) -> bool {
-        LineParser::has_streams(self)
+        TraceParser::has_streams(self)
     }
 }
 
-impl<P: LineParser + Clone> Reader for LineReader<P> {
+impl<P: TraceParser> Reader for ParsingReader<P> {
     fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
         let wanted = out.len().saturating_add(max);
         let before = out.len();
         while out.len() < wanted {
-            let found = self.cursor.window.next_line();
-            match found.map_err(|source| self.failure(source))? {
-                NextLine::Line(range) => {
-                    self.line_number += 1;
-                    self.line(range, out)?;
-                }
-                NextLine::TooLong(range) => {
-                    self.line_number += 1;
-                    self.bad_line(TOO_LONG, range)?;
-                    let stepped = self.cursor.window.skip_line();
-                    stepped.map_err(|source| self.failure(source))?;
-                }
-                NextLine::End if self.next_part()? => {}
-                NextLine::End => break,
+            let has_read = match self.parser.record_bytes() {
+                Some(bytes) => self.read_record(bytes, out)?,
+                None => self.read_line(out)?,
+            };
+            if !has_read && !self.next_part()? {
+                break;
             }
         }
         Ok(out.len() - before)
-    }
-
-    fn skipped(&self) -> &Skipped {
-        &self.normalizer.skipped
     }
 
     fn position_bytes(&self) -> u64 {
         self.cursor.position_bytes()
     }
 
-    fn devices(&self) -> Vec<String> {
-        self.normalizer.devices.names()
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.parser.notes()
+    fn report(&self) -> ReadReport {
+        self.normalizer.report(self.parser.notes())
     }
 }
 
-impl<P: LineParser + Clone> LineReader<P> {
+impl<P: TraceParser> ParsingReader<P> {
     /// Begins the next part, which is read like a file of its own; false if there is none.
     fn next_part(&mut self) -> Result<bool> {
         let more = self.cursor.next_part()?;
         if more {
             self.parser = self.fresh.clone();
-            self.line_number = 0;
+            self.number = 0;
             self.normalizer.next_part(P::OWN_CLOCK);
         }
         Ok(more)
     }
 
-    fn failure(&self, source: std::io::Error) -> Error {
-        self.cursor.part().failure(self.line_number, source)
+    /// Reads a line; false if the part has ended.
+    #[inline(always)]
+    fn read_line(&mut self, out: &mut Vec<Request>) -> Result<bool> {
+        let found = self.cursor.window.next_line();
+        match found.map_err(|source| self.failure(source))? {
+            NextLine::Line(range) => {
+                self.number += 1;
+                self.line(range, out)?;
+            }
+            NextLine::TooLong(range) => {
+                self.number += 1;
+                self.bad_piece(TOO_LONG, range)?;
+                let stepped = self.cursor.window.skip_line();
+                stepped.map_err(|source| self.failure(source))?;
+            }
+            NextLine::End => return Ok(false),
+        }
+        Ok(true)
     }
 
     #[inline]
     fn line(&mut self, range: Range<usize>, out: &mut Vec<Request>) -> Result<()> {
         let line = trim_line_end(self.cursor.window.slice(range.clone()));
         if !self.cursor.window.was_ended(&range) && self.is_torn(line) {
-            return self.bad_line(TORN, range);
+            return self.bad_piece(TORN, range);
         }
-        match self.parser.parse(line, &mut self.normalizer.devices) {
-            Ok(Parsed::Request(record)) => match self.normalizer.request(record, P::TICK_NS, out) {
-                Ok(()) => {}
-                Err(error) => self.bad_line(error, range)?,
-            },
-            Ok(Parsed::Skip(reason)) => self.normalizer.skipped.add(reason),
-            Ok(Parsed::Other) => self.normalizer.skipped.other_lines += 1,
-            Err(error) => self.bad_line(error, range)?,
-        }
-        Ok(())
+        let parsed = self.parser.parse(line, &mut self.normalizer.devices);
+        let taken = self.normalizer.take(parsed, P::TICK_NS, out);
+        taken.or_else(|error| self.bad_piece(error, range))
     }
 
     /// Whether a line without line end is bad.
@@ -166,10 +169,37 @@ impl<P: LineParser + Clone> LineReader<P> {
         self.parser.needs_line_ends() && !line.trim_ascii().is_empty()
     }
 
+    /// Reads a record; false if the part has ended.
+    #[inline(always)]
+    fn read_record(&mut self, bytes: usize, out: &mut Vec<Request>) -> Result<bool> {
+        let found = self.cursor.window.next_bytes(bytes);
+        let range = found.map_err(|source| self.failure(source))?;
+        if range.is_empty() {
+            return Ok(false);
+        }
+        self.number += 1;
+        let taken = match self.cursor.window.slice(range.clone()) {
+            record if record.len() < bytes => Err(TRUNCATED),
+            record => {
+                let parsed = self.parser.parse(record, &mut self.normalizer.devices);
+                self.normalizer.take(parsed, P::TICK_NS, out)
+            }
+        };
+        taken.or_else(|error| self.bad_piece(error, range))?;
+        Ok(true)
+    }
+
+    fn failure(&self, source: io::Error) -> Error {
+        self.cursor.part().failure(self.number, source)
+    }
+
     #[cold]
-    fn bad_line(&mut self, error: ParseError, range: Range<usize>) -> Result<()> {
-        let (part, line) = (self.cursor.part(), self.cursor.window.slice(range));
-        self.normalizer.bad_line(error, part, self.line_number, line)
+    fn bad_piece(&mut self, error: ParseError, range: Range<usize>) -> Result<()> {
+        let (part, piece) = (self.cursor.part(), self.cursor.window.slice(range));
+        match self.parser.record_bytes() {
+            Some(_) => self.normalizer.bad_record(error, part, self.number),
+            None => self.normalizer.bad_line(error, part, self.number, piece),
+        }
     }
 }
 
@@ -220,30 +250,31 @@ fn for_each_line_of(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::parse::parsed::RawRequest;
+    use crate::parse::parsed::{Parsed, RawRequest};
     use crate::parse::text::field::Field;
     use crate::parse::text::split::{Blanks, Split};
+    use crate::reader::Skipped;
     use crate::request::Op;
 
-    /// Reads all of `text` with a parser: the requests, the skips, or the error's message.
-    pub(crate) fn read_all<P: LineParser + Clone + Sync + 'static>(
-        parser: P,
-        text: &[u8],
+    /// Reads all bytes with a parser: the requests, the skips, or the error's message.
+    pub(crate) fn read_all(
+        parser: impl TraceParser,
+        bytes: &[u8],
         skip_bad: bool,
     ) -> std::result::Result<(Vec<Request>, Skipped), String> {
-        let input = Arc::new(StoredTrace::spool("t", text).map_err(|error| error.to_string())?);
+        let input = Arc::new(StoredTrace::spool("t", bytes).map_err(|error| error.to_string())?);
         let mode = ReadMode { skip_bad, raw_times: false };
         let mut reader = parser.reader(&input, mode).map_err(|error| error.to_string())?;
         let mut requests = Vec::new();
         while reader.next_batch(&mut requests, 7).map_err(|error| error.to_string())? > 0 {}
-        Ok((requests, reader.skipped().clone()))
+        Ok((requests, reader.report().skipped))
     }
 
     /// A format for tests: `ticks offset bytes`. A tick is a second.
     #[derive(Clone)]
     struct Plain;
 
-    impl LineParser for Plain {
+    impl TraceParser for Plain {
         const TICK_NS: u64 = 1_000_000_000;
 
         fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
@@ -252,15 +283,14 @@ pub(crate) mod tests {
                 || words.next().and_then(Field::number).ok_or(ParseError::new("no number"));
             let (ticks, offset, bytes) = (number()?, number()?, number()?);
             let device = devices.index(b"d")?;
-            let flags = crate::request::Flags::NONE;
+            let op = Op::Write;
             Ok(Parsed::Request(RawRequest {
                 ticks,
                 offset,
                 bytes,
                 device,
-                op: Op::Write,
-                flags,
-                stream: 0,
+                op,
+                ..RawRequest::BLANK
             }))
         }
     }
