@@ -1,8 +1,12 @@
-//! Arguments of several runs at a time.
+//! Several runs at a time, and the arguments about them.
 
 use std::num::NonZeroUsize;
 
 use sim::parallel_runs::{self, CACHE_BYTES};
+use sim::{Input, MemoryBudget, RunOptions, Setup};
+
+use crate::failure::Result;
+use crate::progress::ComparisonMonitor;
 
 /// Arguments that say how several runs share the machine.
 #[derive(clap::Args)]
@@ -31,5 +35,55 @@ impl ParallelArgs {
     /// The number of runs at a time.
     pub fn jobs(&self) -> NonZeroUsize {
         parallel_runs::jobs(self.jobs)
+    }
+}
+
+/// An input that is read once for several runs, which share the machine.
+pub struct SharedInput {
+    /// The input.
+    pub input: Input,
+    memory: MemoryBudget,
+    monitor: ComparisonMonitor,
+    jobs: NonZeroUsize,
+}
+
+impl SharedInput {
+    /// Opens the traces of `first`, which all runs replay.
+    ///
+    /// # Errors
+    /// A trace cannot be read, or the user interrupts.
+    pub fn open(
+        first: &Setup,
+        parallel: &ParallelArgs,
+        limit_bytes: Option<u64>,
+        monitor: ComparisonMonitor,
+    ) -> Result<SharedInput> {
+        let reads_file = !first.experiment.trace_files().is_empty();
+        let (memory, cache_bytes) =
+            MemoryBudget::beside_cache(limit_bytes, parallel.memory, reads_file);
+        let input = Input::open_cached(first, cache_bytes, &monitor.run("trace"))?;
+        Ok(SharedInput { input, memory, monitor, jobs: parallel.jobs() })
+    }
+
+    /// The results of `run`, which is called with the index of each label and the options of its
+    /// run.
+    ///
+    /// # Errors
+    /// That of the first run that fails.
+    pub fn each<T: Send>(
+        &self,
+        labels: &[String],
+        run: impl Fn(usize, RunOptions) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        parallel_runs::in_order(labels.len(), self.jobs, |index, turn| {
+            let bar = self.monitor.run(&labels[index]);
+            let options = RunOptions {
+                input: Some(&self.input),
+                progress: &turn.watched(&bar),
+                memory: &self.memory,
+                ..RunOptions::default()
+            };
+            run(index, options)
+        })
     }
 }

@@ -61,6 +61,25 @@ impl JsonArg {
     }
 }
 
+/// Writes an answer as JSON, and as a text unless `is_quiet` or standard output has the JSON.
+///
+/// # Errors
+/// The output cannot be written.
+pub fn write_answer(
+    json: Option<&Destination>,
+    answer: &impl Serialize,
+    is_quiet: bool,
+    text: impl FnOnce() -> String,
+) -> Result<()> {
+    if let Some(json) = json {
+        json.write(|out| write_text(out, &output::json(answer)))?;
+    }
+    match is_quiet || matches!(json, Some(Destination::Stdout)) {
+        true => Ok(()),
+        false => output::print(&text()),
+    }
+}
+
 /// Whether there is a file with a trace in a format that is recognised.
 fn is_trace(name: &str) -> bool {
     std::fs::metadata(name).is_ok_and(|found| found.is_file())

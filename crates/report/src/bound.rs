@@ -26,16 +26,8 @@ pub fn page(bound: &Bound, made_by: String) -> HtmlPage {
         notes: bound.notes.clone(),
         tiles: sorted.iter().map(|run| tile(run)).collect(),
         sections: vec![
-            Section {
-                title: "Write amplification and open blocks".into(),
-                figures: vec![curve(bound)],
-                ..Section::default()
-            },
-            Section {
-                title: "Which placement for my trace".into(),
-                figures: vec![ranking(&sorted)],
-                ..Section::default()
-            },
+            Section::of_figures("Write amplification and open blocks", vec![curve(bound)]),
+            Section::of_figures("Which placement for my trace", vec![ranking(&sorted)]),
         ],
         made_by,
         ..HtmlPage::default()
@@ -178,7 +170,7 @@ fn table<'a>(runs: impl Iterator<Item = &'a BoundRun>) -> DataTable {
             decimals(run.copies_per_host_page, 4),
         ]
     };
-    DataTable::new(head.map(str::to_owned).to_vec(), runs.map(row).collect())
+    DataTable::new(head, runs.map(row))
 }
 
 #[cfg(test)]

@@ -40,6 +40,14 @@ pub(crate) fn distinct<P: PartialEq>(curves: impl IntoIterator<Item = Curve<P>>)
     groups.into_iter().map(|(labels, points)| (labels.join(", "), points)).collect()
 }
 
+/// The values of all points, each with the label of its curve.
+pub(crate) fn values<P>(curves: &[Curve<P>], value: impl Fn(&str, &P) -> Value) -> Vec<Value> {
+    let of_curve = |(label, points): &Curve<P>| -> Vec<Value> {
+        points.iter().map(|point| value(label, point)).collect()
+    };
+    curves.iter().flat_map(of_curve).collect()
+}
+
 /// The labels of curves, in their order.
 pub(crate) fn labels<P>(curves: &[Curve<P>]) -> Vec<String> {
     curves.iter().map(|(label, _)| label.clone()).collect()

@@ -31,8 +31,12 @@ pub struct DataTable {
 
 impl DataTable {
     /// A table whose first column names the rows.
-    pub fn new(head: Vec<String>, rows: Vec<Vec<String>>) -> DataTable {
-        DataTable { head, rows, text_columns: 1 }
+    pub fn new<H: Into<String>>(
+        head: impl IntoIterator<Item = H>,
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) -> DataTable {
+        let head = head.into_iter().map(H::into).collect();
+        DataTable { head, rows: rows.into_iter().collect(), text_columns: 1 }
     }
 }
 

@@ -181,8 +181,7 @@ fn table(summaries: &[ClaimSummary]) -> DataTable {
         "verdict",
         "outcome",
     ];
-    let head = head.map(str::to_owned).to_vec();
-    DataTable { head, rows: summaries.iter().map(row).collect(), text_columns: 3 }
+    DataTable { text_columns: 3, ..DataTable::new(head, summaries.iter().map(row)) }
 }
 
 fn lead(scale: Scale) -> Vec<String> {
@@ -202,8 +201,7 @@ pub fn page(
     made_by: String,
 ) -> HtmlPage {
     let claims = table(&summaries(paper, experiments));
-    let mut sections =
-        vec![Section { title: "Claims".into(), table: Some(claims), ..Section::default() }];
+    let mut sections = vec![Section::of_table("Claims", claims)];
     sections.extend(experiments.iter().map(section));
     HtmlPage {
         title: format!("{}: published and measured", paper.id),
@@ -247,8 +245,7 @@ pub fn index(papers: &[(&Paper, Vec<ClaimSummary>)], scale: Scale, made_by: Stri
         title: format!("{}: {}", paper.id, paper.title),
     };
     let all: Vec<ClaimSummary> = papers.iter().flat_map(|(_, claims)| claims.clone()).collect();
-    let claims =
-        Section { title: "All claims".into(), table: Some(table(&all)), ..Section::default() };
+    let claims = Section::of_table("All claims", table(&all));
     HtmlPage {
         title: "The experiments of the papers, repeated".into(),
         lead: lead(scale),

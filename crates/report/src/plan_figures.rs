@@ -59,7 +59,7 @@ fn points(at: usize, drawing: &Drawing, of: &Quantity, found: &Findings) -> Opti
     let has_any = cells.iter().any(|cell| cell.found.is_some());
     has_any.then(|| Figure {
         spec: draw(&points, &title, facets),
-        table: Some(DataTable::new(head, cells.iter().map(line).collect())),
+        table: Some(DataTable::new(head, cells.iter().map(line))),
         caption,
         ..Figure::default()
     })

@@ -23,11 +23,7 @@ pub fn page(target: f64, trace: &str, sizings: &[Sizing], made_by: String) -> Ht
         )],
         notes: sizings.iter().flat_map(prefixed).collect(),
         tiles: sizings.iter().map(tile).collect(),
-        sections: vec![Section {
-            title: "Write amplification".into(),
-            figures: vec![curve(target, sizings)],
-            ..Section::default()
-        }],
+        sections: vec![Section::of_figures("Write amplification", vec![curve(target, sizings)])],
         made_by,
         ..HtmlPage::default()
     }
@@ -104,7 +100,7 @@ fn table(sizings: &[Sizing]) -> DataTable {
             probe.write_amplification.map_or("refused".into(), |it| decimals(it, 4)),
         ]
     };
-    DataTable::new(head.map(str::to_owned).to_vec(), points(sizings).map(row).collect())
+    DataTable::new(head, points(sizings).map(row))
 }
 
 /// A share in percent.

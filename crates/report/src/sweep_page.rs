@@ -93,16 +93,16 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
             ..Section::default()
         });
         let figures = judged.iter().map(|judged| figure(judged, found, "")).collect();
-        sections.push(Section { title: "Claims".into(), figures, ..Section::default() });
+        sections.push(Section::of_figures("Claims", figures));
     }
     let drawn = plan_figures::figures(found, "");
     if !drawn.is_empty() {
         let figures = drawn;
-        sections.push(Section { title: "Figures".into(), figures, ..Section::default() });
+        sections.push(Section::of_figures("Figures", figures));
     }
     if !plan.rows.is_empty() {
         let figures = overviews(found, "");
-        sections.push(Section { title: "All runs".into(), figures, ..Section::default() });
+        sections.push(Section::of_figures("All runs", figures));
     }
     let notes = found.notes.counted_sentences();
     HtmlPage { title: title.to_owned(), lead, notes, sections, made_by, ..HtmlPage::default() }
@@ -144,8 +144,7 @@ pub fn claim_table(judged: &[JudgedClaim]) -> DataTable {
     };
     let head =
         ["claim", "statement", "published in", "cells that hold", "largest deviation", "verdict"];
-    let head = head.map(str::to_owned).to_vec();
-    DataTable { head, rows: judged.iter().map(row).collect(), text_columns: 3 }
+    DataTable { text_columns: 3, ..DataTable::new(head, judged.iter().map(row)) }
 }
 
 /// The figure of a claim: measured values and published ones.
@@ -217,8 +216,7 @@ fn cell_table(verdicts: &[Verdict], factor: f64) -> DataTable {
         ]
     };
     let head = ["runs", "published", "measured", "deviation", "verdict"];
-    let head = head.map(str::to_owned).to_vec();
-    DataTable::new(head, verdicts.iter().map(row).collect())
+    DataTable::new(head, verdicts.iter().map(row))
 }
 
 /// The wanted value of a cell, multiplied by `factor`.

@@ -70,11 +70,11 @@ impl Measured {
     }
 
     fn sequential_writes(&self) -> f64 {
-        self.locality.sequential_writes as f64 / self.survey.writes.requests() as f64
+        self.locality.writes.sequential as f64 / self.survey.writes.requests() as f64
     }
 
     fn rewritten(&self) -> f64 {
-        self.survey.rewritten_pages as f64 / self.locality.page_writes as f64
+        self.survey.pages.rewritten as f64 / self.locality.page_writes as f64
     }
 }
 
@@ -278,7 +278,7 @@ fn desktop_rewrites_small_requests_most() {
 #[test]
 fn desktop_has_the_alignment_of_a_captured_trace() {
     let load = Measured::of(DESKTOP, 4096);
-    assert_eq!(load.survey.aligned, 0, "captured: 9 % of all, none of the writes");
+    assert_eq!(load.survey.aligned.all, 0, "captured: 9 % of all, none of the writes");
     assert_near("partial page writes", load.sub_page_share(4096), 0.354, 0.12);
     assert_near("partial page writes", load.sub_page_share(32768), 0.870, 0.06);
     let buffer = buffered(DESKTOP, 4096, BUFFER_BYTES);

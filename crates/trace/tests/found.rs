@@ -190,8 +190,8 @@ fn figures(survey: &Survey) -> String {
         format!("{:.1}/{}", sizes.mean_sectors(), sizes.median_sectors()),
         format!(
             "{}/{}",
-            percent(survey.aligned, requests, 0),
-            percent(survey.aligned_writes, writes.requests(), 0)
+            percent(survey.aligned.all, requests, 0),
+            percent(survey.aligned.writes, writes.requests(), 0)
         ),
         survey.devices.len().to_string(),
     ]
@@ -276,7 +276,7 @@ fn sorting_gives_the_published_span() {
     let trace =
         open(&directory, "tencent-cbs/cloud_storage-sample.csv.zst", "", false).sorted(true);
     let survey = surveyed(&trace);
-    assert_eq!((survey.span_ns, survey.requests), (1_000_000_000, 50_000));
+    assert_eq!((survey.span_ns, survey.requests()), (1_000_000_000, 50_000));
     assert_eq!(survey.skipped.backward_times, 0);
 }
 

@@ -3,16 +3,15 @@
 use serde::Serialize;
 use sim::bound::{Bound, oracle};
 use sim::config::experiment::ExperimentOption;
-use sim::{Experiment, Input, MemoryBudget, RunOptions, RunResult, Setup, parallel_runs};
+use sim::{Experiment, RunResult, Setup};
 
 use crate::experiment_args::{ExperimentArgs, Selection};
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
-use crate::output::destination::Destination;
-use crate::output::{self, made_by, write_text};
-use crate::parallel_args::ParallelArgs;
+use crate::output::{made_by, write_text};
+use crate::parallel_args::{ParallelArgs, SharedInput};
 use crate::progress::ComparisonMonitor;
-use crate::result_outputs::JsonArg;
+use crate::result_outputs::{JsonArg, write_answer};
 use crate::texts::bound as texts;
 
 /// Options of `ftlab bound`.
@@ -83,14 +82,8 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
         let page = report::bound::page(&bound, made_by("bound"));
         report.write(|out| write_text(out, &page.html()))?;
     }
-    if let Some(json) = &json {
-        let answer = Answer { schema: SCHEMA, bound: &bound };
-        json.write(|out| write_text(out, &output::json(&answer)))?;
-    }
-    match args.quiet || matches!(json, Some(Destination::Stdout)) {
-        true => Ok(()),
-        false => output::print(&texts::text(&bound)),
-    }
+    let answer = Answer { schema: SCHEMA, bound: &bound };
+    write_answer(json.as_ref(), &answer, args.quiet, || texts::text(&bound))
 }
 
 /// The numbers of open blocks of the oracle, in ascending order.
@@ -111,21 +104,11 @@ fn experiments(args: &Args, open: &[u32]) -> Vec<Experiment> {
 /// The results of the runs, in their order. The trace is read once for all of them.
 fn results(args: &Args, setups: &[Setup], limit_bytes: Option<u64>) -> Result<Vec<RunResult>> {
     let monitor = ComparisonMonitor::new(args.quiet);
-    let reads_file = !setups[0].experiment.trace_files().is_empty();
-    let (memory, cache_bytes) =
-        MemoryBudget::beside_cache(limit_bytes, args.parallel.memory, reads_file);
-    let input = Input::open_cached(&setups[0], cache_bytes, &monitor.run("trace"))?;
-    parallel_runs::in_order(setups.len(), args.parallel.jobs(), |index, turn| {
-        let ftl = &setups[index].experiment.ftl;
-        let bar = monitor.run(ftl);
-        let options = RunOptions {
-            input: Some(&input),
-            progress: &turn.watched(&bar),
-            memory: &memory,
-            ..RunOptions::default()
-        };
+    let shared = SharedInput::open(&setups[0], &args.parallel, limit_bytes, monitor)?;
+    let ftls: Vec<String> = setups.iter().map(|setup| setup.experiment.ftl.clone()).collect();
+    shared.each(&ftls, |index, options| {
+        let of_all = format!("FTL {} of {}: {}", index + 1, ftls.len(), ftls[index]);
         let result = sim::run(&setups[index], options);
-        let of_all = format!("FTL {} of {}: {ftl}", index + 1, setups.len());
         result.map_err(|error| Failure::from(error).in_part(&of_all))
     })
 }

@@ -2,7 +2,7 @@
 
 use sim::config::experiment::Experiment;
 use sim::config::values::Interval;
-use sim::{Input, MemoryBudget, RunOptions, RunResult, Setup, parallel_runs};
+use sim::{RunResult, Setup};
 
 use crate::experiment_args::{ComparedOptions, ExperimentArgs};
 use crate::failure::Result;
@@ -10,7 +10,7 @@ use crate::operation_logs;
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::write_text;
-use crate::parallel_args::ParallelArgs;
+use crate::parallel_args::{ParallelArgs, SharedInput};
 use crate::progress::ComparisonMonitor;
 use crate::result_outputs::OutputArgs;
 use crate::texts::comparison::{Comparison, labels};
@@ -66,21 +66,11 @@ fn results(
     limit_bytes: Option<u64>,
 ) -> Result<Vec<RunResult>> {
     let monitor = ComparisonMonitor::new(args.output.quiet);
-    let reads_file = !setups[0].experiment.trace_files().is_empty();
-    let (memory, cache_bytes) =
-        MemoryBudget::beside_cache(limit_bytes, args.parallel.memory, reads_file);
-    // The trace is opened, parsed, surveyed and cached once for all runs.
-    let input = Input::open_cached(&setups[0], cache_bytes, &monitor.run("trace"))?;
+    let shared = SharedInput::open(&setups[0], &args.parallel, limit_bytes, monitor)?;
     let labels = labels(&args.experiments.experiments);
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-    parallel_runs::in_order(setups.len(), args.parallel.jobs(), |index, turn| {
-        let bar = monitor.run(&format!("{:<width$}", labels[index]));
-        let options = RunOptions {
-            input: Some(&input),
-            progress: &turn.watched(&bar),
-            memory: &memory,
-            ..RunOptions::default()
-        };
+    let aligned: Vec<String> = labels.iter().map(|label| format!("{label:<width$}")).collect();
+    shared.each(&aligned, |index, options| {
         let result = operation_logs::run(&setups[index], options, logs.map(|logs| &logs[index]));
         let of_all = format!("FTL {} of {}", index + 1, setups.len());
         result.map_err(|failure| failure.in_part(&format!("{of_all}: {}", labels[index])))

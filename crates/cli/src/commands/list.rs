@@ -8,6 +8,7 @@ use ftl::part::page::victims;
 use nand::ChipModel;
 use serde::Serialize;
 use spec::{Kind, Param};
+use trace::parse::format::{Format, FormatExample};
 
 use crate::failure::Result;
 use crate::output::command_files::CommandFiles;
@@ -50,13 +51,28 @@ impl What {
     }
 
     fn entries(self) -> Vec<Listed> {
+        let declared = Listed::declared;
         match self {
-            What::Ftls => ftls(),
+            What::Ftls => {
+                let schemes = ftl::SCHEMES.iter();
+                schemes.map(|it| declared(it.name, it.summary, it.source, it.params)).collect()
+            }
             What::Chips => chips(),
-            What::Workloads => workloads(),
-            What::Formats => formats(),
-            What::Layers => layers(),
-            What::Victims => victims(),
+            What::Workloads => {
+                let workloads = trace::registry::WORKLOADS.iter();
+                workloads.map(|it| declared(it.name, it.summary, it.source, it.params)).collect()
+            }
+            What::Formats => {
+                trace::registry::FORMATS.iter().map(|format| of_format(format)).collect()
+            }
+            What::Layers => {
+                let layers = ftl::layer::LAYERS.iter();
+                layers.map(|it| declared(it.name, it.summary, it.source, it.params)).collect()
+            }
+            What::Victims => {
+                let policies = victims::registry::POLICIES.iter();
+                policies.map(|it| declared(it.name, it.summary, it.source, it.params)).collect()
+            }
             What::Drives => drives(),
         }
     }
@@ -151,6 +167,19 @@ struct ListedKey {
     source: Option<&'static str>,
 }
 
+impl Listed {
+    /// An entry with the keys as they were declared.
+    fn declared(
+        name: &'static str,
+        summary: &'static str,
+        source: &'static str,
+        params: &[Param],
+    ) -> Listed {
+        let params = params.iter().map(ListedKey::declared).collect();
+        Listed { name, summary, source, params, examples: Vec::new() }
+    }
+}
+
 impl ListedKey {
     fn new(param: &Param, default: Option<String>) -> ListedKey {
         let (kind, choices) = form(param.kind);
@@ -179,50 +208,14 @@ fn form(kind: Kind) -> (&'static str, &'static [&'static str]) {
     }
 }
 
-fn ftls() -> Vec<Listed> {
-    let entry = |scheme: &&ftl::Scheme| Listed {
-        name: scheme.name,
-        summary: scheme.summary,
-        source: scheme.source,
-        params: scheme.params.iter().map(ListedKey::declared).collect(),
-        examples: Vec::new(),
-    };
-    ftl::SCHEMES.iter().map(entry).collect()
-}
-
-fn layers() -> Vec<Listed> {
-    let entry = |layer: &&ftl::layer::Layer| Listed {
-        name: layer.name,
-        summary: layer.summary,
-        source: layer.source,
-        params: layer.params.iter().map(ListedKey::declared).collect(),
-        examples: Vec::new(),
-    };
-    ftl::layer::LAYERS.iter().map(entry).collect()
-}
-
-fn victims() -> Vec<Listed> {
-    let entry = |policy: &&victims::policy::Policy| Listed {
-        name: policy.name,
-        summary: policy.summary,
-        source: policy.source,
-        params: policy.params.iter().map(ListedKey::declared).collect(),
-        examples: Vec::new(),
-    };
-    victims::registry::POLICIES.iter().map(entry).collect()
-}
-
 /// The defaults of a chip are the values of its preset.
 fn chips() -> Vec<Listed> {
-    let entry = |preset: &nand::chip_model::Preset| Listed {
-        name: preset.model.name,
-        summary: preset.summary,
-        source: preset.source,
-        params: nand::chip_model::PARAMS
-            .iter()
-            .map(|param| ListedKey::new(param, figure(&preset.model, param.name)))
-            .collect(),
-        examples: Vec::new(),
+    let entry = |preset: &nand::chip_model::Preset| {
+        let key = |param: &Param| ListedKey::new(param, figure(&preset.model, param.name));
+        Listed {
+            params: nand::chip_model::PARAMS.iter().map(key).collect(),
+            ..Listed::declared(preset.model.name, preset.summary, preset.source, &[])
+        }
     };
     nand::chip_model::PRESETS.iter().map(entry).collect()
 }
@@ -234,11 +227,8 @@ fn drives() -> Vec<Listed> {
         ..ListedKey::new(param, Some(figure.value.to_owned()))
     };
     let entry = |preset: &drive::presets::Preset| Listed {
-        name: preset.name,
-        summary: preset.summary,
-        source: preset.source,
         params: drive::profile::PARAMS.iter().zip(preset.figures).map(key).collect(),
-        examples: Vec::new(),
+        ..Listed::declared(preset.name, preset.summary, preset.source, &[])
     };
     drive::PRESETS.iter().map(entry).collect()
 }
@@ -264,30 +254,13 @@ fn figure(chip: &ChipModel, key: &str) -> Option<String> {
     })
 }
 
-fn workloads() -> Vec<Listed> {
-    let entry = |workload: &&trace::generate::workload::Workload| Listed {
-        name: workload.name,
-        summary: workload.summary,
-        source: workload.source,
-        params: workload.params.iter().map(ListedKey::declared).collect(),
-        examples: Vec::new(),
-    };
-    trace::registry::WORKLOADS.iter().map(entry).collect()
-}
-
-fn formats() -> Vec<Listed> {
-    let example = |example: &trace::parse::format::FormatExample| ListedExample {
-        traces: example.traces,
-        spec: example.spec,
-    };
-    let entry = |format: &&trace::parse::format::Format| Listed {
-        name: format.name,
-        summary: format.summary,
-        source: format.source,
-        params: format.params.iter().map(ListedKey::declared).collect(),
+fn of_format(format: &Format) -> Listed {
+    let example =
+        |example: &FormatExample| ListedExample { traces: example.traces, spec: example.spec };
+    Listed {
         examples: format.examples.iter().map(example).collect(),
-    };
-    trace::registry::FORMATS.iter().map(entry).collect()
+        ..Listed::declared(format.name, format.summary, format.source, format.params)
+    }
 }
 
 fn text(entry: &Listed) -> String {
@@ -331,8 +304,7 @@ mod tests {
     /// unit.
     #[test]
     fn every_entry_is_complete() {
-        let lists = [ftls(), chips(), workloads(), formats(), layers(), super::victims(), drives()];
-        for entry in lists.into_iter().flatten() {
+        for entry in What::value_variants().iter().flat_map(|what| what.entries()) {
             let name = entry.name;
             assert!(!entry.summary.is_empty(), "{name} has no summary");
             assert!(!entry.source.is_empty(), "{name} has no source");

@@ -8,16 +8,15 @@ use sim::sizing::answer::{EndurancePart, EnduranceQuestion, Sizing};
 use sim::sizing::data_sheet::{DataSheet, Effective};
 use sim::sizing::probe::probe;
 use sim::sizing::search::{Grid, least_extra};
-use sim::{Experiment, Input, MemoryBudget, RunOptions, Setup, parallel_runs};
+use sim::{Experiment, Setup};
 
 use crate::experiment_args::{ExperimentArgs, Selection};
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
-use crate::output::destination::Destination;
-use crate::output::{self, made_by, write_text};
-use crate::parallel_args::ParallelArgs;
+use crate::output::{made_by, write_text};
+use crate::parallel_args::{ParallelArgs, SharedInput};
 use crate::progress::ComparisonMonitor;
-use crate::result_outputs::JsonArg;
+use crate::result_outputs::{JsonArg, write_answer};
 use crate::texts::size as texts;
 
 /// Options of `ftlab size`.
@@ -158,7 +157,9 @@ fn data_sheet(args: &Args, figures: &str, question: &EnduranceQuestion) -> Resul
     let data_sheet = DataSheet::parse(figures)?.effective()?;
     let endurance = question.answer(data_sheet.write_amplification, capacity_bytes);
     let found = SizedSheet { schema: SCHEMA, data_sheet, endurance };
-    write(args, json.as_ref(), &found, || texts::sheet(&data_sheet, found.endurance.as_ref()))
+    write_answer(json.as_ref(), &found, args.quiet, || {
+        texts::sheet(&data_sheet, found.endurance.as_ref())
+    })
 }
 
 /// Refuses what has no meaning beside a data sheet.
@@ -198,13 +199,13 @@ fn search(args: &Args, question: &EnduranceQuestion, limit_bytes: Option<u64>) -
     let searches = Searches::open(args, &setups[0], limit_bytes)?;
     let sizings = setups.iter().map(|setup| searches.answer(setup, target, question));
     let sizings = sizings.collect::<Result<Vec<Sizing>>>()?;
-    let trace = searches.input.loads()[0].name();
+    let trace = searches.shared.input.loads()[0].name();
     if let Some(report) = report {
         let page = report::sizing::page(target, trace, &sizings, made_by("size"));
         report.write(|out| write_text(out, &page.html()))?;
     }
     let value = Sizings { schema: SCHEMA, trace, target, sizings: &sizings };
-    write(args, json.as_ref(), &value, || texts::text(target, trace, &sizings))?;
+    write_answer(json.as_ref(), &value, args.quiet, || texts::text(target, trace, &sizings))?;
     let unreached = sizings.iter().filter(|sizing| sizing.least.is_none());
     let unreached: Vec<String> = unreached.map(|sizing| sizing.unreached(target)).collect();
     match unreached.is_empty() {
@@ -231,23 +232,18 @@ fn experiments(args: &Args) -> Vec<Experiment> {
 /// A trace that was opened for all searches.
 struct Searches<'a> {
     args: &'a Args,
-    monitor: ComparisonMonitor,
-    memory: MemoryBudget,
-    input: Input,
+    shared: SharedInput,
     logical_blocks: u64,
 }
 
 impl<'a> Searches<'a> {
     fn open(args: &'a Args, setup: &Setup, limit_bytes: Option<u64>) -> Result<Searches<'a>> {
         let monitor = ComparisonMonitor::new(args.quiet);
-        let experiment = &setup.experiment;
-        let reads_file = !experiment.trace_files().is_empty();
-        let (memory, cache_bytes) =
-            MemoryBudget::beside_cache(limit_bytes, args.parallel.memory, reads_file);
-        let input = Input::open_cached(setup, cache_bytes, &monitor.run("trace"))?;
-        let capacity_bytes = experiment.capacity_bytes.unwrap_or(input.needed_bytes());
+        let shared = SharedInput::open(setup, &args.parallel, limit_bytes, monitor)?;
+        let needed_bytes = shared.input.needed_bytes();
+        let capacity_bytes = setup.experiment.capacity_bytes.unwrap_or(needed_bytes);
         let logical_blocks = logical_blocks(&setup.chip, capacity_bytes)?;
-        Ok(Searches { args, monitor, memory, input, logical_blocks })
+        Ok(Searches { args, shared, logical_blocks })
     }
 
     fn answer(&self, setup: &Setup, target: f64, question: &EnduranceQuestion) -> Result<Sizing> {
@@ -255,17 +251,11 @@ impl<'a> Searches<'a> {
         let is_asked = question.drive_writes_per_day.is_some() || question.pe_cycles.is_some();
         let question = EnduranceQuestion { pe_cycles: is_asked.then_some(rated), ..*question };
         let curve = least_extra(target, self.grid()?, |blocks: &[u64]| {
-            parallel_runs::in_order(blocks.len(), self.args.parallel.jobs(), |index, turn| {
-                let label = format!("{}, {} extra blocks", setup.experiment.ftl, blocks[index]);
-                let bar = self.monitor.run(&label);
-                let options = RunOptions {
-                    input: Some(&self.input),
-                    progress: &turn.watched(&bar),
-                    memory: &self.memory,
-                    ..RunOptions::default()
-                };
+            let label = |blocks| format!("{}, {blocks} extra blocks", setup.experiment.ftl);
+            let labels: Vec<String> = blocks.iter().map(label).collect();
+            self.shared.each(&labels, |index, options| {
                 let done = probe(setup, blocks[index], options);
-                done.map_err(|error| Failure::from(error).in_part(&label))
+                done.map_err(|error| Failure::from(error).in_part(&labels[index]))
             })
         })?;
         Ok(Sizing::of(setup, self.logical_blocks, &curve, &question))
@@ -281,21 +271,5 @@ impl<'a> Searches<'a> {
                  to try"
             ))),
         }
-    }
-}
-
-/// Writes the JSON, if it is asked for, and prints the text unless the JSON goes there.
-fn write(
-    args: &Args,
-    json: Option<&Destination>,
-    value: &impl Serialize,
-    text: impl FnOnce() -> String,
-) -> Result<()> {
-    if let Some(json) = json {
-        json.write(|out| write_text(out, &output::json(value)))?;
-    }
-    match args.quiet || matches!(json, Some(Destination::Stdout)) {
-        true => Ok(()),
-        false => output::print(&text()),
     }
 }

@@ -52,10 +52,8 @@ impl Comparison<'_> {
     pub fn page(&self) -> HtmlPage {
         let values = self.values();
         let runs = self.labelled(&values);
-        let numbers = groups::groups(self.results).into_iter().map(|group| Section {
-            title: capitalised(&group.title),
-            table: Some(DataTable::new(self.head(), group.rows)),
-            ..Section::default()
+        let numbers = groups::groups(self.results).into_iter().map(|group| {
+            Section::of_table(capitalised(&group.title), DataTable::new(self.head(), group.rows))
         });
         HtmlPage {
             title: runs::title(&runs),

@@ -59,6 +59,18 @@ pub struct Section {
     pub figures: Vec<Figure>,
 }
 
+impl Section {
+    /// A section of figures.
+    pub fn of_figures(title: impl Into<String>, figures: Vec<Figure>) -> Section {
+        Section { title: title.into(), figures, ..Section::default() }
+    }
+
+    /// A section that consists of a table.
+    pub fn of_table(title: impl Into<String>, table: DataTable) -> Section {
+        Section { title: title.into(), table: Some(table), ..Section::default() }
+    }
+}
+
 const TEMPLATE: &str = include_str!("template.html");
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -119,7 +131,7 @@ mod tests {
 
     fn page(title: &str) -> HtmlPage {
         let spec = json!({"data": {"values": [{"run": title}]}, "mark": "bar"});
-        let table = DataTable::new(vec!["run".into()], vec![vec![title.into()]]);
+        let table = DataTable::new(["run"], vec![vec![title.into()]]);
         let figure = Figure {
             id: "one".into(),
             title: title.into(),
@@ -127,8 +139,7 @@ mod tests {
             spec,
             table: Some(table),
         };
-        let section =
-            Section { title: "Section".into(), figures: vec![figure], ..Section::default() };
+        let section = Section::of_figures("Section", vec![figure]);
         HtmlPage { title: title.into(), sections: vec![section], ..HtmlPage::default() }
     }
 

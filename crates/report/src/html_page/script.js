@@ -45,7 +45,7 @@
   const SPACE = 20; // between panels
   const NARROWEST = 240; // a page that is not shown yet has no width
 
-  // The text in lines of at most so many characters, broken behind spaces and punctuation.
+  // The text in lines of at most `characters` letters, broken behind spaces and punctuation.
   function lines(text, characters) {
     const broken = [""];
     for (const part of text.match(/[^\s,;:=_/-]*[\s,;:=_/-]?/g)) {

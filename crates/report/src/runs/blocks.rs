@@ -1,6 +1,6 @@
 //! Figures about blocks: merges, victims, wear.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::labelled_result::{LabelledResult, float, integer, labels};
 use crate::curves::{self, Curve, distinct, drawn, panels, shared_note};
@@ -24,14 +24,10 @@ pub(super) fn associated_blocks(runs: &[LabelledResult]) -> Option<Figure> {
         histograms.push((run.label.to_owned(), bars.collect()));
     }
     let histograms: Vec<Curve<(f64, f64)>> = distinct(histograms);
-    let value = |(label, bars): &Curve<(f64, f64)>| -> Vec<Value> {
-        let value = |&(na, share): &(f64, f64)| {
-            let (from, to) = (na - 0.4, na + 0.4);
-            json!({"run": label, "Na": na, "share": share, "from": from, "to": to})
-        };
-        bars.iter().map(value).collect()
-    };
-    let values: Vec<Value> = histograms.iter().flat_map(value).collect();
+    let values = curves::values(
+        &histograms,
+        |label, &(na, share)| json!({"run": label, "Na": na, "share": share, "from": na - 0.4, "to": na + 0.4}),
+    );
     if values.is_empty() {
         return None;
     }
@@ -47,7 +43,7 @@ pub(super) fn associated_blocks(runs: &[LabelledResult]) -> Option<Figure> {
     });
     let labels = curves::labels(&histograms);
     let parts = if labels.len() == 1 { view } else { panels("run", &labels, view) };
-    let head = ["run", "full merges", "mean Na"].map(str::to_owned).to_vec();
+    let head = ["run", "full merges", "mean Na"];
     Some(Figure {
         id: "associated-blocks".into(),
         title: "Data blocks per full merge".into(),
@@ -81,12 +77,10 @@ pub(super) fn victim_utilisation(runs: &[LabelledResult]) -> Option<Figure> {
         rows.push(vec![run.label.into(), number(total as f64), number(100.0 * open)]);
     }
     let curves: Vec<Curve<(f64, f64)>> = distinct(curves);
-    let value = |(label, points): &Curve<(f64, f64)>| -> Vec<Value> {
-        let value =
-            |&(used, share): &(f64, f64)| json!({"run": label, "used": used, "share": share});
-        points.iter().map(value).collect()
-    };
-    let values: Vec<Value> = curves.iter().flat_map(value).collect();
+    let values = curves::values(
+        &curves,
+        |label, &(used, share)| json!({"run": label, "used": used, "share": share}),
+    );
     if values.is_empty() {
         return None;
     }
@@ -98,7 +92,7 @@ pub(super) fn victim_utilisation(runs: &[LabelledResult]) -> Option<Figure> {
             "y": share_axis("share", "share of victims with this share or less"),
         },
     });
-    let head = ["run", "victims", "with free pages, %"].map(str::to_owned).to_vec();
+    let head = ["run", "victims", "with free pages, %"];
     Some(Figure {
         id: "victim-utilisation".into(),
         title: "Utilisation of victims".into(),
@@ -157,9 +151,6 @@ pub(super) fn wear(runs: &[LabelledResult]) -> Option<Figure> {
                   in the order of their numbers, row by row. A cell may stand for several blocks."
             .into(),
         spec: spec(values, parts),
-        table: Some(DataTable::new(
-            head.map(str::to_owned).to_vec(),
-            runs.iter().map(row).collect(),
-        )),
+        table: Some(DataTable::new(head, runs.iter().map(row))),
     })
 }

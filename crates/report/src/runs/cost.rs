@@ -34,7 +34,7 @@ pub(super) fn write_amplification(runs: &[LabelledResult]) -> Option<Figure> {
         let pages = found(run).map_or("–".into(), number);
         vec![run.label.to_owned(), pages, number(in_bytes(run))]
     };
-    let head = ["run", "pages per host page", "bytes per host byte"].map(str::to_owned);
+    let head = ["run", "pages per host page", "bytes per host byte"];
     Some(Figure {
         id: "write-amplification".into(),
         title: "Write amplification".into(),
@@ -42,7 +42,7 @@ pub(super) fn write_amplification(runs: &[LabelledResult]) -> Option<Figure> {
                   nothing is written but the host's own pages."
             .into(),
         spec: spec(values, parts),
-        table: Some(DataTable::new(head.to_vec(), runs.iter().map(row).collect())),
+        table: Some(DataTable::new(head, runs.iter().map(row))),
     })
 }
 
@@ -88,7 +88,7 @@ pub(super) fn time_against_ram(runs: &[LabelledResult]) -> Option<Figure> {
     });
     let row =
         |&(run, ram, time): &(&str, f64, f64)| vec![run.to_owned(), number(ram), number(time)];
-    let head = ["run", "RAM, KiB", "serial time, s"].map(str::to_owned).to_vec();
+    let head = ["run", "RAM, KiB", "serial time, s"];
     Some(Figure {
         id: "time-against-ram".into(),
         title: "Cost against RAM".into(),
@@ -97,7 +97,7 @@ pub(super) fn time_against_ram(runs: &[LabelledResult]) -> Option<Figure> {
                   line leads from each point to its name."
             .into(),
         spec: spec(values, parts),
-        table: Some(DataTable::new(head, places.iter().map(row).collect())),
+        table: Some(DataTable::new(head, places.iter().map(row))),
     })
 }
 

@@ -102,7 +102,7 @@ pub(super) fn parts_of_responses(runs: &[LabelledResult]) -> Option<Figure> {
                   they spent in each part. The table compares all requests with the slowest ones."
             .into(),
         spec: spec(values, each_run(runs, view)),
-        table: Some(DataTable::new(head, rows.flatten().collect())),
+        table: Some(DataTable::new(head, rows.flatten())),
     })
 }
 
@@ -214,10 +214,7 @@ pub(super) fn responses_over_time(runs: &[LabelledResult]) -> Option<Figure> {
                   response time. The colour is the number of requests."
             .into(),
         spec: spec(values, each_run(runs, view)),
-        table: Some(DataTable::new(
-            head.map(str::to_owned).to_vec(),
-            runs.iter().filter_map(row).collect(),
-        )),
+        table: Some(DataTable::new(head, runs.iter().filter_map(row))),
     })
 }
 
@@ -288,7 +285,7 @@ pub(super) fn utilisation(runs: &[LabelledResult]) -> Option<Figure> {
                   also occupied while its page waits for the channel."
             .into(),
         spec: spec(values, each_run(runs, view)),
-        table: Some(DataTable::new(head.map(str::to_owned).to_vec(), rows)),
+        table: Some(DataTable::new(head, rows)),
     })
 }
 

@@ -61,11 +61,7 @@ pub fn sections(runs: &[LabelledResult]) -> Vec<Section> {
         ("Gauges of the schemes", runs.iter().filter_map(gauges).collect()),
     ];
     let with_figures = all.into_iter().filter(|(_, figures)| !figures.is_empty());
-    let section = |(title, figures): (&str, _)| Section {
-        title: title.to_owned(),
-        figures,
-        ..Section::default()
-    };
+    let section = |(title, figures): (&str, _)| Section::of_figures(title.to_owned(), figures);
     with_figures.map(section).collect()
 }
 

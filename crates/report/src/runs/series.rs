@@ -64,17 +64,12 @@ pub(super) fn over_requests(runs: &[LabelledResult], of: &Series) -> Option<Figu
     }
     let axis_title = format!("{}{}", of.label, of.unit);
     let rows = curves.iter().filter(|(_, samples)| !samples.is_empty());
-    let table = DataTable::new(head("run"), rows.map(summary).collect());
+    let table = DataTable::new(head("run"), rows.map(summary));
     let curves = distinct(curves);
-    let value = |(label, samples): &Curve<(u64, f64)>| -> Vec<Value> {
-        let value = |&(requests, value): &(u64, f64)| {
-            json!({
-                "run": label, "requests": requests, "value": value,
-            })
-        };
-        samples.iter().map(value).collect()
-    };
-    let values = curves.iter().flat_map(value).collect();
+    let values = curves::values(
+        &curves,
+        |label, &(requests, value)| json!({"run": label, "requests": requests, "value": value}),
+    );
     let view = json!({
         "mark": {"type": "line", "strokeWidth": 1.5, "tooltip": true},
         "height": 220,
@@ -134,7 +129,7 @@ pub(super) fn gauges(run: &LabelledResult) -> Option<Figure> {
         |(gauge, list): (&String, &Value)| (axis_labels::gauge(gauge), samples(series, list));
     let gauges: Vec<Curve<(u64, f64)>> =
         series["scheme"].as_object()?.iter().map(gauge).filter(|it| !it.1.is_empty()).collect();
-    let rows = gauges.iter().map(summary).collect();
+    let rows: Vec<_> = gauges.iter().map(summary).collect();
     let moving = |gauge: &&Curve<(u64, f64)>| !is_constant(&gauge.1);
     let moving: Vec<&Curve<(u64, f64)>> = gauges.iter().filter(moving).collect();
     if moving.is_empty() {

@@ -76,7 +76,7 @@ pub(super) fn time_by_cause(runs: &[LabelledResult]) -> Figure {
                   the cause of the operations. The letters in the bars are those of the legend."
             .into(),
         spec: spec(values, bars_of_causes(runs, &causes)),
-        table: Some(DataTable::new(head, runs.iter().map(row).collect())),
+        table: Some(DataTable::new(head, runs.iter().map(row))),
     }
 }
 
@@ -159,15 +159,10 @@ pub(super) fn distribution(runs: &[LabelledResult], of: &RequestTime, op: &str) 
     if !times().any(|time| time > shortest) {
         return None;
     }
-    let value = |(label, points): &(String, Vec<(f64, f64)>)| -> Vec<Value> {
-        let value = |&(us, longer): &(f64, f64)| {
-            json!({
-                "run": label, "us": us, "share": 1.0 - longer, "longer": longer,
-            })
-        };
-        points.iter().map(value).collect()
-    };
-    let values = curves.iter().flat_map(value).collect();
+    let values = curves::values(
+        &curves,
+        |label, &(us, longer)| json!({"run": label, "us": us, "share": 1.0 - longer, "longer": longer}),
+    );
     let view = json!({
         "mark": {"type": "line", "interpolate": "step-after", "clip": true, "tooltip": true},
         "height": 280,
@@ -202,11 +197,9 @@ fn time_table(runs: &[LabelledResult], of: &RequestTime, op: &str) -> DataTable 
         let cells = columns.iter().map(|&column| number(float(&figures[column])));
         [run.label.to_owned()].into_iter().chain(cells).collect()
     };
-    let head = ["run"].into_iter().chain(columns).map(|name| match name {
-        "run" => name.to_owned(),
-        name => format!("{name},\u{a0}µs"),
-    });
-    DataTable::new(head.collect(), runs.iter().map(row).collect())
+    let head = ["run".to_owned()].into_iter();
+    let head = head.chain(columns.map(|name| format!("{name},\u{a0}µs")));
+    DataTable::new(head, runs.iter().map(row))
 }
 
 /// Ticks of the vertical axis, as shares of requests that take longer: 50 %, 90 %, 99 % … do not.

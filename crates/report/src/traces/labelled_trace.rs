@@ -42,10 +42,6 @@ pub fn op_panel(traces: &[LabelledTrace], traced: &LabelledTrace, op: &str) -> S
     }
 }
 
-pub fn head(names: &[&str]) -> Vec<String> {
-    names.iter().map(|&name| name.to_owned()).collect()
-}
-
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }

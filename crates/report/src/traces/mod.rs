@@ -34,7 +34,7 @@ pub fn sections(traces: &[LabelledTrace]) -> Vec<Section> {
     ];
     let section = |(title, portraits): (&str, &[Of])| {
         let figures = portraits.iter().filter_map(|&of| portrait(of, traces)).collect();
-        Section { title: title.to_owned(), figures, ..Section::default() }
+        Section::of_figures(title.to_owned(), figures)
     };
     all.map(section).into_iter().filter(|section| !section.figures.is_empty()).collect()
 }

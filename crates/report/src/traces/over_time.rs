@@ -3,7 +3,7 @@
 use serde_json::json;
 use trace::analysis::load::{Load, OpLoad, StretchLoad};
 
-use super::labelled_trace::{LabelledTrace, head, op_panel, row, views};
+use super::labelled_trace::{LabelledTrace, op_panel, row, views};
 use crate::figure::{DataTable, Figure, axis, axis_from_zero, spec};
 use crate::number_format::number;
 
@@ -70,7 +70,7 @@ fn over_time(traces: &[LabelledTrace], rate: &Rate) -> Option<Figure> {
             "y": axis_from_zero("rate", rate.label),
         },
     });
-    let head = head(&["trace", "op", "mean", "busiest stretch", "unit"]);
+    let head = ["trace", "op", "mean", "busiest stretch", "unit"];
     let stretches = traces.iter().map(|traced| traced.found.load.stretch_ns);
     let caption = format!(
         "Each step is the mean of a stretch of {}. The mean in the table is that of the whole \

@@ -6,7 +6,7 @@ use serde_json::json;
 use trace::analysis::locality::PAGE_SIZES;
 use trace::analysis::survey::RequestSizes;
 
-use super::labelled_trace::{LabelledTrace, head, labels, op_panel, percent, row, views};
+use super::labelled_trace::{LabelledTrace, labels, op_panel, percent, row, views};
 use crate::curves::drawn;
 use crate::figure::{DataTable, Figure, axis_from_zero, logarithmic_axis, share_axis, spec};
 use crate::number_format::number;
@@ -37,8 +37,7 @@ pub fn updates_by_size(traces: &[LabelledTrace]) -> Option<Figure> {
             "x": x, "y": axis_from_zero("updates", "earlier writes of a page (mean number)"),
         },
     });
-    let head =
-        head(&["trace", "sectors up to", "requests", "pages", "rewritten", "earlier writes"]);
+    let head = ["trace", "sectors up to", "requests", "pages", "rewritten", "earlier writes"];
     (!values.is_empty()).then(|| Figure {
         id: "updates-by-request-size".into(),
         title: "Updates by request size".into(),
@@ -80,8 +79,8 @@ pub fn sub_page_writes(traces: &[LabelledTrace]) -> Option<Figure> {
         let shares = &traced.found.locality.sub_page_shares;
         row(traced, shares.iter().map(|&share| percent(share)))
     };
-    let mut head = head(&["trace"]);
-    head.extend(PAGE_SIZES.iter().map(|bytes| format!("{} KiB", bytes / 1024)));
+    let sizes = PAGE_SIZES.iter().map(|bytes| format!("{} KiB", bytes / 1024));
+    let head = ["trace".to_owned()].into_iter().chain(sizes);
     (!values.is_empty()).then(|| Figure {
         id: "sub-page-writes".into(),
         title: "Writes smaller than a page".into(),
@@ -89,7 +88,7 @@ pub fn sub_page_writes(traces: &[LabelledTrace]) -> Option<Figure> {
                   a write buffer."
             .into(),
         spec: spec(values, drawn("trace", &labels(traces), view)),
-        table: Some(DataTable::new(head, traces.iter().map(cells).collect())),
+        table: Some(DataTable::new(head, traces.iter().map(cells))),
     })
 }
 
@@ -128,7 +127,7 @@ pub fn request_sizes(traces: &[LabelledTrace]) -> Option<Figure> {
             "y": share_axis("share", "share of requests"),
         },
     });
-    let head = head(&["trace", "op", "requests", "mean sectors", "median", "below 8", "MiB"]);
+    let head = ["trace", "op", "requests", "mean sectors", "median", "below 8", "MiB"];
     (!values.is_empty()).then(|| Figure {
         id: "request-sizes".into(),
         title: "Sizes of requests".into(),

@@ -17,7 +17,7 @@ pub fn tiles(traced: &LabelledTrace) -> Vec<Tile> {
     let touched = survey.pages.touched.saturating_mul(survey.page_bytes);
     let end = format!("addresses end at {}", bytes(survey.end_bytes()));
     let mut tiles = vec![
-        tile("requests", count(survey.requests), String::new()),
+        tile("requests", count(survey.requests()), String::new()),
         tile("read", size(&survey.reads), requests(reads)),
         tile("written", size(&survey.writes), requests(writes)),
         tile("touched", bytes(touched), end),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use trace::analysis::locality::Distribution;
 
-use super::labelled_trace::{LabelledTrace, head, labels, row, views};
+use super::labelled_trace::{LabelledTrace, labels, row, views};
 use crate::curves::panels;
 use crate::figure::{DataTable, Figure, axis, logarithmic_axis, share_axis, spec};
 use crate::number_format::number;
@@ -14,7 +14,7 @@ pub fn write_intervals(traces: &[LabelledTrace]) -> Option<Figure> {
     let (mut values, mut rows) = (Vec::new(), Vec::new());
     for traced in traces {
         let found = &traced.found.locality;
-        let kinds = [(&found.mean_intervals, MEAN), (&found.intervals, EACH)];
+        let kinds = [(&found.intervals.page_means, MEAN), (&found.intervals.all, EACH)];
         for (distribution, kind) in kinds {
             values.extend(distribution.cumulative().map(|(below, share)| {
                 json!({"trace": traced.label, "interval": below, "share": share, "of": kind})
@@ -36,7 +36,7 @@ pub fn write_intervals(traces: &[LabelledTrace]) -> Option<Figure> {
                            "legend": {"symbolType": "stroke", "symbolSize": 300}},
         },
     });
-    let mut head = head(&["trace", "interval"]);
+    let mut head = ["trace", "interval"].map(str::to_owned).to_vec();
     head.extend(QUANTILES.iter().map(|percent| format!("{percent} % below")));
     (!values.is_empty()).then(|| Figure {
         id: "write-intervals".into(),
@@ -86,7 +86,7 @@ pub fn hot_warm_cold(traces: &[LabelledTrace]) -> Option<Figure> {
             rows.push(row(traced, page.into_iter().chain(figures)));
         }
     }
-    let head = head(&["trace", "page", "number", "writes", "mean interval"]);
+    let head = ["trace", "page", "number", "writes", "mean interval"];
     (!values.is_empty()).then(|| Figure {
         id: "hot-warm-and-cold-pages".into(),
         title: "A hot, a warm and a cold page".into(),

@@ -1,28 +1,28 @@
 //! Where reads and writes go, and how often pages are written.
 
 use serde_json::json;
-use trace::analysis::locality::{DeviceOffset, Frequency, TOP_PERCENTS};
+use trace::analysis::locality::{DeviceOffset, Frequency, STARTS_MAX, TOP_PERCENTS};
 use trace::analysis::stratified_sample::StratifiedSample;
 
-use super::labelled_trace::{LabelledTrace, head, labels, percent, row, views};
+use super::labelled_trace::{LabelledTrace, labels, percent, row, views};
 use crate::curves::drawn;
 use crate::figure::{DataTable, Figure, POINTS_MAX, axis, logarithmic_axis, share_axis, spec};
 use crate::number_format::number;
 
 /// The address of each write over its number (FSTR Fig. 2a).
 pub fn access_pattern(traces: &[LabelledTrace]) -> Option<Figure> {
-    let figure = places(traces, "write", |traced| &traced.found.locality.write_starts)?;
+    let figure = places(traces, "write", |traced| &traced.found.locality.writes.starts)?;
     Some(Figure { id: "access-pattern".into(), title: "Where writes go".into(), ..figure })
 }
 
 /// The address of each read over its number.
 pub fn read_pattern(traces: &[LabelledTrace]) -> Option<Figure> {
-    let figure = places(traces, "read", |traced| &traced.found.locality.read_starts)?;
+    let figure = places(traces, "read", |traced| &traced.found.locality.reads.starts)?;
     Some(Figure { id: "read-pattern".into(), title: "Where reads go".into(), ..figure })
 }
 
 /// A sample of the places of requests.
-type Places = for<'a> fn(&LabelledTrace<'a>) -> &'a StratifiedSample<DeviceOffset>;
+type Places = for<'a> fn(&LabelledTrace<'a>) -> &'a StratifiedSample<DeviceOffset, STARTS_MAX>;
 
 fn places(traces: &[LabelledTrace], op: &str, of: Places) -> Option<Figure> {
     let end = traces.iter().map(|traced| traced.found.survey.end_bytes()).max()?;
@@ -62,10 +62,7 @@ fn places(traces: &[LabelledTrace], op: &str, of: Places) -> Option<Figure> {
              drawn over each other."
         ),
         spec: spec(values, views("trace", &labels(traces), view, &["x", "y"])),
-        table: Some(DataTable::new(
-            head(&["trace", &format!("{op}s"), "drawn", &end, "devices"]),
-            rows,
-        )),
+        table: Some(DataTable::new(["trace", &format!("{op}s"), "drawn", &end, "devices"], rows)),
         ..Figure::default()
     })
 }
@@ -95,7 +92,7 @@ pub fn update_frequency(traces: &[LabelledTrace]) -> Option<Figure> {
         let shares = found.top_shares.iter().map(|&share| percent(share));
         row(traced, counts.into_iter().chain(shares))
     };
-    let mut head = head(&["trace", "page writes", "pages written"]);
+    let mut head = ["trace", "page writes", "pages written"].map(str::to_owned).to_vec();
     head.extend(TOP_PERCENTS.iter().map(|top| format!("to top {top}\u{a0}%")));
     (!values.is_empty()).then(|| Figure {
         id: "update-frequency".into(),
@@ -104,7 +101,7 @@ pub fn update_frequency(traces: &[LabelledTrace]) -> Option<Figure> {
                   page writes that go to the most written pages."
             .into(),
         spec: spec(values, drawn("trace", &labels(traces), view)),
-        table: Some(DataTable::new(head, traces.iter().map(cells).collect())),
+        table: Some(DataTable::new(head, traces.iter().map(cells))),
     })
 }
 

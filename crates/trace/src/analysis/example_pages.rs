@@ -20,7 +20,7 @@ use crate::request::{Op, Request};
 /// The minimum number of writes of an example page.
 const WRITES_MIN: u64 = 3;
 /// The maximum size of the sample of intervals of a page.
-const INTERVALS_MAX: usize = 1000;
+pub const INTERVALS_MAX: usize = 1000;
 
 /// The update frequency of a page, relative to the other pages of its trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +111,7 @@ pub struct PageIntervals {
     pub example: ExamplePage,
     /// A sample of the intervals between its writes, in page writes to other pages. The interval
     /// with index n precedes write n + 2, counted from 1.
-    pub intervals: StratifiedSample<u64>,
+    pub intervals: StratifiedSample<u64, INTERVALS_MAX>,
 }
 
 /// Reads the whole trace and samples the write intervals of the example pages chosen from it.
@@ -140,7 +140,7 @@ impl IntervalCounter {
     fn new(page_bytes: u64, examples: &[ExamplePage]) -> IntervalCounter {
         let no_intervals = |&example: &ExamplePage| PageIntervals {
             example,
-            intervals: StratifiedSample::new(INTERVALS_MAX),
+            intervals: StratifiedSample::default(),
         };
         IntervalCounter {
             page_bytes,

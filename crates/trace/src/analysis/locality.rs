@@ -31,10 +31,10 @@ pub const PAGE_SIZES: [u64; 5] = [2048, 4096, 8192, 16384, 32768];
 /// The percentages of the written pages for which the share of page writes is computed.
 pub const TOP_PERCENTS: [u32; 9] = [1, 2, 5, 10, 20, 30, 40, 50, 70];
 /// The maximum size of a sample of offsets.
-const STARTS_MAX: usize = 4000;
+pub const STARTS_MAX: usize = 4000;
 
 /// Skew, rewrites and sequentiality of a trace.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct TraceLocality {
     /// The page size, in bytes.
     pub page_bytes: u64,
@@ -47,48 +47,38 @@ pub struct TraceLocality {
     /// The number of pages for each number of writes, most writes first. The number of entries is
     /// at most the square root of twice the page writes.
     pub frequencies: Vec<Frequency>,
-    /// The intervals of all rewrites.
-    pub intervals: Distribution,
-    /// For each write of a page that is written more than once, the mean interval of that page.
-    pub mean_intervals: Distribution,
+    /// The intervals between the writes of a page.
+    pub intervals: WriteIntervals,
     /// Updates by request size, smallest size first.
     pub updates: Vec<SizeUpdates>,
     /// The share of page writes that cover only part of a page, for each of [`PAGE_SIZES`].
     pub sub_page_shares: Vec<f64>,
-    /// Reads that start where the previous read of the same device ended.
-    pub sequential_reads: u64,
-    /// Writes that start where the previous write of the same device ended.
-    pub sequential_writes: u64,
-    /// A sample of the offsets of reads.
-    pub read_starts: StratifiedSample<DeviceOffset>,
-    /// A sample of the offsets of writes, without ignored ones.
-    pub write_starts: StratifiedSample<DeviceOffset>,
+    /// Where reads start.
+    pub reads: Places,
+    /// Where writes start, without ignored ones in the sample.
+    pub writes: Places,
     /// A hot, a warm and a cold page, if the trace has them.
     pub examples: Vec<ExamplePage>,
     /// Writes that were ignored because they have more pages than any real request.
     pub absurd: u64,
 }
 
-impl TraceLocality {
-    fn new(page_bytes: u64) -> TraceLocality {
-        TraceLocality {
-            page_bytes,
-            page_writes: 0,
-            pages_written: 0,
-            top_shares: Vec::new(),
-            frequencies: Vec::new(),
-            intervals: Distribution::default(),
-            mean_intervals: Distribution::default(),
-            updates: Vec::new(),
-            sub_page_shares: Vec::new(),
-            sequential_reads: 0,
-            sequential_writes: 0,
-            read_starts: StratifiedSample::new(STARTS_MAX),
-            write_starts: StratifiedSample::new(STARTS_MAX),
-            examples: Vec::new(),
-            absurd: 0,
-        }
-    }
+/// The intervals between the writes of a page.
+#[derive(Debug, Clone, Default)]
+pub struct WriteIntervals {
+    /// Those of all rewrites.
+    pub all: Distribution,
+    /// For each write of a page that is written more than once, the mean interval of that page.
+    pub page_means: Distribution,
+}
+
+/// Where the requests of one operation start.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    /// Requests that start where the previous one of the same device and operation ended.
+    pub sequential: u64,
+    /// A sample of their offsets.
+    pub starts: StratifiedSample<DeviceOffset, STARTS_MAX>,
 }
 
 /// The pages that are written equally often.
@@ -123,7 +113,7 @@ pub struct Distribution {
 }
 
 /// The page writes of requests of one size class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SizeUpdates {
     /// The largest size of the class, in sectors: a power of two.
     pub sectors_max: u64,
@@ -186,7 +176,7 @@ struct LocalityCounter {
 impl LocalityCounter {
     fn new(page_bytes: u64) -> LocalityCounter {
         LocalityCounter {
-            found: TraceLocality::new(page_bytes),
+            found: TraceLocality { page_bytes, ..TraceLocality::default() },
             histories: PageHistories::default(),
             updates: Vec::new(),
             covered: Default::default(),
@@ -204,12 +194,12 @@ impl LocalityCounter {
         let follows = u64::from(before == Some(request.offset));
         match is_write {
             true => {
-                self.found.sequential_writes += follows;
+                self.found.writes.sequential += follows;
                 self.add_write(request);
             }
             false => {
-                self.found.sequential_reads += follows;
-                self.found.read_starts.add(DeviceOffset::of(request));
+                self.found.reads.sequential += follows;
+                self.found.reads.starts.add(DeviceOffset::of(request));
             }
         }
     }
@@ -219,17 +209,11 @@ impl LocalityCounter {
             self.found.absurd += 1;
             return;
         };
-        self.found.write_starts.add(DeviceOffset::of(request));
+        self.found.writes.starts.add(DeviceOffset::of(request));
         self.cover(request);
         let class = class_of(request.bytes);
         if self.updates.len() <= class {
-            let class = |at: usize| SizeUpdates {
-                sectors_max: 1 << at,
-                requests: 0,
-                page_writes: 0,
-                rewrites: 0,
-                earlier_writes: 0,
-            };
+            let class = |at: usize| SizeUpdates { sectors_max: 1 << at, ..SizeUpdates::default() };
             self.updates.extend((self.updates.len()..=class_of(request.bytes)).map(class));
         }
         self.updates[class].requests += 1;
@@ -245,7 +229,7 @@ impl LocalityCounter {
         updates.rewrites += u64::from(page.writes > 0);
         updates.earlier_writes += page.writes;
         if let Some(interval) = page.write(now) {
-            self.found.intervals.add(interval, 1);
+            self.found.intervals.all.add(interval, 1);
         }
     }
 
@@ -263,7 +247,7 @@ impl LocalityCounter {
         for (_, _, page) in self.histories.written() {
             writes.push(page.writes);
             if page.writes > 1 {
-                self.found.mean_intervals.add(page.others() / (page.writes - 1), page.writes);
+                self.found.intervals.page_means.add(page.others() / (page.writes - 1), page.writes);
             }
         }
         writes.sort_unstable_by(|a, b| b.cmp(a));
@@ -324,11 +308,11 @@ pub(crate) mod tests {
         let pages = [3, 7, 3, 3, 9, 7].map(|page| write(page * 4096, 4096));
         let found = observed(&pages);
         assert_eq!((found.page_writes, found.pages_written), (6, 3));
-        assert_eq!(found.intervals.by_bits, [1, 1, 1], "intervals 0, 1 and 3");
+        assert_eq!(found.intervals.all.by_bits, [1, 1, 1], "intervals 0, 1 and 3");
         // Page 3 has three writes with intervals 1 and 0, on average 0 (rounded down); page 7 has
         // two writes with interval 3.
-        assert_eq!(found.mean_intervals.by_bits, [3, 0, 2]);
-        let cumulative: Vec<_> = found.intervals.cumulative().collect();
+        assert_eq!(found.intervals.page_means.by_bits, [3, 0, 2]);
+        let cumulative: Vec<_> = found.intervals.all.cumulative().collect();
         assert_eq!(cumulative[2], (4, 1.0));
     }
 
@@ -370,8 +354,8 @@ pub(crate) mod tests {
         let read = |offset| Request { op: Op::Read, ..write(offset, 512) };
         let requests = [write(0, 512), read(512), write(512, 512), read(1024), write(0, 512)];
         let found = observed(&requests);
-        assert_eq!((found.sequential_writes, found.sequential_reads), (1, 1));
-        let starts: Vec<u64> = found.read_starts.kept().iter().map(|(_, at)| at.offset).collect();
+        assert_eq!((found.writes.sequential, found.reads.sequential), (1, 1));
+        let starts: Vec<u64> = found.reads.starts.kept().iter().map(|(_, at)| at.offset).collect();
         assert_eq!(starts, [512, 1024]);
     }
 
@@ -379,6 +363,6 @@ pub(crate) mod tests {
     fn an_absurd_write_is_ignored() {
         let found = observed(&[write(0, u64::MAX), write(0, 4096)]);
         assert_eq!((found.absurd, found.page_writes), (1, 1));
-        assert_eq!(found.write_starts.kept(), [(0, DeviceOffset { device: 0, offset: 0 })]);
+        assert_eq!(found.writes.starts.kept(), [(0, DeviceOffset { device: 0, offset: 0 })]);
     }
 }

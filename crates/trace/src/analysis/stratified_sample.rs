@@ -9,27 +9,26 @@
 //! exaggerated. The choice depends on a hash of the item's index, so equal sequences give equal
 //! samples.
 
-/// A sample with a maximum size; each item with its index in the sequence, from 0.
+use crate::generate::random::split_mix;
+
+/// A sample of at most `MAX` items, and at least half as many once it has seen them; each item with
+/// its index in the sequence, from 0. `MAX` is even, so that strata can be merged in pairs.
 #[derive(Debug, Clone)]
-pub struct StratifiedSample<T> {
+pub struct StratifiedSample<T, const MAX: usize> {
     kept: Vec<(u64, T)>,
-    /// Even, so that strata can be merged in pairs.
-    max: usize,
     /// The length of a stratum: a power of two.
     step: u64,
     seen: u64,
 }
 
-impl<T: Copy> StratifiedSample<T> {
-    /// A sample that keeps at most `max` items, and at least half as many once it has seen them.
-    ///
-    /// # Panics
-    /// If `max` is odd, or 0.
-    pub fn new(max: usize) -> StratifiedSample<T> {
-        assert!(max > 0 && max.is_multiple_of(2), "{max} strata cannot be merged in pairs");
-        StratifiedSample { kept: Vec::new(), max, step: 1, seen: 0 }
+impl<T, const MAX: usize> Default for StratifiedSample<T, MAX> {
+    fn default() -> StratifiedSample<T, MAX> {
+        const { assert!(MAX > 0 && MAX.is_multiple_of(2), "strata cannot be merged in pairs") };
+        StratifiedSample { kept: Vec::new(), step: 1, seen: 0 }
     }
+}
 
+impl<T: Copy, const MAX: usize> StratifiedSample<T, MAX> {
     /// Adds the next item of the sequence.
     pub(crate) fn add(&mut self, item: T) {
         let number = self.seen;
@@ -41,7 +40,7 @@ impl<T: Copy> StratifiedSample<T> {
             }
             return;
         }
-        if self.kept.len() == self.max {
+        if self.kept.len() == MAX {
             self.merge_strata();
         }
         self.kept.push((number, item));
@@ -73,19 +72,16 @@ impl<T: Copy> StratifiedSample<T> {
 }
 
 /// The finalizer of splitmix64.
-fn hash(number: u64) -> u64 {
-    let mut word = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
+fn hash(mut number: u64) -> u64 {
+    split_mix(&mut number)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sampled(items: u64, max: usize) -> StratifiedSample<u64> {
-        let mut sample = StratifiedSample::new(max);
+    fn sampled<const MAX: usize>(items: u64) -> StratifiedSample<u64, MAX> {
+        let mut sample = StratifiedSample::default();
         (0..items).for_each(|item| sample.add(10 * item));
         sample
     }
@@ -93,14 +89,14 @@ mod tests {
     #[test]
     fn a_short_sequence_is_kept_completely() {
         let all: Vec<_> = (0..8).map(|number| (number, 10 * number)).collect();
-        assert_eq!(sampled(8, 8).kept(), all);
-        assert_eq!(sampled(0, 8).kept(), []);
+        assert_eq!(sampled::<8>(8).kept(), all);
+        assert_eq!(sampled::<8>(0).kept(), []);
     }
 
     #[test]
     fn the_item_with_the_lowest_hash_of_each_stratum_is_kept() {
         for items in [9, 100, 1000, 12_345] {
-            let sample = sampled(items, 16);
+            let sample = sampled::<16>(items);
             let step = sample.step();
             let lowest = |first: u64| {
                 let stratum = first..(first + step).min(items);
@@ -117,7 +113,7 @@ mod tests {
 
     #[test]
     fn items_with_a_period_of_two_are_sampled_fairly() {
-        let sample = sampled(1 << 16, 256);
+        let sample = sampled::<256>(1 << 16);
         let even = sample.kept().iter().filter(|(number, _)| number % 2 == 0).count();
         let all = sample.kept().len();
         assert!((all / 3..2 * all / 3).contains(&even), "{even} of {all}");

@@ -10,12 +10,10 @@ use crate::replay::{ReadReport, Skipped, Trace};
 use crate::request::{Flags, Op, Request};
 
 /// The counts of a trace.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Survey {
     /// The page size, in bytes.
     pub page_bytes: u64,
-    /// All requests delivered: reads, writes, trims and flushes.
-    pub requests: u64,
     /// Reads, by size.
     pub reads: RequestSizes,
     /// Writes, by size; those with a preflush included.
@@ -26,14 +24,10 @@ pub struct Survey {
     pub flushes: u64,
     /// Requests by flag.
     pub flags: FlagCounts,
-    /// Reads and writes that start and end at multiples of the page.
-    pub aligned: u64,
-    /// The writes among them.
-    pub aligned_writes: u64,
+    /// Requests that start and end at multiples of the page.
+    pub aligned: AlignedCounts,
     /// Distinct pages, where each device has its own pages.
     pub pages: PageCounts,
-    /// Page writes to pages that were written earlier in the trace.
-    pub rewritten_pages: u64,
     /// The time of the last request, in nanoseconds since the first record.
     pub span_ns: u64,
     /// Skipped requests by reason, and times that went back.
@@ -59,6 +53,15 @@ pub struct FlagCounts {
     pub readahead: u64,
 }
 
+/// Requests that start and end at multiples of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AlignedCounts {
+    /// Reads and writes.
+    pub all: u64,
+    /// The writes among them.
+    pub writes: u64,
+}
+
 /// Distinct pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PageCounts {
@@ -70,6 +73,8 @@ pub struct PageCounts {
     pub touched: u64,
     /// Trimmed completely by one request.
     pub trimmed: u64,
+    /// Page writes to pages that were written earlier in the trace; not distinct.
+    pub rewritten: u64,
 }
 
 /// One device of a trace.
@@ -110,23 +115,12 @@ pub fn survey(trace: &Trace, page_bytes: u64) -> Result<Survey> {
 impl Survey {
     fn new(page_bytes: u64) -> Survey {
         assert!(page_bytes >= 512, "a page of {page_bytes} bytes is less than a sector");
-        Survey {
-            page_bytes,
-            requests: 0,
-            reads: RequestSizes::default(),
-            writes: RequestSizes::default(),
-            trims: RequestSizes::default(),
-            flushes: 0,
-            flags: FlagCounts::default(),
-            aligned: 0,
-            aligned_writes: 0,
-            pages: PageCounts::default(),
-            rewritten_pages: 0,
-            span_ns: 0,
-            skipped: Skipped::default(),
-            devices: Vec::new(),
-            notes: Vec::new(),
-        }
+        Survey { page_bytes, ..Survey::default() }
+    }
+
+    /// All requests delivered: reads, writes, trims and flushes.
+    pub fn requests(&self) -> u64 {
+        self.data_requests() + self.trims.requests() + self.flushes
     }
 
     /// The number of reads and writes.
@@ -141,7 +135,7 @@ impl Survey {
 
     /// The number of reads and writes that do not start and end at multiples of the page.
     pub fn unaligned(&self) -> u64 {
-        self.data_requests() - self.aligned
+        self.data_requests() - self.aligned.all
     }
 
     /// The first byte after all requests, on any device.
@@ -150,7 +144,6 @@ impl Survey {
     }
 
     fn add(&mut self, request: &Request) {
-        self.requests += 1;
         self.span_ns = request.time_ns;
         self.flags.add(request.flags);
         self.add_size(request);
@@ -170,12 +163,12 @@ impl Survey {
         match request.op {
             Op::Read => {
                 self.reads.add(request.bytes);
-                self.aligned += u64::from(aligned);
+                self.aligned.all += u64::from(aligned);
             }
             Op::Write => {
                 self.writes.add(request.bytes);
-                self.aligned += u64::from(aligned);
-                self.aligned_writes += u64::from(aligned);
+                self.aligned.all += u64::from(aligned);
+                self.aligned.writes += u64::from(aligned);
             }
             Op::Trim => self.trims.add(request.bytes),
             Op::Flush => self.flushes += 1,
@@ -194,7 +187,7 @@ impl Survey {
             Op::Write => {
                 let new = device.written.insert_range(first, count);
                 self.pages.written += new;
-                self.rewritten_pages += count - new;
+                self.pages.rewritten += count - new;
                 self.pages.touched += device.touched.insert_range(first, count);
             }
             Op::Trim => {
@@ -234,11 +227,10 @@ mod tests {
         survey.add(&request(Op::Trim, 1, 3 * 4096, 0));
         survey.add(&request(Op::Trim, 1, 4096, 0));
         survey.add(&request(Op::Flush, 0, 0, 0));
-        let expected = PageCounts { written: 2, read: 1, touched: 3, trimmed: 2 };
+        let expected = PageCounts { written: 2, read: 1, touched: 3, trimmed: 2, rewritten: 2 };
         assert_eq!(survey.pages, expected);
-        assert_eq!(survey.rewritten_pages, 2);
-        assert_eq!((survey.requests, survey.data_requests(), survey.flushes), (6, 3, 1));
-        assert_eq!((survey.aligned, survey.aligned_writes, survey.unaligned()), (2, 1, 1));
+        assert_eq!((survey.requests(), survey.data_requests(), survey.flushes), (6, 3, 1));
+        assert_eq!((survey.aligned.all, survey.aligned.writes, survey.unaligned()), (2, 1, 1));
         assert_eq!((survey.end_bytes(), survey.devices[1].end_bytes), (3 * 4096 + 1, 8192));
         assert_eq!(survey.flags.sync, 6);
     }

@@ -121,7 +121,7 @@ impl<R: Read> LogReader<R> {
         self.bytes(bytes, "")
     }
 
-    /// Reads exactly so many bytes. The memory grows with what is there, not with what is asked.
+    /// Reads exactly `count` bytes. The memory grows with the bytes found, not with `count`.
     /// `part` names what they belong to; by default it is the current entry.
     fn bytes(&mut self, count: u64, part: &str) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();

@@ -51,7 +51,7 @@ impl PackedRequest {
     ///
     /// # Panics
     /// The number of its device is above 65535, or that of its stream above [`STREAMS_MAX`]. No
-    /// trace has so many.
+    /// trace reaches these numbers.
     #[inline]
     pub(crate) fn of(request: &Request) -> PackedRequest {
         let Request { time_ns, offset, bytes, device, op, flags, stream } = *request;

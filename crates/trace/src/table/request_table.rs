@@ -17,6 +17,7 @@ pub const DEFAULT_NAME: &str = "requests";
 
 /// Requests in memory, each row as it was given. It takes 24 bytes a row, and 16 bytes more for a
 /// request of 4 GiB or more. Rows are stored in chunks, so that growing never copies.
+#[derive(Default)]
 pub struct RequestTable {
     pub(crate) name: String,
     pub(crate) chunks: Vec<Vec<PackedRequest>>,
@@ -31,14 +32,7 @@ pub struct RequestTable {
 impl RequestTable {
     /// A table without rows.
     pub(crate) fn empty(name: &str) -> RequestTable {
-        RequestTable {
-            name: name.to_owned(),
-            chunks: Vec::new(),
-            long: Vec::new(),
-            first_ns: 0,
-            report: ReadReport::default(),
-            sha256: OnceLock::new(),
-        }
+        RequestTable { name: name.to_owned(), ..RequestTable::default() }
     }
 
     /// The name that results show.

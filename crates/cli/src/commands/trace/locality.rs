@@ -22,8 +22,8 @@ pub fn lines(found: &TraceLocality) -> Vec<(&'static str, String)> {
             "hottest pages",
             format!("of {} get of all writes {}", bytes(found.page_bytes), tops.join(", ")),
         ),
-        ("write intervals", format!("in page writes: {}", quantiles(&found.intervals))),
-        ("  page means", format!("weighted by writes: {}", quantiles(&found.mean_intervals))),
+        ("write intervals", format!("in page writes: {}", quantiles(&found.intervals.all))),
+        ("  page means", format!("weighted by writes: {}", quantiles(&found.intervals.page_means))),
         (
             "updates by size",
             format!(
@@ -38,8 +38,8 @@ pub fn lines(found: &TraceLocality) -> Vec<(&'static str, String)> {
 fn sequential(found: &TraceLocality) -> String {
     format!(
         "{} reads and {} writes start where the one before ended",
-        count(found.sequential_reads),
-        count(found.sequential_writes)
+        count(found.reads.sequential),
+        count(found.writes.sequential)
     )
 }
 

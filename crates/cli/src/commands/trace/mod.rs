@@ -231,14 +231,13 @@ fn print_description(
 fn page(trace: &Trace, found: &TraceStats) -> Result<HtmlPage> {
     let lines = lines(trace, &found.survey, Some(&found.locality))?;
     let rows = lines.into_iter().map(|(name, value)| vec![name.trim().to_owned(), value]);
-    let head = ["what", "counted"].map(str::to_owned).to_vec();
+    let head = ["what", "counted"];
     let label = short_name(trace.name());
     let traced = LabelledTrace { label, found };
-    let counts = Section {
-        title: "All counts".into(),
-        table: Some(DataTable { head, rows: rows.collect(), text_columns: 2 }),
-        ..Section::default()
-    };
+    let counts = Section::of_table(
+        "All counts",
+        DataTable { text_columns: 2, ..DataTable::new(head, rows) },
+    );
     let pages = bytes(found.survey.page_bytes);
     Ok(HtmlPage {
         title: label.to_owned(),
@@ -322,7 +321,7 @@ fn lines(
 fn requests_text(survey: &Survey) -> String {
     format!(
         "{} = {} reads + {} writes + {} trims + {} flushes; reads and writes {}",
-        count(survey.requests),
+        count(survey.requests()),
         count(survey.reads.requests()),
         count(survey.writes.requests()),
         count(survey.trims.requests()),
@@ -365,7 +364,7 @@ fn pages_text(survey: &Survey) -> String {
         count(pages.read),
         count(pages.touched),
         count(pages.trimmed),
-        count(survey.rewritten_pages)
+        count(survey.pages.rewritten)
     )
 }
 
@@ -374,8 +373,8 @@ fn alignment_text(survey: &Survey) -> String {
     format!(
         "on whole pages {:.1} % of reads and writes, {:.1} % of writes; unaligned {}; writes below \
          4 sectors {}, below 8 {}",
-        share(survey.aligned, survey.data_requests()),
-        share(survey.aligned_writes, survey.writes.requests()),
+        share(survey.aligned.all, survey.data_requests()),
+        share(survey.aligned.writes, survey.writes.requests()),
         count(survey.unaligned()),
         count(survey.writes.below_sectors(4)),
         count(survey.writes.below_sectors(8))
