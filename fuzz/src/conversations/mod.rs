@@ -53,7 +53,7 @@ fn live(choice: u8) -> Live {
         is_on: true,
     };
     let disk = Disk::in_memory(device).expect("the base is possible");
-    Live::new(disk, export, None, Recorder::new())
+    Live::new(disk, export, None, Recorder::idle())
 }
 
 fn answers(live: &mut Live, mut said: &[u8]) -> Vec<u8> {

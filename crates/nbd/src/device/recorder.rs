@@ -61,8 +61,8 @@ type Forced = (u64, u64, Vec<u8>);
 type Written = Result<(), String>;
 
 impl Recorder {
-    /// A recorder that keeps nothing.
-    pub fn new() -> Recorder {
+    /// A recorder that keeps nothing yet.
+    pub fn idle() -> Recorder {
         Recorder { began: Instant::now(), record: None, log: None, failure: None }
     }
 

@@ -51,7 +51,7 @@ pub fn device_of_blocks(scheme: &str, layers: &[(&str, &str)], logical_blocks: u
 
 /// A new disk in memory that is served.
 pub fn live(device: Device) -> Live {
-    served(disk::Disk::in_memory(device).unwrap(), Recorder::new())
+    served(disk::Disk::in_memory(device).unwrap(), Recorder::idle())
 }
 
 /// A disk that is served, and whose deeds are written down.

@@ -240,7 +240,7 @@ fn a_disk_that_can_only_be_read_refuses_changes() {
     let export =
         nbd::export::Export { is_read_only: true, ..live(device.clone()).export().clone() };
     let disk = disk::Disk::in_memory(device).unwrap();
-    let mut live = Live::new(disk, export, None, Recorder::new());
+    let mut live = Live::new(disk, export, None, Recorder::idle());
     let script = Script::agreed(false)
         .write(0, 0, &[7; 512])
         .request(TRIM, 0, 0, 4096)

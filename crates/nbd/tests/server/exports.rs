@@ -14,7 +14,7 @@ use crate::running::Running;
 fn other() -> Live {
     let device = device("page", &[]);
     let export = Export { name: "other".to_owned(), ..live(device.clone()).export().clone() };
-    Live::new(disk::Disk::in_memory(device).unwrap(), export, None, Recorder::new())
+    Live::new(disk::Disk::in_memory(device).unwrap(), export, None, Recorder::idle())
 }
 
 #[test]

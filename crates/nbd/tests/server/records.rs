@@ -28,7 +28,7 @@ fn entries(log: &Path) -> Vec<(u64, u64, u8)> {
 }
 
 fn with_log(log: &Path) -> Recorder {
-    let mut recorder = Recorder::new();
+    let mut recorder = Recorder::idle();
     recorder.begin_log(log.to_owned()).unwrap();
     recorder
 }
@@ -85,7 +85,7 @@ fn a_record_tells_which_writes_were_forced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("record");
     let device = device("page", &[]);
-    let mut recorder = Recorder::new();
+    let mut recorder = Recorder::idle();
     recorder.begin_record(path.clone(), &device, None).unwrap();
     let mut live = served(disk::Disk::in_memory(device).unwrap(), recorder);
     let script = Script::agreed(false).write(FUA, 0, &[1; 512]);

@@ -99,5 +99,5 @@ pub fn on_file(
 
 /// A disk on a new image, the syncs of which wait at the barrier.
 pub fn on_slow_file(barrier: Barrier) -> Live {
-    on_file(&[], Recorder::new(), |file| Box::new(SlowFile { file, barrier }))
+    on_file(&[], Recorder::idle(), |file| Box::new(SlowFile { file, barrier }))
 }

@@ -20,7 +20,7 @@ fn a_full_file_system_is_told_once_and_then_the_disk_can_only_be_read() {
     let file = Arc::new(Mutex::new(LossyDisk::default()));
     let of_server = Arc::clone(&file);
     let device = move || {
-        on_file(&[], Recorder::new(), |file| {
+        on_file(&[], Recorder::idle(), |file| {
             *of_server.lock().unwrap() = file.clone();
             Box::new(file)
         })
@@ -116,7 +116,7 @@ fn a_flush_that_shares_a_sync_with_a_forced_write_reaches_the_flash() {
     let buffered = move || {
         let wrap =
             |file| -> Box<dyn image::Medium> { Box::new(SlowFile { file, barrier: of_server }) };
-        on_file(&[("buffer", "64KiB")], Recorder::new(), wrap)
+        on_file(&[("buffer", "64KiB")], Recorder::idle(), wrap)
     };
     let server = Running::new(|| vec![buffered()], Limits::default());
     let (mut one, mut two) = (Client::agreed(&server), Client::agreed(&server));
@@ -143,7 +143,7 @@ fn a_sync_that_fails_is_told_to_whoever_waited_for_it() {
     let (barrier, file) = (Barrier::default(), Arc::new(Mutex::new(LossyDisk::default())));
     let (barrier_of_server, file_of_server) = (barrier.clone(), Arc::clone(&file));
     let device = move || {
-        on_file(&[], Recorder::new(), |file| {
+        on_file(&[], Recorder::idle(), |file| {
             *file_of_server.lock().unwrap() = file.clone();
             Box::new(SlowFile { file, barrier: barrier_of_server })
         })

@@ -120,7 +120,7 @@ fn live(
 
 /// Who writes down what is done to the only device.
 fn recorder(args: &Args, disk: &disk::Disk) -> std::result::Result<Recorder, String> {
-    let mut recorder = Recorder::new();
+    let mut recorder = Recorder::idle();
     if let Some(path) = &args.record {
         recorder.begin_record(path.clone(), disk.device(), disk.nand())?;
     }
