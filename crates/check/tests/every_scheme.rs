@@ -55,7 +55,7 @@ fn survives_all_cuts(campaign: &Campaign, cuts_min: u64) {
 fn every_scheme_survives_every_cut() {
     let campaign = campaign(default_subjects(), small_models());
     let campaign = Campaign { second_cuts: SecondCuts::OneIn(800), ..campaign };
-    one_in::<3>(&campaign).iter().for_each(|part| survives_all_cuts(part, 1001));
+    one_in(3, &campaign).iter().for_each(|part| survives_all_cuts(part, 1001));
 }
 
 /// Each of them on one of the chips.
@@ -63,7 +63,7 @@ fn every_scheme_survives_every_cut() {
 fn every_form_survives_every_cut_on_two_chips() {
     let workloads = ["random", "hot", "trims", "sectors", "merges"].map(str::to_owned).to_vec();
     let campaign = campaign(single_changes(), models(&["tiny", "odd-any"]));
-    let parts = one_in::<2>(&Campaign { workloads, ..campaign });
+    let parts = one_in(2, &Campaign { workloads, ..campaign });
     parts.iter().for_each(|part| survives_all_cuts(part, 500));
 }
 
@@ -87,7 +87,7 @@ fn every_scheme_survives_every_program_of_three_steps() {
 fn every_scheme_survives_every_cut_of_sixteen_pages_per_block() {
     let workloads = ["trims", "large"].map(str::to_owned).to_vec();
     let campaign = campaign(default_subjects(), models(&["small", "small-ascending"]));
-    let parts = one_in::<2>(&Campaign { workloads, ..campaign });
+    let parts = one_in(2, &Campaign { workloads, ..campaign });
     parts.iter().for_each(|part| _ = finds_nothing(part, 0));
 }
 

@@ -60,7 +60,7 @@ fn every_scheme_survives_every_cut_under_a_sector_log_on_other_chips() {
 #[test]
 fn every_scheme_survives_every_cut_under_a_sector_log_with_paired_pages() {
     let campaign = campaign(under(&[("none", "32KiB")]), models(&["small-tlc", "tiny-mlc"]));
-    let parts = one_in::<2>(&Campaign { workloads: workloads(&["sectors"]), ..campaign });
+    let parts = one_in(2, &Campaign { workloads: workloads(&["sectors"]), ..campaign });
     parts.iter().for_each(|part| _ = finds_nothing(part, 100));
 }
 

@@ -105,11 +105,9 @@ fn cases(directory: &Path, limit: u64) -> Vec<Case> {
 
 /// All schemes, or those that `FTLAB_SCHEMES` lists.
 fn schemes() -> Vec<&'static ftl::Scheme> {
-    let only = std::env::var("FTLAB_SCHEMES").ok();
-    let is_wanted = |scheme: &&&ftl::Scheme| {
-        only.as_ref().is_none_or(|only| only.split(',').any(|name| name == scheme.name))
-    };
-    ftl::SCHEMES.iter().filter(is_wanted).copied().collect()
+    let Ok(only) = std::env::var("FTLAB_SCHEMES") else { return ftl::SCHEMES.to_vec() };
+    let named = |name| ftl::Choice::from_spec(&spec::Spec::plain(name)).unwrap().scheme;
+    only.split(',').map(named).collect()
 }
 
 /// Calls `check` with every case, on all cores; a panic ends the test.

@@ -7,15 +7,14 @@ use check::device_model::{DEVICE_MODELS, DeviceModel};
 use check::flash::Storage;
 use check::subject::Subject;
 use check::workload::named::WORKLOADS;
-use ftl::{Durability, SCHEMES, Scheme};
+use ftl::{Choice, Durability, SCHEMES, Scheme};
+use spec::Spec;
 
-/// All registered schemes, or those that the environment variable `FTLAB_SCHEMES` lists.
+/// All registered schemes, or those that the environment variable `FTLAB_SCHEMES` lists. A name that
+/// is not registered fails, because a test without its scheme would pass.
 pub fn schemes() -> Vec<&'static Scheme> {
-    let only = std::env::var("FTLAB_SCHEMES").ok();
-    let is_wanted = |scheme: &&&Scheme| {
-        only.as_ref().is_none_or(|only| only.split(',').any(|name| name == scheme.name))
-    };
-    SCHEMES.iter().filter(is_wanted).copied().collect()
+    let Ok(only) = std::env::var("FTLAB_SCHEMES") else { return SCHEMES.to_vec() };
+    only.split(',').map(|name| Choice::from_spec(&Spec::plain(name)).unwrap().scheme).collect()
 }
 
 /// All classes of faults, or those that the environment variable `FTLAB_FAULTS` lists.
