@@ -11,14 +11,9 @@ use pyo3::prelude::*;
 /// # Errors
 /// `OSError` if signals cannot be handled.
 #[pyfunction]
-fn command(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<u8> {
+pub fn command(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<u8> {
     py.detach(|| {
         cli::take_process(&arguments)?;
         Ok(cli::main(&arguments))
     })
-}
-
-/// Adds this file to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(command, module)?)
 }

@@ -33,9 +33,9 @@ pub fn failed(failure: &cli::failure::Failure) -> PyErr {
     }
 }
 
-/// The exception for wrong options.
-pub fn usage(error: &sim::Error) -> PyErr {
-    exception(error, None)
+/// The exception for an error that no command replays.
+pub fn raised(error: impl Into<sim::Error>) -> PyErr {
+    exception(&error.into(), None)
 }
 
 /// The exception for a panic, which is a bug of this program.

@@ -13,7 +13,7 @@ use crate::failure::UsageError;
 /// # Errors
 /// `UsageError` if a text is not the JSON of a result, or if labels and results do not match.
 #[pyfunction]
-fn figures_json(labels: Vec<String>, results: Vec<String>) -> PyResult<String> {
+pub fn figures_json(labels: Vec<String>, results: Vec<String>) -> PyResult<String> {
     if labels.len() != results.len() {
         let (labels, results) = (labels.len(), results.len());
         let what = format!("{labels} labels for {results} results");
@@ -54,9 +54,4 @@ fn parsed(text: &str) -> PyResult<Value> {
             sim::result::run_result::SCHEMA
         ))),
     }
-}
-
-/// Adds this file to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(figures_json, module)?)
 }

@@ -33,21 +33,29 @@ mod sweeps;
 mod traces;
 mod watched;
 
-use pyo3::prelude::*;
-
 /// The extension module of ftlab, made by Rust; use the package `ftlab`.
-#[pymodule]
-fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    columns::requests::register(module)?;
-    columns::result_rows::register(module)?;
-    command::register(module)?;
-    figures::register(module)?;
-    lists::register(module)?;
-    options::register(module)?;
-    papers::register(module)?;
-    policy::register(module)?;
-    run::register(module)?;
-    sweeps::register(module)?;
-    traces::register(module)
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::{
+        columns::requests::{NativeRequests, RequestsBuilder, op_code},
+        columns::result_rows::rows_stream,
+        command::command,
+        figures::figures_json,
+        lists::list_json,
+        options::run_options,
+        papers::paper_plans,
+        policy::{CopyFacts, DeviceFacts, ErasedFacts, WriteFacts},
+        run::{
+            NativeResult, compare, result_groups, results_json, results_page, results_text, run,
+        },
+        sweeps::plan::NativePlan,
+        sweeps::sweep::{NativeRows, NativeSweep, rows_text},
+        sweeps::worker::run_order,
+        traces::{NativeBatches, NativeTrace},
+    };
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python calls it so")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 }

@@ -10,12 +10,7 @@ use crate::failure::UsageError;
 /// `UsageError` if there is no such list.
 #[pyfunction]
 #[pyo3(signature = (name=None))]
-fn list_json(name: Option<&str>) -> PyResult<String> {
+pub fn list_json(name: Option<&str>) -> PyResult<String> {
     let unknown = || UsageError::new_err(format!("there is no list `{}`", name.unwrap_or("")));
     cli::list(name).ok_or_else(unknown)
-}
-
-/// Adds this file to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(list_json, module)?)
 }

@@ -8,7 +8,7 @@ use sim::Experiment;
 use sim::config::experiment::{ExperimentOption, options};
 use sim::memory::limit::MemoryLimit;
 
-use crate::failure::{UsageError, usage};
+use crate::failure::{UsageError, raised};
 
 /// The experiment that keywords describe; `None` stands for the default.
 ///
@@ -50,7 +50,7 @@ fn set(
         (true, None) => option.set_all(experiment, &[&text(option, value)?]),
         (false, _) => option.set(experiment, &text(option, value)?),
     };
-    set.map_err(|error| usage(&error))
+    set.map_err(raised)
 }
 
 /// The items of a list or tuple.
@@ -101,7 +101,7 @@ pub fn memory_limit(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
 /// Every option of a run: its name, help, default as text, keywords to choose from, whether it
 /// takes several values, and the heading under which help lists it.
 #[pyfunction]
-fn run_options(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+pub fn run_options(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let described = |option: &ExperimentOption| {
         let entry = PyDict::new(py);
         entry.set_item("name", option.name)?;
@@ -114,9 +114,4 @@ fn run_options(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         Ok(entry)
     };
     options().iter().map(described).collect()
-}
-
-/// Adds this file to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(run_options, module)?)
 }

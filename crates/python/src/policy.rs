@@ -196,7 +196,7 @@ fn bytes<const N: usize>(
 
 /// The device that a policy gets.
 #[pyclass(frozen, get_all, name = "Device", module = "ftlab.policy")]
-struct DeviceFacts {
+pub struct DeviceFacts {
     page_bytes: u32,
     pages_per_block: u32,
     logical_pages: u32,
@@ -212,7 +212,7 @@ impl From<&PlacedDevice> for DeviceFacts {
 
 /// A page that the host writes.
 #[pyclass(frozen, get_all, name = "Write", module = "ftlab.policy")]
-struct WriteFacts {
+pub struct WriteFacts {
     now: u64,
     lifespan: Option<u64>,
     old_class: Option<Class>,
@@ -228,7 +228,7 @@ impl From<&HostWrite> for WriteFacts {
 
 /// A page that garbage collection copies.
 #[pyclass(frozen, get_all, name = "Copy", module = "ftlab.policy")]
-struct CopyFacts {
+pub struct CopyFacts {
     now: u64,
     age: u64,
     old_class: Class,
@@ -243,7 +243,7 @@ impl From<&MovedPage> for CopyFacts {
 
 /// A block that was collected.
 #[pyclass(frozen, get_all, name = "Erased", module = "ftlab.policy")]
-struct ErasedFacts {
+pub struct ErasedFacts {
     now: u64,
     block: u32,
     old_class: Class,
@@ -256,12 +256,4 @@ impl From<&ErasedBlock> for ErasedFacts {
         let ErasedBlock { now, block, class: old_class, lifespan, copied } = *erased;
         ErasedFacts { now, block: block.0, old_class, lifespan, copied }
     }
-}
-
-/// Adds this file to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<DeviceFacts>()?;
-    module.add_class::<WriteFacts>()?;
-    module.add_class::<CopyFacts>()?;
-    module.add_class::<ErasedFacts>()
 }

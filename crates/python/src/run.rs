@@ -13,7 +13,7 @@ use sim::config::setup::ReplayedTrace;
 use sim::{Experiment, Input, MemoryBudget, RunOptions, RunResult, Setup, parallel_runs};
 
 use crate::columns::requests::NativeRequests;
-use crate::failure::{exception, usage};
+use crate::failure::{exception, raised};
 use crate::options::{experiment, memory_limit};
 use crate::policy::PythonPolicy;
 use crate::watched::{Watch, watched};
@@ -39,19 +39,19 @@ impl NativeResult {
 
 /// Several results as the JSON of `ftlab compare --json`, with a newline at the end.
 #[pyfunction]
-fn results_json(results: Vec<PyRef<'_, NativeResult>>) -> String {
+pub fn results_json(results: Vec<PyRef<'_, NativeResult>>) -> String {
     texts::json(&cloned(&results))
 }
 
 /// Several results side by side, as the table of `ftlab compare`.
 #[pyfunction]
-fn results_text(labels: Vec<String>, results: Vec<PyRef<'_, NativeResult>>) -> String {
+pub fn results_text(labels: Vec<String>, results: Vec<PyRef<'_, NativeResult>>) -> String {
     Comparison { labels: &labels, results: &cloned(&results) }.text()
 }
 
 /// Several results side by side, as the report of `ftlab compare`: a page of HTML.
 #[pyfunction]
-fn results_page(labels: Vec<String>, results: Vec<PyRef<'_, NativeResult>>) -> String {
+pub fn results_page(labels: Vec<String>, results: Vec<PyRef<'_, NativeResult>>) -> String {
     Comparison { labels: &labels, results: &cloned(&results) }.page().html()
 }
 
@@ -61,7 +61,7 @@ type Groups = Vec<(String, Vec<Vec<String>>)>;
 
 /// The quantities by which `ftlab compare` compares results, in groups.
 #[pyfunction]
-fn result_groups(results: Vec<PyRef<'_, NativeResult>>) -> Groups {
+pub fn result_groups(results: Vec<PyRef<'_, NativeResult>>) -> Groups {
     let groups = groups::groups(&cloned(&results)).into_iter();
     groups.map(|group| (group.title, group.rows)).collect()
 }
@@ -76,7 +76,7 @@ fn cloned(results: &[PyRef<'_, NativeResult>]) -> Vec<RunResult> {
 /// As `ftlab.errors` describes.
 #[pyfunction]
 #[pyo3(signature = (options, *, requests=None, policy=None, progress=None, memory_limit=None))]
-fn run(
+pub fn run(
     py: Python<'_>,
     options: &Bound<'_, PyDict>,
     requests: Option<Bound<'_, NativeRequests>>,
@@ -86,7 +86,7 @@ fn run(
 ) -> PyResult<NativeResult> {
     let experiment = experiment(options)?;
     let memory = MemoryBudget::new(self::memory_limit(memory_limit)?);
-    let setup = setup(&experiment, requests.as_ref()).map_err(|error| usage(&error))?;
+    let setup = setup(&experiment, requests.as_ref()).map_err(raised)?;
     let policy = policy.map(PythonPolicy::new).transpose()?;
     let result = watched(py, 1, progress.as_ref(), |watch| {
         let progress = &watch.run(0);
@@ -127,7 +127,7 @@ fn replayable(setup: &Setup) -> Option<&Experiment> {
 #[pyo3(signature = (
     options, *, requests=None, jobs=None, memory=None, progress=None, memory_limit=None
 ))]
-fn compare(
+pub fn compare(
     py: Python<'_>,
     options: Vec<Bound<'_, PyDict>>,
     requests: Option<Bound<'_, NativeRequests>>,
@@ -140,7 +140,7 @@ fn compare(
     let setups = experiments.iter().map(|one| setup(one, requests.as_ref()));
     let setups = setups.collect::<sim::Result<Vec<Setup>>>();
     let compared = Compared {
-        setups: &setups.map_err(|error| usage(&error))?,
+        setups: &setups.map_err(raised)?,
         jobs: parallel_runs::jobs(jobs),
         cache_bytes: memory.unwrap_or(parallel_runs::CACHE_BYTES),
         limit_bytes: self::memory_limit(memory_limit)?,
@@ -166,7 +166,7 @@ impl Compared<'_> {
         let (memory, cache_bytes) =
             MemoryBudget::beside_cache(self.limit_bytes, self.cache_bytes, reads_file);
         let input = Input::open_cached(first, cache_bytes, &watch.run(0));
-        let input = input.map_err(|error| usage(&error))?;
+        let input = input.map_err(raised)?;
         parallel_runs::in_order(self.setups.len(), self.jobs, |index, turn| {
             let progress = watch.run(index);
             let options = RunOptions {
@@ -179,15 +179,4 @@ impl Compared<'_> {
             sim::run(setup, options).map_err(|error| exception(&error, replayable(setup)))
         })
     }
-}
-
-/// Adds this file to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<NativeResult>()?;
-    module.add_function(wrap_pyfunction!(run, module)?)?;
-    module.add_function(wrap_pyfunction!(compare, module)?)?;
-    module.add_function(wrap_pyfunction!(results_json, module)?)?;
-    module.add_function(wrap_pyfunction!(results_text, module)?)?;
-    module.add_function(wrap_pyfunction!(results_page, module)?)?;
-    module.add_function(wrap_pyfunction!(result_groups, module)?)
 }

@@ -16,7 +16,7 @@ use trace::{ReadReport, Replay, TableBuilder};
 use crate::columns::capsule;
 use crate::columns::request_stream::{RequestStream, Source};
 use crate::columns::requests::NativeRequests;
-use crate::failure::{UsageError, exception, usage};
+use crate::failure::{UsageError, raised};
 use crate::options::experiment;
 use crate::watched::watched;
 
@@ -30,12 +30,12 @@ pub struct NativeTrace {
 
 impl NativeTrace {
     fn of(setup: &Setup, source: sim::Result<RequestSource>) -> PyResult<NativeTrace> {
-        let source = source.map_err(|error| usage(&error))?;
+        let source = source.map_err(raised)?;
         Ok(NativeTrace { source, page_bytes: description::page_bytes(setup, None) })
     }
 
     fn replay(&self, py: Python<'_>) -> PyResult<Replay> {
-        py.detach(|| self.source.replay()).map_err(|error| usage(&error))
+        py.detach(|| self.source.replay()).map_err(raised)
     }
 }
 
@@ -48,7 +48,7 @@ impl NativeTrace {
     #[staticmethod]
     fn file(py: Python<'_>, path: &str, options: &Bound<'_, PyDict>) -> PyResult<NativeTrace> {
         let of_file = Experiment { trace: Some(path.to_owned()), ..experiment(options)? };
-        let setup = Setup::new(&of_file).map_err(|error| usage(&error))?;
+        let setup = Setup::new(&of_file).map_err(raised)?;
         let source = py.detach(|| RequestSource::file(&setup, path));
         Ok(NativeTrace {
             page_bytes: description::PUBLISHED_PAGE_BYTES,
@@ -73,10 +73,10 @@ impl NativeTrace {
         let page = page.map(parse_page).transpose()?;
         let is_workload = |setup: &Setup| setup.traces[0].trace.is_workload();
         let setup = || description::setup(name, &experiment, None);
-        let mut setup = setup().map_err(|error| usage(&error))?;
+        let mut setup = setup().map_err(raised)?;
         if is_workload(&setup) && page.is_some() {
             let of_pages = description::setup(name, &experiment, page);
-            setup = of_pages.map_err(|error| usage(&error))?;
+            setup = of_pages.map_err(raised)?;
         }
         let source = py.detach(|| RequestSource::open(&setup));
         NativeTrace::of(&setup, source)
@@ -87,7 +87,7 @@ impl NativeTrace {
     fn of_requests(requests: &NativeRequests) -> PyResult<NativeTrace> {
         let setup = Setup::new(&Experiment::default());
         let setup = setup.and_then(|setup| setup.with_requests(&requests.table));
-        let setup = setup.map_err(|error| usage(&error))?;
+        let setup = setup.map_err(raised)?;
         NativeTrace::of(&setup, RequestSource::open(&setup))
     }
 
@@ -120,7 +120,7 @@ impl NativeTrace {
             let report = |position| progress.report(Stage::Survey, position, length);
             self.source.trace().to_table::<Error>(report)
         })?;
-        Ok(NativeRequests::of(table.map_err(|error| exception(&error, None))?))
+        Ok(NativeRequests::of(table.map_err(raised)?))
     }
 
     /// The requests in pieces of `rows` each.
@@ -156,7 +156,7 @@ impl NativeTrace {
             let (survey, locality) = description::statistics(trace, page_bytes, brief)?;
             description::json(trace, &survey, locality.as_ref())
         })?;
-        described.map_err(|error| exception(&error.into(), None))
+        described.map_err(raised)
     }
 
     /// Writes the trace in the format `fio`, `blkparse` or `csv`.
@@ -175,7 +175,7 @@ impl NativeTrace {
             }
         };
         let written = watched(py, 1, None, |watch| self.written(path, format, &watch.run(0)))?;
-        written.map_err(|error| exception(&error, None))
+        written.map_err(raised)
     }
 }
 
@@ -214,7 +214,7 @@ impl NativeBatches {
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<NativeRequests>> {
         py.check_signals()?;
         let read = py.detach(|| self.next());
-        let table = read.map_err(|error| exception(&error.into(), None))?;
+        let table = read.map_err(raised)?;
         Ok(table.map(NativeRequests::of))
     }
 }
@@ -241,10 +241,4 @@ impl NativeBatches {
 
 fn parse_page(text: &str) -> PyResult<u32> {
     description::parse_page(text).map_err(|why| UsageError::new_err(format!("page: {why}")))
-}
-
-/// Adds this file to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<NativeTrace>()?;
-    module.add_class::<NativeBatches>()
 }

@@ -13,7 +13,7 @@ use pyo3::PyResult;
 use trace::{ColumnBlock, Op, TableBuilder};
 
 use crate::columns::column::{Column, columns_of};
-use crate::failure::exception;
+use crate::failure::raised;
 
 /// Rows that are converted at a time; their whole numbers stay in the cache.
 const BLOCK: usize = 1 << 13;
@@ -52,7 +52,7 @@ impl ArrowRows {
             }
             let [time_ns, op, offset, bytes, device, flags] = &self.numbers;
             let block = ColumnBlock { time_ns, op, offset, bytes, device, flags };
-            builder.extend(&block).map_err(|error| exception(&error.into(), None))?;
+            builder.extend(&block).map_err(raised)?;
         }
         Ok(())
     }

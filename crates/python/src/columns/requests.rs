@@ -10,7 +10,7 @@ use crate::columns::arrow_rows::ArrowRows;
 use crate::columns::capsule;
 use crate::columns::column::{Column, columns_of};
 use crate::columns::request_stream::{RequestStream, Source};
-use crate::failure::{UsageError, exception};
+use crate::failure::{UsageError, raised};
 
 /// Immutable requests in memory.
 #[pyclass(frozen, module = "ftlab._native")]
@@ -182,7 +182,7 @@ impl RequestsBuilder {
             let [time_ns, op, offset, bytes, device, flags] = &numbers;
             builder.extend(&ColumnBlock { time_ns, op, offset, bytes, device, flags })
         });
-        added.map_err(|error| exception(&error.into(), None))
+        added.map_err(raised)
     }
 
     /// The requests of all rows.
@@ -219,13 +219,6 @@ impl RequestsBuilder {
 
 /// The code of an operation with this name; `None` if there is none.
 #[pyfunction]
-fn op_code(name: &str) -> Option<u8> {
+pub fn op_code(name: &str) -> Option<u8> {
     Op::of_name(name.as_bytes()).map(Op::code)
-}
-
-/// Adds this file to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<NativeRequests>()?;
-    module.add_class::<RequestsBuilder>()?;
-    module.add_function(wrap_pyfunction!(op_code, module)?)
 }

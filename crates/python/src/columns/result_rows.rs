@@ -20,7 +20,7 @@ use crate::failure::UsageError;
 /// # Errors
 /// `UsageError` if a row is not JSON.
 #[pyfunction]
-fn rows_stream<'py>(py: Python<'py>, rows: Vec<String>) -> PyResult<Bound<'py, PyCapsule>> {
+pub fn rows_stream<'py>(py: Python<'py>, rows: Vec<String>) -> PyResult<Bound<'py, PyCapsule>> {
     let batch = py.detach(|| batch(&rows))?;
     let schema = batch.schema();
     capsule::of_reader(py, Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
@@ -59,9 +59,4 @@ fn array(column: &Column, rows: &[Value]) -> ArrayRef {
         }
         ColumnKind::Whole => Arc::new(cells.map(Value::as_i64).collect::<Int64Array>()),
     }
-}
-
-/// Adds this file to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(rows_stream, module)?)
 }

@@ -8,15 +8,6 @@
 //! * [`sweep`]  the journal and the outputs of a sweep
 //! * [`worker`] one run in a process that is sent one at a time
 
-mod plan;
-mod sweep;
-mod worker;
-
-use pyo3::prelude::*;
-
-/// Adds this folder to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    plan::register(module)?;
-    sweep::register(module)?;
-    worker::register(module)
-}
+pub mod plan;
+pub mod sweep;
+pub mod worker;

@@ -8,7 +8,7 @@ use sim::plan::Scale;
 use sim::sweep::TraceDigests;
 use sim::sweep::key::RunOrder;
 
-use crate::failure::{UsageError, exception, failed};
+use crate::failure::{UsageError, failed, raised};
 use crate::watched::watched;
 
 /// A plan that was read and checked.
@@ -79,7 +79,7 @@ impl NativePlan {
             };
             rows.iter().map(order).collect::<sim::Result<Vec<_>>>()
         })?;
-        orders.map_err(|error| exception(&error, None))
+        orders.map_err(raised)
     }
 }
 
@@ -96,9 +96,4 @@ fn scale_of(name: &str) -> PyResult<Scale> {
         "quick" => Ok(Scale::Quick),
         _ => Err(UsageError::new_err(format!("scale is `full` or `quick`, not `{name}`"))),
     }
-}
-
-/// Adds this file to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<NativePlan>()
 }

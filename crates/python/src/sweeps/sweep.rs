@@ -14,7 +14,7 @@ use sim::sweep::failed_row::RowFailure;
 use sim::sweep::{Findings, Journal, Journals, RowFormat, RowWriter, Shard, Sweep, SweepProgress};
 use sim::{Progress, Stage, parallel_runs};
 
-use crate::failure::{exception, failed};
+use crate::failure::{failed, raised};
 use crate::figures;
 use crate::options::memory_limit;
 use crate::sweeps::plan::NativePlan;
@@ -52,7 +52,7 @@ impl NativeSweep {
             let (output, progress) = (outputs.rows_path(), &watch.run(0));
             Journals { output, plan: &source.plan, digests, progress }.gather()
         })?;
-        let journal = journal.map_err(|error| exception(&error, None))?;
+        let journal = journal.map_err(raised)?;
         Ok(NativeSweep { plan, out, outputs, journal: Some(journal) })
     }
 
@@ -92,7 +92,7 @@ impl NativeSweep {
             let done = AtomicUsize::new(journal.count());
             sweep.run(journal, &RowCount { watch, done, rows })
         })?;
-        ran.map_err(|error| exception(&error, None))
+        ran.map_err(raised)
     }
 
     /// Keeps the outcome of a row that a worker ran.
@@ -106,7 +106,7 @@ impl NativeSweep {
             let json = sim::sweep::row::of_outcome(row, &plan.rows[row], outcome)?;
             journal.keep(row, &json)
         });
-        kept.map_err(|error| exception(&error, None))
+        kept.map_err(raised)
     }
 
     /// Keeps a row that could not be run.
@@ -117,7 +117,7 @@ impl NativeSweep {
         let journal = self.journal.as_mut().ok_or_else(closed)?;
         let why = RowFailure { exit_code, message };
         let json = sim::sweep::row::failed(row, &self.plan.get().source.plan.rows[row], &why);
-        journal.keep(row, &json).map_err(|error| exception(&error, None))
+        journal.keep(row, &json).map_err(raised)
     }
 
     /// Writes the rows, and the page if there is one, as the command does, deletes the journal, and
@@ -252,7 +252,7 @@ fn cell_json(cell: &Verdict) -> Value {
 /// # Errors
 /// `ValueError` if there is no such form, or a row is no JSON.
 #[pyfunction]
-fn rows_text(py: Python<'_>, rows: Vec<String>, form: &str) -> PyResult<String> {
+pub fn rows_text(py: Python<'_>, rows: Vec<String>, form: &str) -> PyResult<String> {
     let unknown = || PyValueError::new_err(format!("rows have the form csv or jsonl, not {form}"));
     let form = RowFormat::of(&format!(".{form}")).ok_or_else(unknown)?;
     let written = py.detach(|| -> std::io::Result<Vec<u8>> {
@@ -263,11 +263,4 @@ fn rows_text(py: Python<'_>, rows: Vec<String>, form: &str) -> PyResult<String> 
         Ok(text)
     })?;
     String::from_utf8(written).map_err(|error| PyValueError::new_err(error.to_string()))
-}
-
-/// Adds this file to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<NativeSweep>()?;
-    module.add_class::<NativeRows>()?;
-    module.add_function(wrap_pyfunction!(rows_text, module)?)
 }

@@ -7,7 +7,7 @@ use sim::parallel_runs::CACHE_BYTES;
 use sim::sweep::RowRunner;
 use sim::sweep::runner::CopiedTrace;
 
-use crate::failure::exception;
+use crate::failure::raised;
 use crate::options::memory_limit;
 use crate::watched::watched;
 
@@ -25,7 +25,7 @@ static RUNNER: OnceLock<RowRunner> = OnceLock::new();
 /// the order; whatever `look` raises.
 #[pyfunction]
 #[pyo3(signature = (order, *, copies=Vec::new(), look=None, memory_limit=None))]
-fn run_order(
+pub fn run_order(
     py: Python<'_>,
     order: &str,
     copies: Vec<(String, String, String)>,
@@ -37,10 +37,5 @@ fn run_order(
     let copy = |(there, here, rest)| CopiedTrace { there, here, rest };
     let copies: Vec<CopiedTrace> = copies.into_iter().map(copy).collect();
     let outcome = watched(py, 1, look.as_ref(), |watch| runner.run(order, &copies, &watch.run(0)))?;
-    outcome.map_err(|error| exception(&error, None))
-}
-
-/// Adds this file to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(run_order, module)?)
+    outcome.map_err(raised)
 }
