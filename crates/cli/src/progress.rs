@@ -184,11 +184,6 @@ pub struct SweepMonitor {
 const STEPS: u64 = 1000;
 
 impl SweepMonitor {
-    /// The monitor of a sweep with this number of rows, of which `done` are done.
-    pub fn new(quiet: bool, rows: usize, done: usize) -> SweepMonitor {
-        SweepMonitor::of_shard(quiet, rows, rows, done)
-    }
-
     /// The monitor of a sweep that runs `own` of the rows of a plan, of which `done` are done.
     pub fn of_shard(quiet: bool, rows: usize, own: usize, done: usize) -> SweepMonitor {
         let bar = match is_shown(quiet) {

@@ -42,29 +42,25 @@ pub struct ReadOptions {
 pub struct Trace {
     name: String,
     origin: TraceOrigin,
+    /// The values of all keys of the format or workload.
+    params: Params,
+    /// Whether requests are sorted by time; those of workloads are always in order.
+    sort: bool,
     limit: Option<u64>,
 }
 
 enum TraceOrigin {
     File(FileOrigin),
-    Workload(&'static Workload, Params, AddressSpace, u64),
-    Table(TableOrigin),
-}
-
-struct TableOrigin {
-    table: Arc<RequestTable>,
-    params: Params,
-    sort: bool,
+    Workload(&'static Workload, AddressSpace, u64),
+    Table(Arc<RequestTable>),
 }
 
 struct FileOrigin {
     input: Arc<StoredTrace>,
     format: &'static Format,
-    params: Params,
     /// A sentence about the detected format.
     note: Option<String>,
     skip_bad: bool,
-    sort: bool,
     /// Made at the first replay, because the format may have to read the whole file for it.
     source: OnceLock<Box<dyn ReaderFactory>>,
 }
@@ -98,9 +94,9 @@ impl Trace {
         let format = registry::format(&spec.name)?;
         let params = spec::resolve(&format!("format {}", format.name), &spec.pairs, format.params)?;
         let (input, source, skip_bad) = (Arc::new(input), OnceLock::new(), options.skip_bad);
-        let file = FileOrigin { input, format, params, note, skip_bad, sort: false, source };
-        let name = file.input.name().to_owned();
-        Ok(Trace { name, origin: TraceOrigin::File(file), limit: options.limit })
+        let name = input.name().to_owned();
+        let origin = TraceOrigin::File(FileOrigin { input, format, note, skip_bad, source });
+        Ok(Trace { name, origin, params, sort: false, limit: options.limit })
     }
 
     /// A workload over an address space. `seed` is that of the run; `seed=` in the spec overrides
@@ -112,26 +108,20 @@ impl Trace {
         let workload = registry::workload(&spec.name)?;
         let params = workload.resolve(&spec.pairs)?;
         Generator::new(workload, &params, space, seed)?;
-        let origin = TraceOrigin::Workload(workload, params, *space, seed);
-        Ok(Trace { name: spec.to_string(), origin, limit: None })
+        let origin = TraceOrigin::Workload(workload, *space, seed);
+        Ok(Trace { name: spec.to_string(), origin, params, sort: false, limit: None })
     }
 
     /// Requests in memory.
     pub fn of_table(table: &Arc<RequestTable>) -> Trace {
-        let (params, sort) = (Params::default(), false);
-        let origin = TraceOrigin::Table(TableOrigin { table: table.clone(), params, sort });
-        Trace { name: table.name().to_owned(), origin, limit: None }
+        let (name, origin) = (table.name().to_owned(), TraceOrigin::Table(table.clone()));
+        Trace { name, origin, params: Params::default(), sort: false, limit: None }
     }
 
     /// The same trace sorted by time. Requests with the same time stay in the order of the file.
     /// For the cost see [`crate::sort`]; workloads are always in order.
-    pub fn sorted(mut self, sort: bool) -> Trace {
-        match &mut self.origin {
-            TraceOrigin::File(file) => file.sort = sort,
-            TraceOrigin::Table(table) => table.sort = sort,
-            TraceOrigin::Workload(..) => {}
-        }
-        self
+    pub fn sorted(self, sort: bool) -> Trace {
+        Trace { sort, ..self }
     }
 
     /// The same trace with at most `limit` requests.
@@ -157,11 +147,7 @@ impl Trace {
 
     /// The parameters of the format or workload, including defaults.
     pub fn params(&self) -> &Params {
-        match &self.origin {
-            TraceOrigin::File(file) => &file.params,
-            TraceOrigin::Workload(_, params, ..) => params,
-            TraceOrigin::Table(table) => &table.params,
-        }
+        &self.params
     }
 
     /// Whether the trace names the streams of its writes. A workload does not.
@@ -170,9 +156,9 @@ impl Trace {
     /// The file cannot be opened, or lacks something that its format requires.
     pub fn has_streams(&self) -> Result<bool> {
         match &self.origin {
-            TraceOrigin::File(file) => Ok(file.source()?.has_streams()),
+            TraceOrigin::File(file) => Ok(file.source(&self.params)?.has_streams()),
             TraceOrigin::Workload(..) => Ok(false),
-            TraceOrigin::Table(table) => Ok(table.table.has_streams()),
+            TraceOrigin::Table(table) => Ok(table.has_streams()),
         }
     }
 
@@ -185,7 +171,7 @@ impl Trace {
         match &self.origin {
             TraceOrigin::File(file) => file.input.sha256().map(Some),
             TraceOrigin::Workload(..) => Ok(None),
-            TraceOrigin::Table(table) => Ok(Some(table.table.sha256().to_owned())),
+            TraceOrigin::Table(table) => Ok(Some(table.sha256().to_owned())),
         }
     }
 
@@ -196,10 +182,11 @@ impl Trace {
         match (&self.origin, self.limit) {
             (_, Some(_)) => None,
             (TraceOrigin::File(file), None) => Some(file.input.size_bytes()),
-            (TraceOrigin::Workload(workload, params, space, seed), None) => {
-                Generator::new(workload, params, space, *seed).ok().map(|all| all.requests())
+            (TraceOrigin::Workload(workload, space, seed), None) => {
+                let generator = Generator::new(workload, &self.params, space, *seed);
+                generator.ok().map(|all| all.requests())
             }
-            (TraceOrigin::Table(table), None) => Some(table.table.rows()),
+            (TraceOrigin::Table(table), None) => Some(table.rows()),
         }
     }
 
@@ -209,11 +196,14 @@ impl Trace {
     /// The file cannot be opened again, or lacks something that its format requires.
     pub fn replay(&self) -> Result<Replay> {
         let (reader, note): (Box<dyn Reader>, _) = match &self.origin {
-            TraceOrigin::File(file) => (file.reader()?, file.note.clone()),
-            TraceOrigin::Workload(workload, params, space, seed) => {
-                (Box::new(Generator::new(workload, params, space, *seed)?), None)
+            TraceOrigin::File(file) => (file.reader(&self.params, self.sort)?, file.note.clone()),
+            TraceOrigin::Workload(workload, space, seed) => {
+                (Box::new(Generator::new(workload, &self.params, space, *seed)?), None)
             }
-            TraceOrigin::Table(table) => (table.reader(), None),
+            TraceOrigin::Table(table) => {
+                let reader = Box::new(TableReader::new(table, self.sort));
+                (if self.sort { Box::new(SortedReader::new(reader)) } else { reader }, None)
+            }
         };
         Ok(Replay { reader, note, left: self.limit.unwrap_or(u64::MAX) })
     }
@@ -252,29 +242,22 @@ impl Trace {
 
 impl FileOrigin {
     /// What the format learnt about the file.
-    fn source(&self) -> Result<&dyn ReaderFactory> {
+    fn source(&self, params: &Params) -> Result<&dyn ReaderFactory> {
         let source = match self.source.get() {
             Some(source) => source,
             None => {
-                let learnt = self.format.open(&self.params, &self.input)?;
+                let learnt = self.format.open(params, &self.input)?;
                 self.source.get_or_init(|| learnt)
             }
         };
         Ok(&**source)
     }
 
-    fn reader(&self) -> Result<Box<dyn Reader>> {
-        let source = self.source()?;
-        let raw_times = self.sort || source.is_unsorted();
+    fn reader(&self, params: &Params, sort: bool) -> Result<Box<dyn Reader>> {
+        let source = self.source(params)?;
+        let raw_times = sort || source.is_unsorted();
         let reader = source.reader(&self.input, ReadMode { skip_bad: self.skip_bad, raw_times })?;
         Ok(if raw_times { Box::new(SortedReader::new(reader)) } else { reader })
-    }
-}
-
-impl TableOrigin {
-    fn reader(&self) -> Box<dyn Reader> {
-        let reader = Box::new(TableReader::new(&self.table, self.sort));
-        if self.sort { Box::new(SortedReader::new(reader)) } else { reader }
     }
 }
 

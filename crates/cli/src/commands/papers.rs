@@ -82,7 +82,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let studies = studies.collect::<Result<Vec<_>>>()?;
     let index_file = files.own_output("the index", &args.out.join("index.html"))?;
     let all = studies.iter().map(|study| study.all.rows.len()).sum();
-    let mut monitor = SweepMonitor::new(args.quiet, all, 0);
+    let mut monitor = SweepMonitor::of_shard(args.quiet, all, all, 0);
     let (mut summary, mut failed) = (Vec::new(), Vec::new());
     for study in &studies {
         let examined = study.examine(args, limit_bytes, &mut monitor)?;

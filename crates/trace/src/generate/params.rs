@@ -2,6 +2,14 @@
 
 use spec::{Kind, Param};
 
+pub(crate) const SHARE: Param = Param {
+    name: "share",
+    kind: Kind::Share,
+    default: "35%",
+    unit: "of the space",
+    doc: "the share of the space that is ever touched, unless `pages` is given",
+};
+
 pub(crate) const WRITES: Param = Param {
     name: "writes",
     kind: Kind::Count,

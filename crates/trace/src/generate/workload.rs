@@ -4,7 +4,7 @@ use spec::{Param, Params, Share, Value};
 
 use crate::error::{Error, Result};
 use crate::generate::course::Course;
-use crate::generate::params::{PAGES, READS, REQUESTS, SPACE, WRITES};
+use crate::generate::params::{PAGES, READS, REQUESTS, SHARE, SPACE, WRITES};
 use crate::generate::random::Random;
 use crate::request::{Op, Request};
 
@@ -27,8 +27,6 @@ pub struct Workload {
     pub source: &'static str,
     /// Its keys, including the common ones.
     pub params: &'static [Param],
-    /// The share of the space that its `pages` are; used to choose the size of the space.
-    pub(crate) touched_share: fn(&Params) -> Share,
     /// Prepares the placement of requests; an error says what is impossible.
     pub(crate) placement: fn(&Params, &AddressSpace) -> PlacementResult,
 }
@@ -90,7 +88,10 @@ impl Workload {
             return Ok(1 << 30);
         }
         let pages = params.count(PAGES.name);
-        let share = (self.touched_share)(&params);
+        let share = match params.get(SHARE.name) {
+            Some(Value::Share(share)) => *share,
+            _ => Share::WHOLE,
+        };
         let whole = (u128::from(pages) * u128::from(share.denominator()))
             .div_ceil(u128::from(share.numerator().max(1)));
         let bytes = whole.saturating_mul(u128::from(page_bytes));
@@ -101,9 +102,4 @@ impl Workload {
     pub(crate) fn error(&self, what: String) -> Error {
         Error::Workload { workload: self.name, what }
     }
-}
-
-/// The touched share of workloads that touch the whole space.
-pub(crate) fn whole_space(_: &Params) -> Share {
-    Share::WHOLE
 }

@@ -91,49 +91,49 @@ impl Compression {
             Compression::Zstd => {
                 let mut decoder = zstd::stream::read::Decoder::new(stored)?;
                 decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
-                Box::new(Zstd(decoder))
+                Box::new(Explained(decoder, explain_zstd))
             }
             Compression::Xz => {
                 let stored = BufReader::new(stored);
                 let reader = lzma_rust2::XzReader::new_mem_limit(stored, true, XZ_MEMORY_MAX_KIB);
-                Box::new(Xz(reader))
+                Box::new(Explained(reader, explain_xz))
             }
         })
+    }
+}
+
+/// A decoder whose errors are explained by a function.
+struct Explained<R>(R, fn(io::Error) -> io::Error);
+
+impl<R: Read> Read for Explained<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.0.read(out).map_err(self.1)
     }
 }
 
 /// The decoder's message about a stream that ends within its magic number.
 const XZ_MAGIC_INCOMPLETE: &str = "incomplete XZ magic bytes";
 
-/// A decoder of xz that reports every truncation as an unexpected end, and whose error for a
-/// dictionary beyond the limit includes a remedy.
-struct Xz<R>(R);
-
-impl<R: Read> Read for Xz<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.0.read(out).map_err(|error| match error.kind() {
-            io::ErrorKind::OutOfMemory => io::Error::other(
-                "its xz dictionary is larger than 128 MiB; decompress it with xz itself: \
-                 `xz -dc FILE | ftlab … -`",
-            ),
-            _ if error.to_string() == XZ_MAGIC_INCOMPLETE => io::ErrorKind::UnexpectedEof.into(),
-            _ => error,
-        })
+/// Every truncation is an unexpected end, and a dictionary beyond the limit has a remedy.
+fn explain_xz(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::OutOfMemory => io::Error::other(
+            "its xz dictionary is larger than 128 MiB; decompress it with xz itself: \
+             `xz -dc FILE | ftlab … -`",
+        ),
+        _ if error.to_string() == XZ_MAGIC_INCOMPLETE => io::ErrorKind::UnexpectedEof.into(),
+        _ => error,
     }
 }
 
-/// A decoder of zstd whose error for a window beyond the limit includes a remedy.
-struct Zstd<R>(R);
-
-impl<R: Read> Read for Zstd<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.0.read(out).map_err(|error| match error.to_string() == ZSTD_WINDOW_TOO_LARGE {
-            true => io::Error::other(
-                "its zstd window is larger than 128 MiB; decompress it with a higher limit: \
-                 `zstd -dc --long=31 FILE | ftlab … -`",
-            ),
-            false => error,
-        })
+/// A window beyond the limit has a remedy.
+fn explain_zstd(error: io::Error) -> io::Error {
+    match error.to_string() == ZSTD_WINDOW_TOO_LARGE {
+        true => io::Error::other(
+            "its zstd window is larger than 128 MiB; decompress it with a higher limit: \
+             `zstd -dc --long=31 FILE | ftlab … -`",
+        ),
+        false => error,
     }
 }
 

@@ -125,9 +125,7 @@ impl Normalizer {
         if self.is_tolerated(error) {
             return Ok(());
         }
-        let name = part.name().to_owned();
-        let ParseError { what, remedy, fatal, .. } = error;
-        Err(part.unless_truncated(Error::Record { name, record: number, what, remedy, fatal }))
+        Err(part.unless_truncated(error.of_record(part.name(), number)))
     }
 
     fn is_tolerated(&mut self, error: ParseError) -> bool {

@@ -1,6 +1,7 @@
 //! What a format's parser delivers for each line or record: a request, a reason to skip it, or an
 //! error.
 
+use crate::error::Error;
 use crate::request::{Flags, Op};
 
 /// What parsing a line or a record yields.
@@ -82,6 +83,12 @@ impl ParseError {
     /// The same error, in the column with this number, from 1.
     pub(crate) fn in_column(self, column: usize) -> ParseError {
         ParseError { column: column.min(255) as u8, ..self }
+    }
+
+    /// The error of the record with this number, from 1, in the trace `name`.
+    pub(crate) fn of_record(self, name: &str, record: u64) -> Error {
+        let ParseError { what, remedy, fatal, .. } = self;
+        Error::Record { name: name.to_owned(), record, what, remedy, fatal }
     }
 
     /// What is wrong, preceded by the column if there is one.

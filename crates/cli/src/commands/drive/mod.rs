@@ -15,9 +15,7 @@ use crate::commands::drive::fio::FioJob;
 use crate::failure::{Failure, Result};
 use crate::known_names::{NameOr, drives};
 use crate::output::command_files::CommandFiles;
-use crate::output::destination::Destination;
-use crate::output::{self, write_text};
-use crate::result_outputs::JsonArg;
+use crate::result_outputs::{JsonArg, write_answer};
 use crate::texts::table::Table;
 
 /// Options of `ftlab drive`.
@@ -125,13 +123,7 @@ fn fit_to_files(args: &FitArgs) -> Result<()> {
     }
     notes.extend(doubts(&jobs)?);
     let fitted = fitted(&base, &profile, &jobs, notes);
-    if let Some(destination) = &json {
-        destination.write(|out| write_text(out, &output::json(&fitted)))?;
-        if matches!(destination, Destination::Stdout) {
-            return Ok(());
-        }
-    }
-    output::print(&text(&fitted))
+    write_answer(json.as_ref(), &fitted, false, || text(&fitted))
 }
 
 /// What the measurements cannot tell.

@@ -19,12 +19,15 @@ use crate::request::{Flags, Op};
 
 const TIME: ParseError =
     ParseError::new("the time, is not a decimal number such as 0.551706, or exceeds 584 years");
-const OFFSET: ParseError = ParseError::new("the offset, is not a whole number such as 4096");
-const LENGTH: ParseError = ParseError::new("the length, is not a whole number such as 4096");
-const HEX_OFFSET: ParseError =
-    ParseError::new("the offset, is not a hexadecimal number such as 0x1000");
-const HEX_LENGTH: ParseError =
-    ParseError::new("the length, is not a hexadecimal number such as 0x1000");
+/// The errors of decimal and of hexadecimal offsets.
+static OFFSETS: [ParseError; 2] = [
+    ParseError::new("the offset, is not a whole number such as 4096"),
+    ParseError::new("the offset, is not a hexadecimal number such as 0x1000"),
+];
+static LENGTHS: [ParseError; 2] = [
+    ParseError::new("the length, is not a whole number such as 4096"),
+    ParseError::new("the length, is not a hexadecimal number such as 0x1000"),
+];
 const OP: ParseError = ParseError::new("the operation, is not a known word");
 const OP_NUMBER: ParseError = ParseError::new("the operation, is not a number");
 const OP_RWBS: ParseError = ParseError::new("the operation, is not RWBS, F?(D|W|R|N)F?A?S?M?");
@@ -261,20 +264,14 @@ impl<'a> ParsedFields<'a> {
                 self.offset_unit = unit.bytes;
                 match address(unit, field, layout.point) {
                     Some(offset) => self.offset = offset,
-                    None => self.missing_address(
-                        field,
-                        if unit.hexadecimal { &HEX_OFFSET } else { &OFFSET },
-                    )?,
+                    None => self.missing_address(field, unit, &OFFSETS)?,
                 }
             }
             Column::Length(unit) => {
                 self.length_unit = unit.bytes;
                 match address(unit, field, layout.point) {
                     Some(length) => self.length = length,
-                    None => self.missing_address(
-                        field,
-                        if unit.hexadecimal { &HEX_LENGTH } else { &LENGTH },
-                    )?,
+                    None => self.missing_address(field, unit, &LENGTHS)?,
                 }
             }
             Column::Op => self.read_op(field, layout)?,
@@ -291,8 +288,10 @@ impl<'a> ParsedFields<'a> {
     fn missing_address(
         &mut self,
         field: Field,
-        error: &'static ParseError,
+        unit: AddressUnit,
+        errors: &'static [ParseError; 2],
     ) -> Result<(), &'static ParseError> {
+        let error = &errors[usize::from(unit.hexadecimal)];
         self.absent.get_or_insert(error);
         if field.is_empty() { Ok(()) } else { Err(error) }
     }

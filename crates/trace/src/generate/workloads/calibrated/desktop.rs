@@ -25,7 +25,7 @@
 use spec::Param;
 
 use crate::generate::streams::{self, Defaults, Pattern, Profile, stream};
-use crate::generate::workload::{Workload, whole_space};
+use crate::generate::workload::Workload;
 
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
@@ -33,7 +33,6 @@ pub static WORKLOAD: Workload = Workload {
     summary: "a Windows XP desktop: hot metadata, documents, long files in requests of 64 KiB",
     source: "adaptive partitioning paper, Table V (PC); sector log paper, Table 4 (General)",
     params: &PARAMS,
-    touched_share: whole_space,
     placement: |params, device| streams::placement(&PROFILE, params, device),
 };
 

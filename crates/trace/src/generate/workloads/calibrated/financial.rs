@@ -23,7 +23,7 @@
 use spec::Param;
 
 use crate::generate::streams::{self, Defaults, EVEN, Pattern, Profile, stream};
-use crate::generate::workload::{Workload, whole_space};
+use crate::generate::workload::Workload;
 
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
@@ -31,7 +31,6 @@ pub static WORKLOAD: Workload = Workload {
     summary: "financial transactions: a journal, hot records of a few sectors, runs of whole pages",
     source: "sector log paper, §3.1 and Table 4; adaptive partitioning paper, Table V",
     params: &PARAMS,
-    touched_share: whole_space,
     placement: |params, device| streams::placement(&PROFILE, params, device),
 };
 

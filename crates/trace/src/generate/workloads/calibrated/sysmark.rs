@@ -15,7 +15,7 @@
 use spec::Param;
 
 use crate::generate::streams::{self, Defaults, Pattern, Profile, stream};
-use crate::generate::workload::{Workload, whole_space};
+use crate::generate::workload::Workload;
 
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
@@ -23,7 +23,6 @@ pub static WORKLOAD: Workload = Workload {
     summary: "a desktop benchmark, which uses the same few documents and files over and over",
     source: "adaptive partitioning paper, Table V (SYSmark)",
     params: &PARAMS,
-    touched_share: whole_space,
     placement: |params, device| streams::placement(&PROFILE, params, device),
 };
 

@@ -28,7 +28,7 @@
 use spec::Param;
 
 use crate::generate::streams::{self, Defaults, Pattern, Profile, stream};
-use crate::generate::workload::{Workload, whole_space};
+use crate::generate::workload::Workload;
 
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
@@ -36,7 +36,6 @@ pub static WORKLOAD: Workload = Workload {
     summary: "TPC-C on a raw device: skewed accesses to single pages of 2 KiB, mostly reads",
     source: "FASTer paper, §III.A and V.B; adaptive partitioning paper, Table V",
     params: &PARAMS,
-    touched_share: whole_space,
     placement: |params, device| streams::placement(&PROFILE, params, device),
 };
 

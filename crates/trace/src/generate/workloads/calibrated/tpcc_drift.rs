@@ -32,7 +32,7 @@ use crate::generate::checkpoint_queue::CheckpointQueue;
 use crate::generate::params::{ARRIVALS, INTERARRIVAL, READS, REQUESTS, SEED, SPACE, WRITES};
 use crate::generate::random::Random;
 use crate::generate::weighted_choice::WeightedChoice;
-use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload, whole_space};
+use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload};
 use crate::request::Op;
 
 /// The workload's entry in the registry.
@@ -41,7 +41,6 @@ pub static WORKLOAD: Workload = Workload {
     summary: "TPC-C's transactions on their tables, below a buffer with checkpoints",
     source: "FASTer paper, §III.A and V.B; TPC-C standard, §1.2, 2.1.6, 2.4 to 2.7",
     params: &[ALL_WRITES, REQUESTS, LOOK_UPS, DATABASE_SPACE, DIRTY, INTERARRIVAL, ARRIVALS, SEED],
-    touched_share: whole_space,
     placement,
 };
 

@@ -17,7 +17,7 @@
 use spec::Param;
 
 use crate::generate::streams::{self, Defaults, Pattern, Profile, stream};
-use crate::generate::workload::{Workload, whole_space};
+use crate::generate::workload::Workload;
 
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
@@ -26,7 +26,6 @@ pub static WORKLOAD: Workload = Workload {
               often",
     source: "large superblock paper, Table II (Wproxy); distributions of a captured squid proxy",
     params: &PARAMS,
-    touched_share: whole_space,
     placement: |params, device| streams::placement(&PROFILE, params, device),
 };
 

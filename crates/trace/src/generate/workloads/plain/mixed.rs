@@ -11,7 +11,7 @@ use crate::generate::grid::Grid;
 use crate::generate::params::{ARRIVALS, INTERARRIVAL, READS, REQUEST, REQUESTS, SEED, WRITES};
 use crate::generate::random::Random;
 use crate::generate::tiers::{HotRatio, Tiered, Tiers};
-use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload, whole_space};
+use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload};
 use crate::request::Op;
 
 /// The workload's entry in the registry.
@@ -33,7 +33,6 @@ pub static WORKLOAD: Workload = Workload {
         ARRIVALS,
         SEED,
     ],
-    touched_share: whole_space,
     placement,
 };
 

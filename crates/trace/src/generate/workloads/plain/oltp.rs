@@ -11,11 +11,11 @@
 //! The touched pages are scattered over the space. A long run writes all of them: after twelve
 //! writes per touched page, 99 % of the coldest have been written.
 
-use spec::{Kind, Param, Params, Share};
+use spec::Params;
 
 use crate::generate::grid::Grid;
 use crate::generate::params::{
-    ARRIVALS, INTERARRIVAL, PAGES, READS, REQUEST, REQUESTS, SEED, WRITES,
+    ARRIVALS, INTERARRIVAL, PAGES, READS, REQUEST, REQUESTS, SEED, SHARE, WRITES,
 };
 use crate::generate::tiers::{Tiered, Tiers};
 use crate::generate::workload::{AddressSpace, PlacementResult, Workload};
@@ -27,25 +27,12 @@ pub static WORKLOAD: Workload = Workload {
               %",
     source: "Lim, Lee and Moon, FASTer FTL, SNAPI 2010, §III.A",
     params: &[WRITES, REQUESTS, SHARE, PAGES, READS, REQUEST, INTERARRIVAL, ARRIVALS, SEED],
-    touched_share,
     placement,
 };
 
-const SHARE: Param = Param {
-    name: "share",
-    kind: Kind::Share,
-    default: "35%",
-    unit: "of the space",
-    doc: "the share of the space that is ever touched, unless `pages` is given",
-};
-
-fn touched_share(params: &Params) -> Share {
-    params.share(SHARE.name)
-}
-
 fn placement(params: &Params, space: &AddressSpace) -> PlacementResult {
     let grid = &Grid::new(params, space)?;
-    let share = touched_share(params);
+    let share = params.share(SHARE.name);
     if share.exceeds_whole() {
         return Err(format!("share={share} is more than the space"));
     }

@@ -9,7 +9,7 @@ use crate::generate::params::{
     ARRIVALS, INTERARRIVAL, PAGES, READS, REQUEST, REQUESTS, SEED, WRITES,
 };
 use crate::generate::random::Random;
-use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload, whole_space};
+use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload};
 use crate::request::Op;
 
 /// The workload's entry in the registry.
@@ -18,7 +18,6 @@ pub static WORKLOAD: Workload = Workload {
     summary: "the first `pages` pages of the space one after the other, again and again",
     source: "a log that wraps around; this program's own",
     params: &[WRITES, REQUESTS, FIRST_PAGES, READS, REQUEST, INTERARRIVAL, ARRIVALS, SEED],
-    touched_share: whole_space,
     placement,
 };
 

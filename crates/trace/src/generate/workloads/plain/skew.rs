@@ -11,7 +11,7 @@ use crate::generate::params::{
     ARRIVALS, INTERARRIVAL, PAGES, READS, REQUEST, REQUESTS, SEED, WRITES,
 };
 use crate::generate::tiers::{HotRatio, Tiered, Tiers};
-use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_space};
+use crate::generate::workload::{AddressSpace, PlacementResult, Workload};
 
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
@@ -19,7 +19,6 @@ pub static WORKLOAD: Workload = Workload {
     summary: "hot=X/Y: X % of the requests go to Y % of the touched pages",
     source: "Rosenblum and Ousterhout, The design of a log-structured file system, 1992",
     params: &[WRITES, REQUESTS, HOT, PAGES, READS, REQUEST, INTERARRIVAL, ARRIVALS, SEED],
-    touched_share: whole_space,
     placement,
 };
 

@@ -7,7 +7,7 @@ use crate::generate::params::{
     ARRIVALS, INTERARRIVAL, PAGES, READS, REQUEST, REQUESTS, SEED, WRITES,
 };
 use crate::generate::tiers::{Tiered, Tiers};
-use crate::generate::workload::{AddressSpace, PlacementResult, Workload, whole_space};
+use crate::generate::workload::{AddressSpace, PlacementResult, Workload};
 
 /// The workload's entry in the registry.
 pub static WORKLOAD: Workload = Workload {
@@ -15,7 +15,6 @@ pub static WORKLOAD: Workload = Workload {
     summary: "each page is equally likely",
     source: "the workload of mean-field models, as in Desnoyers, SYSTOR 2012",
     params: &[WRITES, REQUESTS, PAGES, READS, REQUEST, INTERARRIVAL, ARRIVALS, SEED],
-    touched_share: whole_space,
     placement,
 };
 

@@ -15,7 +15,7 @@ use crate::generate::params::{
 };
 use crate::generate::random::Random;
 use crate::generate::scatter::Scatter;
-use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload, whole_space};
+use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload};
 use crate::request::Op;
 
 /// The workload's entry in the registry.
@@ -24,7 +24,6 @@ pub static WORKLOAD: Workload = Workload {
     summary: "the probability of the page of rank k is proportional to 1/k^theta",
     source: "Hörmann and Derflinger, Rejection-inversion, 1996",
     params: &[WRITES, REQUESTS, THETA, PAGES, READS, REQUEST, INTERARRIVAL, ARRIVALS, SEED],
-    touched_share: whole_space,
     placement,
 };
 

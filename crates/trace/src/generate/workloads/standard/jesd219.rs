@@ -19,7 +19,7 @@ use spec::{Param, Params};
 use crate::generate::params::{ARRIVALS, INTERARRIVAL, READS, REQUESTS, SEED, WRITES};
 use crate::generate::random::Random;
 use crate::generate::weighted_choice::WeightedChoice;
-use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload, whole_space};
+use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload};
 use crate::request::{Op, SECTOR_BYTES};
 
 /// The workload's entry in the registry.
@@ -28,7 +28,6 @@ pub static WORKLOAD: Workload = Workload {
     summary: "JEDEC's enterprise workload, by which the endurance of drives is rated",
     source: "JESD219 after secondary sources: Tom's Hardware, and fio's example jesd219.fio",
     params: &[WRITES, REQUESTS, MIXED_READS, INTERARRIVAL, ARRIVALS, SEED],
-    touched_share: whole_space,
     placement,
 };
 

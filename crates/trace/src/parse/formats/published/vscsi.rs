@@ -15,7 +15,7 @@
 
 use spec::Params;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
@@ -53,13 +53,7 @@ fn open(_: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     let head = input.head(2 * ONE.bytes.max(TWO.bytes))?;
     match [ONE, TWO].into_iter().find(|vscsi| vscsi.fits(&head)) {
         Some(vscsi) => Ok(Box::new(vscsi)),
-        None => Err(Error::Record {
-            name: input.name().to_owned(),
-            record: 1,
-            what: "the version of a vscsi record is neither 1 nor 2",
-            remedy: "the trace may be in another format",
-            fatal: true,
-        }),
+        None => Err(UNKNOWN.of_record(input.name(), 1)),
     }
 }
 
@@ -91,6 +85,10 @@ impl Vscsi {
     }
 }
 
+const UNKNOWN: ParseError = ParseError::fatal(
+    "the version of a vscsi record is neither 1 nor 2",
+    "the trace may be in another format",
+);
 const VERSION: ParseError = ParseError::new("its version differs from that of the first record");
 const BLOCK: ParseError = ParseError::new("its block address exceeds 64 bits in bytes");
 

@@ -230,13 +230,7 @@ impl EventError {
     fn into_error(self, part: &StoredTrace, record_number: u64) -> Error {
         match self {
             EventError::Read(source) => part.failure(record_number, source),
-            EventError::Parse(error) => Error::Record {
-                name: part.name().to_owned(),
-                record: record_number,
-                what: error.what,
-                remedy: error.remedy,
-                fatal: error.fatal,
-            },
+            EventError::Parse(error) => error.of_record(part.name(), record_number),
         }
     }
 }

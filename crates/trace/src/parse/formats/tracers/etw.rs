@@ -53,51 +53,22 @@ static EVENTS: [(&str, Op); 3] =
 
 const THREAD: usize = 3;
 
-/// The index of each field of an event; 0 if it has no such field.
-#[derive(Clone, Copy)]
-struct EventColumns {
-    time: usize,
-    irp: usize,
-    offset: usize,
-    size: usize,
-    elapsed: usize,
-    disk: usize,
-}
+/// The positions of the columns of an event, in the order of [`COLUMNS`]. At 0 is the name of the
+/// event, so 0 stands for a column that it does not have.
+type EventColumns = [usize; COLUMNS.len()];
 
-const CLASSIC: EventColumns =
-    EventColumns { time: 1, irp: 4, offset: 5, size: 6, elapsed: 7, disk: 8 };
-const CLASSIC_FLUSH: EventColumns =
-    EventColumns { time: 1, irp: 4, offset: 0, size: 0, elapsed: 5, disk: 6 };
+const COLUMNS: [&str; 6] =
+    ["TimeStamp", "IrpPtr", "ByteOffset", "IOSize", "ElapsedTime", "DiskNum"];
 
-impl EventColumns {
-    /// The columns named by a line of the header.
-    fn of_header(fields: &EventFields) -> EventColumns {
-        let index = |name: &str| {
-            let named = |field: &&[u8]| field.eq_ignore_ascii_case(name.as_bytes());
-            fields.0.iter().position(named).unwrap_or(0)
-        };
-        EventColumns {
-            time: index("TimeStamp"),
-            irp: index("IrpPtr"),
-            offset: index("ByteOffset"),
-            size: index("IOSize"),
-            elapsed: index("ElapsedTime"),
-            disk: index("DiskNum"),
-        }
-    }
+const CLASSIC: EventColumns = [1, 4, 5, 6, 7, 8];
+const CLASSIC_FLUSH: EventColumns = [1, 4, 0, 0, 5, 6];
 
-    /// The same with one more column after the thread.
-    fn with_cpu(self) -> EventColumns {
-        let shifted = |index| if index > THREAD { index + 1 } else { index };
-        EventColumns {
-            time: shifted(self.time),
-            irp: shifted(self.irp),
-            offset: shifted(self.offset),
-            size: shifted(self.size),
-            elapsed: shifted(self.elapsed),
-            disk: shifted(self.disk),
-        }
-    }
+/// The columns named by a line of the header.
+fn columns_of_header(fields: &EventFields) -> EventColumns {
+    COLUMNS.map(|name| {
+        let named = |field: &&[u8]| field.eq_ignore_ascii_case(name.as_bytes());
+        fields.0.iter().position(named).unwrap_or(0)
+    })
 }
 
 /// More fields than precede a file name.
@@ -175,9 +146,7 @@ impl Etw {
             EVENTS.iter().position(matches)
         };
         match (known(""), self.in_header) {
-            (Some(event), true) => {
-                self.columns[event] = EventColumns::of_header(&EventFields::new(line))
-            }
+            (Some(event), true) => self.columns[event] = columns_of_header(&EventFields::new(line)),
             (Some(event), false) => return self.completed(event, &EventFields::new(line), devices),
             (None, false) if known("Init").is_some() => self.begun(&EventFields::new(line))?,
             _ => {}
@@ -187,8 +156,9 @@ impl Etw {
 
     /// A request arrives. Up to IrpPtr the columns of its event are the classic ones.
     fn begun(&mut self, fields: &EventFields) -> ParseResult<()> {
-        let time_ns = time_ns(fields.at(CLASSIC.time)).ok_or(TIME)?;
-        let irp = fields.at(columns_of_line(CLASSIC, fields).irp);
+        let [time, irp, ..] = columns_of_line(CLASSIC, fields);
+        let time_ns = time_ns(fields.at(time)).ok_or(TIME)?;
+        let irp = fields.at(irp);
         if self.begun_ns.len() < MOST_IN_FLIGHT {
             self.begun_ns.insert(irp.to_vec(), time_ns);
         }
@@ -201,24 +171,22 @@ impl Etw {
         fields: &EventFields,
         devices: &mut Devices,
     ) -> ParseResult {
-        let columns = columns_of_line(self.columns[event], fields);
-        let completed_ns = time_ns(fields.at(columns.time)).ok_or(TIME)?;
-        let ticks = match self.begun_ns.remove(fields.at(columns.irp)) {
+        let [time, irp, offset, size, elapsed, disk] = columns_of_line(self.columns[event], fields);
+        let completed_ns = time_ns(fields.at(time)).ok_or(TIME)?;
+        let ticks = match self.begun_ns.remove(fields.at(irp)) {
             Some(begun_ns) => begun_ns,
             // A request that arrived before the trace began counts as arrived at time 0.
-            None => {
-                completed_ns.saturating_sub(time_ns(fields.at(columns.elapsed)).ok_or(ELAPSED)?)
-            }
+            None => completed_ns.saturating_sub(time_ns(fields.at(elapsed)).ok_or(ELAPSED)?),
         };
         let op = EVENTS[event].1;
         let (offset, bytes) = match op {
             Op::Flush => (0, 0),
             _ => (
-                hexadecimal(fields.at(columns.offset)).ok_or(OFFSET)?,
-                hexadecimal(fields.at(columns.size)).ok_or(SIZE)?,
+                hexadecimal(fields.at(offset)).ok_or(OFFSET)?,
+                hexadecimal(fields.at(size)).ok_or(SIZE)?,
             ),
         };
-        let device = devices.index(fields.at(columns.disk))?;
+        let device = devices.index(fields.at(disk))?;
         Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, ..RawRequest::BLANK }))
     }
 }
@@ -226,10 +194,9 @@ impl Etw {
 /// The columns of this line, which may contain a CPU that the header does not mention.
 fn columns_of_line(columns: EventColumns, fields: &EventFields) -> EventColumns {
     let is_hex = |index| fields.at(index).starts_with(b"0x");
-    if columns.irp > THREAD && !is_hex(columns.irp) && is_hex(columns.irp + 1) {
-        return columns.with_cpu();
-    }
-    columns
+    let irp = columns[1];
+    let has_cpu = irp > THREAD && !is_hex(irp) && is_hex(irp + 1);
+    columns.map(|index| index + usize::from(has_cpu && index > THREAD))
 }
 
 fn time_ns(field: &[u8]) -> Option<u64> {
