@@ -8,73 +8,35 @@ use sim::plan::{Plan, Scale};
 pub type NamedPlan = (&'static str, &'static str);
 
 macro_rules! plans {
-    ($folder:literal: $($name:literal),+ $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../experiments/", $folder, $name, ".toml"))),)+]
+    ($folder:literal: $($paper:literal { $($name:literal),+ $(,)? })+) => {
+        &[$($((
+            concat!($paper, $name),
+            include_str!(concat!("../../../experiments/", $folder, $paper, $name, ".toml")),
+        ),)+)+]
     };
 }
 
 /// All experiments, in the order of the papers: one for each table and figure. The letters at the
 /// start of a name are the id of the paper.
-pub static EXPERIMENTS: &[NamedPlan] = plans![
+pub static EXPERIMENTS: &[NamedPlan] = plans! {
     "":
-    "SL-fig2",
-    "SL-table2",
-    "SL-table3",
-    "SL-fig6",
-    "SL-table5",
-    "SL-table6",
-    "SL-balance",
-    "FSTR-table2",
-    "FSTR-fig2",
-    "FSTR-fig3",
-    "FSTR-fig4",
-    "FSTR-fig6",
-    "FSTR-fig7",
-    "FSTR-fig8",
-    "FSTR-drift",
-    "AP-fig2",
-    "AP-fig4",
-    "AP-fig5",
-    "AP-fig6",
-    "AP-fig7",
-    "AP-fig8",
-    "AP-fig9",
-    "AP-fig10",
-    "AP-balanced",
-    "LSB-fig9",
-    "LSB-fig10",
-    "LSB-fig11",
-    "LSB-fig12",
-    "LSB-fig13",
-    "LSB-fig14",
-    "LAST-fig5",
-    "LAST-fig8",
-    "LAST-fig9",
-    "LAST-map",
-    "LAST-auto",
-    "T1",
-    "T2",
-    "T3",
-    "T4",
-    "T5",
-    "T5-dftl",
-];
+    "SL" { "-fig2", "-table2", "-table3", "-fig6", "-table5", "-table6", "-balance" }
+    "FSTR" { "-table2", "-fig2", "-fig3", "-fig4", "-fig6", "-fig7", "-fig8", "-drift" }
+    "AP" { "-fig2", "-fig4", "-fig5", "-fig6", "-fig7", "-fig8", "-fig9", "-fig10", "-balanced" }
+    "LSB" { "-fig9", "-fig10", "-fig11", "-fig12", "-fig13", "-fig14" }
+    "LAST" { "-fig5", "-fig8", "-fig9", "-map", "-auto" }
+    "T" { "1", "2", "3", "4", "5", "5-dftl" }
+};
 
 /// Plans with runs that several experiments share.
-static RUNS: &[NamedPlan] = plans![
+static RUNS: &[NamedPlan] = plans! {
     "runs/":
-    "SL-financial",
-    "SL-tpcc",
-    "SL-general",
-    "FSTR",
-    "FSTR-oltp",
-    "FSTR-drift",
-    "FSTR-captured",
-    "AP-dftl",
-    "AP-fast",
-    "LSB",
-    "LAST",
-];
+    "SL" { "-financial", "-tpcc", "-general" }
+    "FSTR" { "", "-oltp", "-drift", "-captured" }
+    "AP" { "-dftl", "-fast" }
+    "LSB" { "" }
+    "LAST" { "" }
+};
 
 /// The plan of an experiment.
 ///

@@ -102,13 +102,16 @@ fn host(result: &RunResult) -> String {
 
 /// The bytes that the host read and wrote.
 fn moved(trace: &TracePart) -> String {
-    let sizes = [("read", trace.read_bytes), ("wrote", trace.written_bytes)];
-    let texts: Vec<String> = sizes
-        .iter()
-        .filter(|(_, size)| *size > 0)
-        .map(|(verb, size)| format!("{verb} {}", bytes(*size)))
-        .collect();
-    if texts.is_empty() { "moved nothing".to_owned() } else { texts.join(", ") }
+    match nonzero_sizes(&[("read", trace.read_bytes), ("wrote", trace.written_bytes)]) {
+        sizes if sizes.is_empty() => "moved nothing".to_owned(),
+        sizes => sizes,
+    }
+}
+
+/// The sizes that are not zero, each with its name.
+fn nonzero_sizes(sizes: &[(&str, u64)]) -> String {
+    let sizes = sizes.iter().filter(|(_, size)| *size > 0);
+    sizes.map(|(name, size)| format!("{name} {}", bytes(*size))).collect::<Vec<_>>().join(", ")
 }
 
 /// The counts that are not zero, each with its name.
@@ -305,11 +308,6 @@ fn ends(result: &RunResult) -> String {
         ("buffer", ram.buffer),
         ("other", ram.other + ram.sector_map),
     ];
-    let parts: Vec<String> = parts
-        .iter()
-        .filter(|(_, size)| *size > 0)
-        .map(|(name, size)| format!("{name} {}", bytes(*size)))
-        .collect();
     format!(
         "wear       {} to {} erases per block, mean {}, standard deviation {}\n\
          endurance  {lifetime}\n\
@@ -320,7 +318,7 @@ fn ends(result: &RunResult) -> String {
         decimals(wear.mean, 2),
         decimals(wear.stddev, 2),
         bytes(ram.total),
-        parts.join(", "),
+        nonzero_sizes(&parts),
         wall.seconds,
         count(wall.requests_per_second as u64),
         wall.peak_rss_bytes.map_or("an unknown amount".into(), bytes),

@@ -17,27 +17,24 @@ pub(crate) const WRITES: Param = Param {
     unit: "requests",
     doc: "the number of writes; reads come on top",
 };
-pub(crate) const REQUESTS: Param = Param {
-    name: "requests",
-    kind: Kind::Count,
-    default: "",
-    unit: "requests",
-    doc: "the number of reads and writes together, in place of `writes`; flushes come on top",
-};
-pub(crate) const SEED: Param = Param {
-    name: "seed",
-    kind: Kind::Count,
-    default: "",
-    unit: "a number of 64 bits",
-    doc: "the seed of this workload, instead of that of the run",
-};
-pub(crate) const PAGES: Param = Param {
-    name: "pages",
-    kind: Kind::Count,
-    default: "",
-    unit: "pages",
-    doc: "the number of different pages that are touched, scattered over the space; default: all",
-};
+pub(crate) const REQUESTS: Param = Param::key(
+    "requests",
+    Kind::Count,
+    "requests",
+    "the number of reads and writes together, in place of `writes`; flushes come on top",
+);
+pub(crate) const SEED: Param = Param::key(
+    "seed",
+    Kind::Count,
+    "a number of 64 bits",
+    "the seed of this workload, instead of that of the run",
+);
+pub(crate) const PAGES: Param = Param::key(
+    "pages",
+    Kind::Count,
+    "pages",
+    "the number of different pages that are touched, scattered over the space; default: all",
+);
 pub(crate) const READS: Param = Param {
     name: "reads",
     kind: Kind::Share,
@@ -53,13 +50,12 @@ pub(crate) const FLUSHES: Param = Param {
     unit: "of the writes",
     doc: "the number of flushes as a share of the writes; they come at random among the requests",
 };
-pub(crate) const REQUEST: Param = Param {
-    name: "request",
-    kind: Kind::Size,
-    default: "",
-    unit: "bytes",
-    doc: "the size of a request, a multiple of 512 bytes; default: one page",
-};
+pub(crate) const REQUEST: Param = Param::key(
+    "request",
+    Kind::Size,
+    "bytes",
+    "the size of a request, a multiple of 512 bytes; default: one page",
+);
 pub(crate) const INTERARRIVAL: Param = Param {
     name: "interarrival",
     kind: Kind::Time,
@@ -80,13 +76,12 @@ pub(crate) const ARRIVALS: Param = Param {
 pub(crate) const CALIBRATED_READS: Param =
     Param { doc: "the share of the requests that are reads; reads have separate streams", ..READS };
 /// The size of the space of a calibrated workload; each has its own default.
-pub(crate) const SPACE: Param = Param {
-    name: "space",
-    kind: Kind::Size,
-    default: "",
-    unit: "bytes",
-    doc: "the size of the workload's space, from the start of the device; scale it with `writes`",
-};
+pub(crate) const SPACE: Param = Param::key(
+    "space",
+    Kind::Size,
+    "bytes",
+    "the size of the workload's space, from the start of the device; scale it with `writes`",
+);
 /// The start of the partition, which shifts requests relative to the pages of the device.
 pub(crate) const START: Param = Param {
     name: "start",

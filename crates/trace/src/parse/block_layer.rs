@@ -11,13 +11,12 @@ use crate::error::{Error, Result};
 use crate::input::stored_trace::StoredTrace;
 use crate::request::{Flags, Op};
 
-pub(crate) static ACTION_PARAMS: &[Param] = &[Param {
-    name: "action",
-    kind: Kind::Choice(&["Q", "G", "I", "D", "C"]),
-    default: "",
-    unit: "",
-    doc: "the events to replay; default: D (issued) if the file has any, else Q (queued)",
-}];
+pub(crate) static ACTION_PARAMS: &[Param] = &[Param::key(
+    "action",
+    Kind::Choice(&["Q", "G", "I", "D", "C"]),
+    "",
+    "the events to replay; default: D (issued) if the file has any, else Q (queued)",
+)];
 
 /// D if it was seen, else Q; an error if neither was.
 pub(crate) fn choose_action(

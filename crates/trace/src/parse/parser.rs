@@ -251,8 +251,6 @@ fn for_each_line_of(
 pub(crate) mod tests {
     use super::*;
     use crate::parse::parsed::{Parsed, RawRequest};
-    use crate::parse::text::field::Field;
-    use crate::parse::text::split::{Blanks, Split};
     use crate::reader::Skipped;
     use crate::request::Op;
 
@@ -278,9 +276,10 @@ pub(crate) mod tests {
         const TICK_NS: u64 = 1_000_000_000;
 
         fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
-            let mut words = Split::new(line, Blanks);
+            let line = std::str::from_utf8(line).unwrap();
+            let mut words = line.split_whitespace().map(str::parse);
             let mut number =
-                || words.next().and_then(Field::number).ok_or(ParseError::new("no number"));
+                || words.next().and_then(|number| number.ok()).ok_or(ParseError::new("no number"));
             let (ticks, offset, bytes) = (number()?, number()?, number()?);
             let device = devices.index(b"d")?;
             let op = Op::Write;

@@ -136,10 +136,7 @@ const DISTRICTS: u64 = 10;
 const LINES: u64 = 10;
 const LAST_NAMES: u64 = 1000;
 
-/// The tables, and how far they have grown.
-struct Database {
-    mix: WeightedChoice<Transaction>,
-    districts: u64,
+struct Tables {
     warehouse: Table,
     district: Table,
     customer: Table,
@@ -148,6 +145,13 @@ struct Database {
     new_order: Table,
     order_line: Table,
     stock: Table,
+}
+
+/// The tables, and how far they have grown.
+struct Database {
+    mix: WeightedChoice<Transaction>,
+    districts: u64,
+    tables: Tables,
     /// The orders of a district that were loaded.
     loaded: u64,
     /// Counts since the start, of all districts together.
@@ -175,9 +179,7 @@ impl Database {
             first_page += (owners * rows_each).div_ceil(table.rows_per_page);
             table
         };
-        let database = Database {
-            mix: WeightedChoice::new(MIX.into_iter()),
-            districts,
+        let tables = Tables {
             warehouse: table(warehouses, 1, 89),
             district: table(districts, 1, 95),
             customer: table(districts, loaded, 655),
@@ -186,13 +188,10 @@ impl Database {
             new_order: table(districts, loaded * 9 / 20, 8),
             order_line: table(districts, loaded * 3 / 2 * LINES, 54),
             stock: table(warehouses, scaled(100_000), 306),
-            loaded,
-            ordered: 0,
-            paid: 0,
-            delivered: 0,
         };
         assert!(first_page <= pages, "the tables take {first_page} of {pages} pages");
-        Some(database)
+        let mix = WeightedChoice::new(MIX.into_iter());
+        Some(Database { mix, districts, tables, loaded, ordered: 0, paid: 0, delivered: 0 })
     }
 
     /// Runs a transaction; `buffer` learns which pages it changes.
@@ -209,7 +208,7 @@ impl Database {
     fn order(&mut self, buffer: &mut CheckpointQueue, district: u64, random: &mut Random) {
         let order = self.loaded + self.ordered / self.districts;
         self.ordered += 1;
-        buffer.change(self.district.page(district, 0));
+        buffer.change(self.tables.district.page(district, 0));
         self.change_order(buffer, district, order);
         for _ in 0..LINES {
             buffer.change(self.stock_page(district, random));
@@ -220,10 +219,10 @@ impl Database {
     fn pay(&mut self, buffer: &mut CheckpointQueue, district: u64, random: &mut Random) {
         let payment = self.loaded * self.districts + self.paid;
         self.paid += 1;
-        buffer.change(self.warehouse.page(district / DISTRICTS, 0));
-        buffer.change(self.district.page(district, 0));
+        buffer.change(self.tables.warehouse.page(district / DISTRICTS, 0));
+        buffer.change(self.tables.district.page(district, 0));
         buffer.change(self.customer_page(district, random));
-        buffer.change(self.history.page(0, payment));
+        buffer.change(self.tables.history.page(0, payment));
     }
 
     /// Delivers the oldest new order of each district of a warehouse (§2.7). Three tenths of the
@@ -240,10 +239,10 @@ impl Database {
 
     /// Changes an order with its lines, and its entry among the new orders.
     fn change_order(&self, buffer: &mut CheckpointQueue, district: u64, order: u64) {
-        buffer.change(self.new_order.page(district, order));
-        buffer.change(self.orders.page(district, order));
-        buffer.change(self.order_line.page(district, order * LINES));
-        buffer.change(self.order_line.page(district, order * LINES + LINES - 1));
+        buffer.change(self.tables.new_order.page(district, order));
+        buffer.change(self.tables.orders.page(district, order));
+        buffer.change(self.tables.order_line.page(district, order * LINES));
+        buffer.change(self.tables.order_line.page(district, order * LINES + LINES - 1));
     }
 
     /// The page of a row that a transaction looks up: ten of stock for each customer.
@@ -257,7 +256,9 @@ impl Database {
 
     /// The page of an item's stock in the warehouse of a district.
     fn stock_page(&self, district: u64, random: &mut Random) -> u64 {
-        self.stock.page(district / DISTRICTS, nurand(8191, self.stock.rows_each, random))
+        self.tables
+            .stock
+            .page(district / DISTRICTS, nurand(8191, self.tables.stock.rows_each, random))
     }
 
     /// Six of ten customers are found by their last name. Three have the same name, and the middle
@@ -268,9 +269,9 @@ impl Database {
                 let name = nurand(255, LAST_NAMES, random);
                 name + LAST_NAMES * (name % 3)
             }
-            _ => nurand(1023, self.customer.rows_each, random),
+            _ => nurand(1023, self.tables.customer.rows_each, random),
         };
-        self.customer.page(district, customer)
+        self.tables.customer.page(district, customer)
     }
 }
 
@@ -301,7 +302,7 @@ mod tests {
     fn the_tables_fill_every_space() {
         for pages in (405..1000).chain([40_432, 60_647, 60_648, 4 << 20, u64::MAX / 512]) {
             let database = Database::new(pages).unwrap();
-            let stock = &database.stock;
+            let stock = &database.tables.stock;
             let end = stock.page(database.districts / DISTRICTS - 1, stock.rows_each - 1) + 1;
             let unused = (pages - end) as f64 / pages as f64;
             assert!(end <= pages && unused < 0.05, "{pages} pages: {unused} of them unused");
@@ -330,12 +331,12 @@ mod tests {
     #[test]
     fn append_points_move_through_their_tables() {
         let database = Database::new(PAGES).unwrap();
-        let (history, next) = (database.history.first_page, database.orders.first_page);
+        let (history, next) = (database.tables.history.first_page, database.tables.orders.first_page);
         let written = written_pages("writes=60K");
         let appended: Vec<_> =
             written.into_iter().filter(|page| (history..next).contains(page)).collect();
         assert!(appended.is_sorted());
-        let loaded = database.loaded * database.districts / database.history.rows_per_page;
+        let loaded = database.loaded * database.districts / database.tables.history.rows_per_page;
         let moved = appended[appended.len() - 1] - appended[0];
         assert_eq!(appended[0], history + loaded);
         assert!((90..130).contains(&moved), "{moved} pages");

@@ -38,20 +38,13 @@ pub static FORMAT: Format = Format {
 };
 
 static PARAMS: &[Param] = &[
-    Param {
-        name: "as",
-        kind: Kind::Choice(&["read", "write"]),
-        default: "",
-        unit: "",
-        doc: "the operation of all records",
-    },
-    Param {
-        name: "reads",
-        kind: Kind::Share,
-        default: "",
-        unit: "",
-        doc: "the share of records that are reads, instead of as=; the others are writes",
-    },
+    Param::key("as", Kind::Choice(&["read", "write"]), "", "the operation of all records"),
+    Param::key(
+        "reads",
+        Kind::Share,
+        "",
+        "the share of records that are reads, instead of as=; the others are writes",
+    ),
     OBJECT_UNIT,
 ];
 
