@@ -21,7 +21,7 @@ MUTANTS = [
     ("faster-cursor-left", "faster, isolation: the oldest page is searched in the wrong block", ISOLATION,
      "self.at = if self.at.0 == 0 { (0, 0) } else { (self.at.0 - 1, self.at.1) };", ""),
     ("faster-reclaim-then-bulk", "faster, write: no progressive merges precede pages after a reclaim", FASTER,
-     "                most = 1;\n", "                most = most.max(1);\n"),
+     "                        most = 1;\n", "                        most = most.max(1);\n"),
     ("faster-bulk", "faster, write: progressive merges precede only the first page of a run", FASTER,
      "let mut most = if rest > 1 && self.has_isolated_pages(nand)", "let mut most = if rest > 1 && index > 0 && self.has_isolated_pages(nand)"),
     ("faster-isolation-unmarked", "faster, mount: isolated pages are taken for carried ones", ISOLATION,

@@ -4,14 +4,16 @@
 use nand::{BlockId, Cause, Lpn, Nand};
 
 use super::error::Result;
+use super::forecast::ForecastableMap;
 use super::report::Entered;
-use super::shares::{ShareCosts, Shares};
 
 /// The abilities for which a caller can ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FacetKind {
     /// The part of the map that can grow and shrink at run time.
     Map,
+    /// Forecasts of what that part would cost at other sizes.
+    Forecast,
     /// The exchange of erased blocks with a layer above.
     Lender,
     /// Work after a number of requests.
@@ -24,6 +26,8 @@ pub enum FacetKind {
 pub enum Facet<'a> {
     /// The part of the map that can grow and shrink at run time.
     Map(&'a mut dyn ResizableMap),
+    /// Forecasts of what that part would cost at other sizes.
+    Forecast(&'a dyn ForecastableMap),
     /// The exchange of erased blocks with a layer above.
     Lender(&'a mut dyn BlockLender),
     /// Work after a number of requests.
@@ -72,24 +76,6 @@ pub trait ResizableMap {
 
     /// The cost of a miss, measured since the last call. The map must be watched.
     fn miss_costs(&mut self) -> MissCosts;
-
-    /// Starts to forecast what requests would cost if this part had each of these numbers of bytes.
-    fn start_forecast(&mut self, sizes: &Shares<u64>);
-
-    /// Adds what the write of a page would cost this part of the map at each share from `first` on.
-    /// At smaller shares of the map the buffer would have absorbed the write. The forecast must
-    /// have been started.
-    fn forecast_write(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts);
-
-    /// The same for the trim of a page. At smaller shares the page still waits in the buffer.
-    fn forecast_trim(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts);
-
-    /// The same for the read of a page.
-    fn forecast_read(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts);
-
-    /// What a read and a write cost that miss a buffer above the scheme, without what they cost
-    /// this part of the map.
-    fn page_costs(&self) -> PageCosts;
 }
 
 /// An event of a [`ResizableMap`].
@@ -115,15 +101,6 @@ pub struct MissCosts {
     pub buffer_read_ns: f64,
     /// A write that misses a buffer above the scheme.
     pub buffer_write_ns: f64,
-}
-
-/// The cost of a page that a buffer above the scheme does not serve, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PageCosts {
-    /// A read.
-    pub read_ns: f64,
-    /// A write, with its part of the reclaim of a block.
-    pub write_ns: f64,
 }
 
 /// Exchanges erased blocks with a layer above, so that the wear of the layer's blocks is levelled

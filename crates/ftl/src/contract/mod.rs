@@ -9,6 +9,7 @@ mod calls;
 pub mod error;
 pub mod extent;
 pub mod facets;
+pub mod forecast;
 pub mod foresight;
 pub mod ftl;
 pub mod mount_config;
@@ -24,8 +25,9 @@ pub(crate) use audit::ensure;
 pub use error::{Error, Result};
 pub use extent::Extent;
 pub use facets::{
-    BlockLender, Facet, FacetKind, LayerTotals, MapEvent, MissCosts, PageCosts, ResizableMap, Tuner,
+    BlockLender, Facet, FacetKind, LayerTotals, MapEvent, MissCosts, ResizableMap, Tuner,
 };
+pub use forecast::{ForecastableMap, MapForecast, PageCosts};
 pub use ftl::{Base, Ftl};
 pub use mount_config::{Durability, MountConfig};
 pub use report::{Entered, LayerReport, Merges, Metric, Ram, Report};

@@ -26,7 +26,7 @@
 use nand::Lpn;
 
 use crate::contract::{
-    PageCosts, ResizableMap, Run, SHARE_STEPS, SHARES, ShareCosts, Shares, Violation,
+    ForecastableMap, MapForecast, Run, SHARE_STEPS, SHARES, ShareCosts, Shares, Violation,
 };
 use crate::part::index::stack_distances::StackDistances;
 
@@ -34,31 +34,33 @@ use crate::part::index::stack_distances::StackDistances;
 const GAIN_MIN: f64 = 0.01;
 
 /// The costs of requests, by share.
-#[derive(Clone, Debug)]
 pub struct Balance {
     dram: u64,
     /// Pages of the buffer, by share of the map.
     buffer_pages: Shares<u32>,
     buffer: StackDistances,
+    /// What the map adds to the costs.
+    forecast: Box<dyn MapForecast>,
     costs: ShareCosts,
     /// What a cost is multiplied by at each tuning.
     fading: f64,
 }
 
 /// The bytes that each share of a budget has.
-pub fn bytes_of_shares(dram: u64) -> Shares<u64> {
+fn bytes_of_shares(dram: u64) -> Shares<u64> {
     core::array::from_fn(|share| (u128::from(dram) * share as u128 / SHARE_STEPS as u128) as u64)
 }
 
 impl Balance {
     /// No request was counted yet.
-    pub fn new(dram: u64, page_bytes: u64, max_step: u64) -> Balance {
-        let buffer_pages =
-            bytes_of_shares(dram).map(|mapping| ((dram - mapping) / page_bytes) as u32);
+    pub fn new(map: &dyn ForecastableMap, dram: u64, page_bytes: u64, max_step: u64) -> Balance {
+        let map_bytes = bytes_of_shares(dram);
+        let buffer_pages = map_bytes.map(|bytes| ((dram - bytes) / page_bytes) as u32);
         Balance {
             dram,
             buffer_pages,
             buffer: StackDistances::new(buffer_pages[0]),
+            forecast: map.forecast(&map_bytes),
             costs: ShareCosts::ZERO,
             fading: dram as f64 / (dram + max_step) as f64,
         }
@@ -67,24 +69,22 @@ impl Balance {
     // ---- Requests -----------------------------------------------------------------------------
 
     /// Counts a write.
-    pub fn write(&mut self, map: &mut dyn ResizableMap, run: &Run) {
-        let PageCosts { write_ns, .. } = map.page_costs();
+    pub fn write(&mut self, map: &dyn ForecastableMap, run: &Run) {
         for lpn in (0..run.pages).map(|page| run.first.plus(page)) {
-            let distance = self.buffer.touch(lpn);
+            let (page, distance) = (map.page_costs(lpn), self.buffer.touch(lpn));
             let first = self.first_miss(distance);
-            self.costs.add(first..SHARES, write_ns);
-            map.forecast_write(lpn, first, &mut self.costs);
+            self.costs.add(first..SHARES, page.write_ns);
+            self.forecast.write(lpn, first, &page, &mut self.costs);
         }
     }
 
     /// Counts a read. The buffer has room for `buffer_pages` pages now.
-    pub fn read(&mut self, map: &mut dyn ResizableMap, run: &Run, buffer_pages: u32) {
-        let PageCosts { read_ns, .. } = map.page_costs();
+    pub fn read(&mut self, map: &dyn ForecastableMap, run: &Run, buffer_pages: u32) {
         for lpn in (0..run.pages).map(|page| run.first.plus(page)) {
-            let distance = self.buffer.distance(lpn);
+            let (page, distance) = (map.page_costs(lpn), self.buffer.distance(lpn));
             let first = self.first_miss(distance);
-            self.costs.add(first..SHARES, read_ns);
-            map.forecast_read(lpn, first, &mut self.costs);
+            self.costs.add(first..SHARES, page.read_ns);
+            self.forecast.read(lpn, first, &page, &mut self.costs);
             // A read that misses the buffer leaves the page where it is.
             if distance.is_some_and(|distance| distance < buffer_pages) {
                 self.buffer.touch(lpn);
@@ -93,13 +93,12 @@ impl Balance {
     }
 
     /// Counts a trim. A page is never programmed where it still waits in the buffer.
-    pub fn trim(&mut self, map: &mut dyn ResizableMap, first: Lpn, pages: u32) {
-        let PageCosts { write_ns, .. } = map.page_costs();
+    pub fn trim(&mut self, map: &dyn ForecastableMap, first: Lpn, pages: u32) {
         for lpn in (0..pages).map(|page| first.plus(page)) {
-            let distance = self.buffer.distance(lpn);
+            let (page, distance) = (map.page_costs(lpn), self.buffer.distance(lpn));
             let first = self.first_miss(distance);
-            self.costs.add(first..SHARES, write_ns);
-            map.forecast_trim(lpn, first, &mut self.costs);
+            self.costs.add(first..SHARES, page.write_ns);
+            self.forecast.trim(lpn, first, &page, &mut self.costs);
             self.buffer.forget(lpn);
         }
     }
@@ -135,16 +134,18 @@ impl Balance {
         }
     }
 
-    /// Bytes of RAM.
+    /// Bytes of RAM. The forecast counts its own, so its box does not count.
     pub fn bytes(&self) -> u64 {
-        self.buffer.bytes() + size_of::<Balance>() as u64
+        let own = size_of::<Balance>() - size_of::<Box<dyn MapForecast>>();
+        self.buffer.bytes() + own as u64 + self.forecast.bytes()
     }
 
-    /// Checks the list of pages.
+    /// Checks the list of pages and the forecast.
     ///
     /// # Errors
     /// The contradiction.
     pub fn audit(&self) -> Result<(), Violation> {
+        self.forecast.audit()?;
         self.buffer.audit()
     }
 }
@@ -159,12 +160,38 @@ fn cost_between(costs: &Shares<f64>, share: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::PageCosts;
 
     const PAGE: u64 = 512;
 
+    /// A map without costs.
+    struct NoMap;
+
+    impl ForecastableMap for NoMap {
+        fn forecast(&self, _: &Shares<u64>) -> Box<dyn MapForecast> {
+            Box::new(NoMap)
+        }
+
+        fn page_costs(&self, _: Lpn) -> PageCosts {
+            PageCosts::ZERO
+        }
+    }
+
+    impl MapForecast for NoMap {
+        fn write(&mut self, _: Lpn, _: usize, _: &PageCosts, _: &mut ShareCosts) {}
+        fn trim(&mut self, _: Lpn, _: usize, _: &PageCosts, _: &mut ShareCosts) {}
+        fn read(&mut self, _: Lpn, _: usize, _: &PageCosts, _: &mut ShareCosts) {}
+        fn bytes(&self) -> u64 {
+            0
+        }
+        fn audit(&self) -> Result<(), Violation> {
+            Ok(())
+        }
+    }
+
     /// The balance of 32 pages if requests cost these amounts at these shares.
     fn with_costs(costs: &[(core::ops::Range<usize>, f64)]) -> Balance {
-        let mut balance = Balance::new(32 * PAGE, PAGE, PAGE);
+        let mut balance = Balance::new(&NoMap, 32 * PAGE, PAGE, PAGE);
         costs.iter().for_each(|(shares, ns)| balance.costs.add(shares.clone(), *ns));
         balance
     }

@@ -44,10 +44,10 @@ use nand::{ChipModel, Geometry, Lpn, Nand, Ppn, Sink};
 use spec::{Kind, Param, Params, Share};
 
 use self::algorithm_1::{Algorithm1, CostBenefit, DRAM_MAX, Tuning};
-use self::balance::{Balance, bytes_of_shares};
+use self::balance::Balance;
 use crate::contract::{
-    Base, Extent, Facet, FacetKind, Ftl, LayerReport, MapBudget, MapEvent, Metric, MountConfig,
-    Ram, Report, ResizableMap, Result, Run, Span, Tuner, Violation,
+    Base, Extent, Facet, FacetKind, ForecastableMap, Ftl, LayerReport, MapBudget, MapEvent, Metric,
+    MountConfig, Ram, Report, ResizableMap, Result, Run, Span, Tuner, Violation,
 };
 use crate::layer::definition::{Layer, LayerBlocks, LayerSetting, MountBelow, Stack};
 use crate::layer::ghost_buffer::GhostBuffer;
@@ -316,11 +316,10 @@ impl Partitioner {
         resizable_map(&mut self.buffer)
     }
 
-    /// Shows a request to the rule that forecasts costs, and to the map below, if that rule is
-    /// used.
-    fn forecast(&mut self, show: impl FnOnce(&mut Balance, &mut dyn ResizableMap)) {
+    /// Shows a request to the rule that forecasts costs, if that rule is used.
+    fn forecast(&mut self, show: impl FnOnce(&mut Balance, &dyn ForecastableMap)) {
         if let Some(Adaptation { rule: Rule::Balanced(balance), .. }) = &mut self.tuner {
-            show(balance, resizable_map(&mut self.buffer));
+            show(balance, forecastable_map(&mut self.buffer));
         }
     }
 
@@ -482,6 +481,12 @@ fn resizable_map(buffer: &mut WriteBuffer) -> &mut dyn ResizableMap {
     map.expect("a scheme that declares a map budget can resize its map")
 }
 
+/// The same map, for forecasts.
+fn forecastable_map(buffer: &mut WriteBuffer) -> &dyn ForecastableMap {
+    let map = buffer.below.ftl.forecastable_map();
+    map.expect("a scheme that declares a map budget can forecast its costs")
+}
+
 impl Adaptation {
     /// Starts the rule, and attaches to the buffer and the map what it needs.
     fn new(
@@ -494,9 +499,8 @@ impl Adaptation {
         let (dram, max_step) = (params.size("dram"), max_step(params));
         let rule = match params.opt_choice("rule") {
             Some("balanced") => {
-                resizable_map(buffer).start_forecast(&bytes_of_shares(dram));
-                let page_bytes = geometry.page_bytes().into();
-                Rule::Balanced(Box::new(Balance::new(dram, page_bytes, max_step)))
+                let (map, page_bytes) = (forecastable_map(buffer), geometry.page_bytes().into());
+                Rule::Balanced(Box::new(Balance::new(map, dram, page_bytes, max_step)))
             }
             _ => {
                 resizable_map(buffer).watch();

@@ -15,8 +15,7 @@
 //!
 //! Of E extra blocks, one is kept clean for merging and one is the SW block. The random log (RW)
 //! has the others, except for blocks that the scheme sets aside. When the random log needs a block
-//! and has its maximum, the scheme must reclaim one. fast does this with
-//! [`merge_oldest`](FullyAssociative::merge_oldest).
+//! and has its maximum, the scheme must reclaim one.
 //!
 //! Invariants: the SW block, the RW blocks and those set aside are at most E − 1 together, so one
 //! block is clean while nothing is being reclaimed. Each block is in exactly one list.
@@ -142,29 +141,7 @@ impl FullyAssociative {
     // ---- Writing ------------------------------------------------------------------------------
 
     /// Writes at most `most` pages of the run from page `index` on, up to the first page that goes
-    /// to another block. Returns the number of pages written; none if a block of the random log
-    /// must be reclaimed first.
-    ///
-    /// # Errors
-    /// The power fails.
-    #[inline]
-    pub fn write_some(
-        &mut self,
-        nand: &mut Nand,
-        run: &Run,
-        index: u32,
-        most: u32,
-    ) -> Result<Option<u32>> {
-        loop {
-            match self.step(nand, run, index, most)? {
-                WriteStep::Wrote(pages) => return Ok(Some(pages)),
-                WriteStep::MustReclaim => return Ok(None),
-                WriteStep::MadeRoom => {}
-            }
-        }
-    }
-
-    /// Does one step of [`write_some`](Self::write_some): writes pages, or makes room for them.
+    /// to another block, or makes room for them.
     ///
     /// # Errors
     /// The power fails.
@@ -223,15 +200,6 @@ impl FullyAssociative {
     }
 
     // ---- Reclaiming ---------------------------------------------------------------------------
-
-    /// Merges the block of the random log that was allocated first.
-    ///
-    /// # Errors
-    /// The power fails.
-    pub fn merge_oldest(&mut self, nand: &mut Nand) -> Result<()> {
-        let victim = self.random.take_oldest(nand).block;
-        self.merge_victim(nand, victim)
-    }
 
     /// Merges all data blocks with which a victim is associated, and erases the victim. The random
     /// log does not contain it any more.

@@ -23,10 +23,13 @@
 //! forgotten. A page that waits in a buffer counts as used, because its entry is used when the page
 //! is evicted.
 
-use nand::Lpn;
+use nand::{Lpn, Timing};
 
+use super::{CACHED_BYTES, Dftl};
 use crate::contract::shares::{ShareSet, members, shares_from};
-use crate::contract::{SHARES, ShareCosts, Shares, Violation};
+use crate::contract::{
+    ForecastableMap, MapForecast, PageCosts, SHARES, ShareCosts, Shares, Violation,
+};
 use crate::part::index::observed::Observed;
 use crate::part::index::sample::Sample;
 use crate::part::index::stack_distances::StackDistances;
@@ -88,45 +91,12 @@ struct Presence {
     batch: ShareSet,
 }
 
-/// What the flash operations for the map take.
-#[derive(Clone, Copy, Debug)]
-pub struct MapCosts {
-    /// Reading a translation page.
-    pub read_ns: f64,
-    /// A batch: reading and programming a translation page, with its part of the reclaim of a
-    /// block.
-    pub batch_ns: f64,
-}
-
 impl CacheForecast {
     /// Nothing was used yet. The cache has these numbers of entries.
     pub fn new(entries: Shares<u32>, entries_per_page: u32) -> CacheForecast {
         let most = (ENTRIES_MAX / entries_per_page).max(TRANSLATION_PAGES_MIN);
         let pages = Observed::new(most as usize);
         CacheForecast { ages: Ages::new(entries), entries_per_page, pages }
-    }
-
-    /// Adds the costs of the batches that a write reveals. It reaches the map at shares from
-    /// `first` on.
-    pub fn write(&mut self, lpn: Lpn, first: usize, map: MapCosts, costs: &mut ShareCosts) {
-        if let Some(entry) = self.entry(lpn, first, map, costs) {
-            entry.written = entry.used;
-        }
-        if self.ages.sample.contains(lpn.0) {
-            self.ages.distances.touch(lpn);
-            self.ages.count_use();
-        }
-    }
-
-    /// The same for a read, which also costs a translation page where its entry is not cached.
-    pub fn read(&mut self, lpn: Lpn, first: usize, map: MapCosts, costs: &mut ShareCosts) {
-        self.entry(lpn, first, map, costs);
-        if self.ages.sample.contains(lpn.0) {
-            let distance = self.ages.distances.touch(lpn);
-            let (hit, weight) = (self.ages.first_hit(distance), self.ages.sample.weight() as f64);
-            costs.add(first..hit, weight * map.read_ns);
-            self.ages.count_use();
-        }
     }
 
     /// The entry of a page, which is used now, if its translation page belongs to the sample.
@@ -136,12 +106,12 @@ impl CacheForecast {
         &mut self,
         lpn: Lpn,
         first: usize,
-        map: MapCosts,
+        batch_ns: f64,
         costs: &mut ShareCosts,
     ) -> Option<&mut Entry> {
         let (page, at) = (lpn.0 / self.entries_per_page, lpn.0 % self.entries_per_page);
         let (oldest, now) = (&self.ages.oldest, self.ages.distances.now);
-        let (ns, entries) = (self.pages.weight() * map.batch_ns, self.entries_per_page);
+        let (ns, entries) = (self.pages.weight() * batch_ns, self.entries_per_page);
         let new = || TranslationPage::new(entries);
         let observed = self.pages.observe(page, new, |page| {
             let Presence { stays, batch } = page.presence(oldest);
@@ -160,20 +130,68 @@ impl CacheForecast {
         entry.used = now;
         Some(entry)
     }
+}
 
-    /// Bytes of RAM.
-    pub fn bytes(&self) -> u64 {
+impl MapForecast for CacheForecast {
+    /// Adds the costs of the batches that a write reveals.
+    fn write(&mut self, lpn: Lpn, first: usize, page: &PageCosts, costs: &mut ShareCosts) {
+        if let Some(entry) = self.entry(lpn, first, page.map_write_ns, costs) {
+            entry.written = entry.used;
+        }
+        if self.ages.sample.contains(lpn.0) {
+            self.ages.distances.touch(lpn);
+            self.ages.count_use();
+        }
+    }
+
+    /// A trim writes an entry, if the page is mapped.
+    fn trim(&mut self, lpn: Lpn, first: usize, page: &PageCosts, costs: &mut ShareCosts) {
+        if first > 0 || page.is_mapped {
+            self.write(lpn, first, page, costs);
+        }
+    }
+
+    /// Adds the costs of the batches that a read reveals, and of a translation page where its entry
+    /// is not cached.
+    fn read(&mut self, lpn: Lpn, first: usize, page: &PageCosts, costs: &mut ShareCosts) {
+        self.entry(lpn, first, page.map_write_ns, costs);
+        if self.ages.sample.contains(lpn.0) {
+            let distance = self.ages.distances.touch(lpn);
+            let (hit, weight) = (self.ages.first_hit(distance), self.ages.sample.weight() as f64);
+            costs.add(first..hit, weight * page.map_read_ns);
+            self.ages.count_use();
+        }
+    }
+
+    fn bytes(&self) -> u64 {
         let entries = self.entries_per_page as usize * size_of::<Entry>();
         self.ages.distances.bytes() + self.pages.bytes(entries)
     }
 
-    /// Checks both samples.
-    ///
-    /// # Errors
-    /// The contradiction.
-    pub fn audit(&self) -> Result<(), Violation> {
+    fn audit(&self) -> Result<(), Violation> {
         self.ages.distances.audit()?;
         self.pages.audit()
+    }
+}
+
+impl ForecastableMap for Dftl {
+    fn forecast(&self, sizes: &Shares<u64>) -> Box<dyn MapForecast> {
+        let pages = u64::from(self.map.logical_pages());
+        let entries = sizes.map(|bytes| (bytes / CACHED_BYTES).clamp(1, pages) as u32);
+        Box::new(CacheForecast::new(entries, self.entries))
+    }
+
+    fn page_costs(&self, lpn: Lpn) -> PageCosts {
+        let Timing { read_ns, program_ns, .. } = self.timing;
+        let (reclaimed, pages_per_block) = (&self.reclaimed, self.pages_per_block);
+        let overhead = reclaimed.translation_overhead_ns(pages_per_block);
+        PageCosts {
+            is_mapped: self.map.flat.newest(lpn).is_some(),
+            read_ns: read_ns as f64,
+            write_ns: program_ns as f64 + reclaimed.host_overhead_ns(pages_per_block),
+            map_read_ns: read_ns as f64,
+            map_write_ns: (read_ns + program_ns) as f64 + overhead,
+        }
     }
 }
 
@@ -248,7 +266,7 @@ mod tests {
 
     use super::*;
 
-    const MAP: MapCosts = MapCosts { read_ns: 7.0, batch_ns: 100.0 };
+    const MAP: PageCosts = PageCosts { map_read_ns: 7.0, map_write_ns: 100.0, ..PageCosts::ZERO };
 
     /// An LRU cache of entries that is simulated entry by entry.
     #[derive(Clone, Default)]
@@ -304,18 +322,18 @@ mod tests {
         for step in 0..20_000 {
             let below = if rng.next_u32() % 3 == 0 { 8 } else { 60 };
             let (lpn, writes) = (rng.next_u32() % below, rng.next_u32() % 3 == 0);
-            expected.add_at(owed.remove(&(lpn / PER_PAGE)).unwrap_or(0), MAP.batch_ns);
+            expected.add_at(owed.remove(&(lpn / PER_PAGE)).unwrap_or(0), MAP.map_write_ns);
             for (share, cache) in caches.iter_mut().enumerate() {
                 let most = entries[share] as usize;
                 let (cached, batch) = cache.touch(lpn, writes, most, PER_PAGE);
                 if !writes && !cached {
-                    expected.add_at(1 << share, MAP.read_ns);
+                    expected.add_at(1 << share, MAP.map_read_ns);
                 }
                 batch.into_iter().for_each(|page| *owed.entry(page).or_default() |= 1 << share);
             }
             match writes {
-                true => forecast.write(Lpn(lpn), 0, MAP, &mut costs),
-                false => forecast.read(Lpn(lpn), 0, MAP, &mut costs),
+                true => forecast.write(Lpn(lpn), 0, &MAP, &mut costs),
+                false => forecast.read(Lpn(lpn), 0, &MAP, &mut costs),
             }
             // A miss at all shares is left out of the forecast.
             let missed_by_all = expected.by_share()[32] - costs.by_share()[32];
@@ -333,15 +351,15 @@ mod tests {
         let mut forecast = CacheForecast::new(core::array::from_fn(|share| share as u32), 4);
         let mut costs = ShareCosts::ZERO;
         // 0 to 3 are written, and 8 others are read: no cache of up to 8 has an entry of them.
-        (0..4).for_each(|lpn| forecast.write(Lpn(lpn), 0, MAP, &mut costs));
+        (0..4).for_each(|lpn| forecast.write(Lpn(lpn), 0, &MAP, &mut costs));
         (8..16).for_each(|lpn| {
-            forecast.read(Lpn(lpn), 0, MapCosts { read_ns: 0.0, ..MAP }, &mut costs)
+            forecast.read(Lpn(lpn), 0, &PageCosts { map_read_ns: 0.0, ..MAP }, &mut costs)
         });
-        forecast.write(Lpn(1), 0, MAP, &mut costs);
+        forecast.write(Lpn(1), 0, &MAP, &mut costs);
         let found = costs.by_share();
         assert_eq!((found[4], found[11], found[12]), (100.0, 100.0, 0.0), "all 12 have room in 12");
         // The entry of 1 is the only dirty one now, and there is room for it.
-        forecast.write(Lpn(2), 0, MAP, &mut costs);
+        forecast.write(Lpn(2), 0, &MAP, &mut costs);
         assert_eq!(costs.by_share(), found);
     }
 
@@ -349,11 +367,11 @@ mod tests {
     fn where_the_buffer_absorbs_a_write_there_is_no_batch() {
         let mut forecast = CacheForecast::new(core::array::from_fn(|share| share as u32), 4);
         let mut costs = ShareCosts::ZERO;
-        (0..20).for_each(|page| forecast.write(Lpn(4 * page), 0, MAP, &mut costs));
-        forecast.write(Lpn(0), 5, MAP, &mut costs);
+        (0..20).for_each(|page| forecast.write(Lpn(4 * page), 0, &MAP, &mut costs));
+        forecast.write(Lpn(0), 5, &MAP, &mut costs);
         let found = costs.by_share();
         assert_eq!((found[4], found[5], found[19], found[20]), (0.0, 100.0, 100.0, 0.0));
-        forecast.write(Lpn(0), 0, MAP, &mut costs);
+        forecast.write(Lpn(0), 0, &MAP, &mut costs);
         assert_eq!(costs.by_share(), found, "the entry was used just now at all shares");
     }
 
@@ -374,12 +392,12 @@ mod tests {
             for ((cache, ns), share) in naive.iter_mut().zip(shares) {
                 let most = sizes[share] as usize;
                 let (cached, batch) = cache.touch(lpn, writes, most, PER_PAGE);
-                *ns += if writes || cached { 0.0 } else { MAP.read_ns };
-                *ns += if batch.is_some() { MAP.batch_ns } else { 0.0 };
+                *ns += if writes || cached { 0.0 } else { MAP.map_read_ns };
+                *ns += if batch.is_some() { MAP.map_write_ns } else { 0.0 };
             }
             match writes {
-                true => forecast.write(Lpn(lpn), 0, MAP, &mut costs),
-                false => forecast.read(Lpn(lpn), 0, MAP, &mut costs),
+                true => forecast.write(Lpn(lpn), 0, &MAP, &mut costs),
+                false => forecast.read(Lpn(lpn), 0, &MAP, &mut costs),
             }
         }
         assert!(forecast.pages.weight() > 2.0 && forecast.ages.sample.weight() > 2);

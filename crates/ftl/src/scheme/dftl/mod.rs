@@ -49,12 +49,10 @@ mod reading;
 use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn, Sink, Timing};
 use spec::{Kind, Param, Params};
 
-use self::cache_forecast::{CacheForecast, MapCosts};
 use self::cached_map::CachedMap;
 use crate::contract::{
     Base, Error, Facet, FacetKind, Ftl, MapBudget, MapEvent, Metric, MissCosts, MountConfig,
-    PageCosts, Report, ResizableMap, Result, Run, Scheme, ShareCosts, Shares, Span, Violation,
-    ensure, table_bytes,
+    Report, ResizableMap, Result, Run, Scheme, Span, Violation, ensure, table_bytes,
 };
 use crate::part::map::flat_map::answered_by_flat;
 use crate::part::map::frontier::Frontier;
@@ -162,7 +160,6 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         reclaimed: ReclaimCosts::default(),
         events: None,
         interval: DftlCounts::default(),
-        forecast: None,
     };
     if !nand.is_factory_new() {
         ftl.recover(nand, device)?;
@@ -196,8 +193,6 @@ struct Dftl {
     events: Option<Vec<MapEvent>>,
     /// Hits, misses and batches since the costs were last asked for.
     interval: DftlCounts,
-    /// The costs with caches of other sizes, if a layer asks for them.
-    forecast: Option<CacheForecast>,
 }
 
 /// Counts since the last reset.
@@ -466,12 +461,6 @@ impl Dftl {
         Ok(self.outdated.len() as u64)
     }
 
-    fn map_costs(&self) -> MapCosts {
-        let overhead = self.reclaimed.translation_overhead_ns(self.pages_per_block);
-        let batch_ns = self.rewrites_ns(1) as f64 + overhead;
-        MapCosts { read_ns: self.timing.read_ns as f64, batch_ns }
-    }
-
     /// Time of `pages` reads and `pages` programs.
     fn rewrites_ns(&self, pages: u64) -> u64 {
         pages * (self.timing.read_ns + self.timing.program_ns)
@@ -682,7 +671,6 @@ impl Ftl for Dftl {
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.map.audit(nand, &[self.data, self.translation], 1)?;
         self.audit_contents(nand)?;
-        self.forecast.as_ref().map_or(Ok(()), CacheForecast::audit)?;
         self.audit_entries(nand)
     }
 
@@ -692,7 +680,6 @@ impl Ftl for Dftl {
         let translation_pages = self.map.logical_pages().div_ceil(self.entries);
         report.ram.map = u64::from(translation_pages * ENTRY_BYTES);
         report.ram.cache = self.capacity * CACHED_BYTES;
-        report.ram.other += self.forecast.as_ref().map_or(0, CacheForecast::bytes);
         report.figures = self.figures();
         report.gauges = vec![("cmt_entries", self.cmt.entries().into())];
         report
@@ -705,6 +692,7 @@ impl Ftl for Dftl {
     fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
         match kind {
             FacetKind::Map => Some(Facet::Map(self)),
+            FacetKind::Forecast => Some(Facet::Forecast(self)),
             _ => self.map.facet(kind),
         }
     }
@@ -767,35 +755,5 @@ impl ResizableMap for Dftl {
             buffer_read_ns: read + read * read_misses,
             buffer_write_ns: program + data_overhead + entry_write * write_misses,
         }
-    }
-
-    fn start_forecast(&mut self, sizes: &Shares<u64>) {
-        let pages = u64::from(self.map.logical_pages());
-        let entries = sizes.map(|bytes| (bytes / CACHED_BYTES).clamp(1, pages) as u32);
-        self.forecast = Some(CacheForecast::new(entries, self.entries));
-    }
-
-    fn forecast_write(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
-        let map = self.map_costs();
-        let forecast = self.forecast.as_mut().expect("the forecast was started");
-        forecast.write(lpn, first, map, costs);
-    }
-
-    fn forecast_trim(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
-        if first > 0 || self.map.flat.newest(lpn).is_some() {
-            self.forecast_write(lpn, first, costs);
-        }
-    }
-
-    fn forecast_read(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
-        let map = self.map_costs();
-        let forecast = self.forecast.as_mut().expect("the forecast was started");
-        forecast.read(lpn, first, map, costs);
-    }
-
-    fn page_costs(&self) -> PageCosts {
-        let Timing { read_ns, program_ns, .. } = self.timing;
-        let overhead = self.reclaimed.host_overhead_ns(self.pages_per_block);
-        PageCosts { read_ns: read_ns as f64, write_ns: program_ns as f64 + overhead }
     }
 }

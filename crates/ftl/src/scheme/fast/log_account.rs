@@ -13,9 +13,11 @@
 //! own program and its share of reclaiming a log block, T_log_GC / Np. Merges of the SW block count
 //! in neither.
 
-use nand::{Lpn, Timing};
+use nand::{BlockId, Lpn, Nand, Ppn, Timing};
 
 use crate::contract::{MapEvent, MissCosts};
+use crate::part::log::fully_associative::FullyAssociative;
+use crate::part::log::log_map::Lbn;
 
 /// Events and costs of a log.
 #[derive(Clone, Debug)]
@@ -51,14 +53,24 @@ impl LogAccount {
         self.events.push(MapEvent::WriteMissed(lpn));
     }
 
-    /// Records that a page leaves the log because its block is reclaimed.
-    pub fn left(&mut self, lpn: Lpn) {
-        self.events.push(MapEvent::Left(lpn));
+    /// Records the valid pages of a victim, which are about to leave the log, and the operations
+    /// that its merge will take.
+    pub fn takes(&mut self, nand: &Nand, log: &mut FullyAssociative, victim: BlockId) {
+        let FullyAssociative { map, associated, .. } = log;
+        let slots = 0..nand.geometry().pages_per_block();
+        let valid = || map.valid_pages(nand, victim, slots.clone());
+        self.events.extend(valid().map(|(lpn, _)| MapEvent::Left(lpn)));
+        let associated = associated.list(map, valid());
+        let mapped =
+            |lbn: &Lbn| map.newest_of(*lbn).iter().filter(|&&ppn| ppn != Ppn::NONE).count();
+        let copies = associated.iter().map(mapped).sum::<usize>() as u64;
+        let old = associated.iter().filter(|&&lbn| map.data_block(lbn).is_some()).count() as u64;
+        self.victim(map.valid(victim), associated.len() as u32, copies, 1 + old);
     }
 
     /// Records that a block with `pages` valid pages of `associated` logical blocks is reclaimed,
     /// with this number of copies and erases.
-    pub fn victim(&mut self, pages: u32, associated: u32, copies: u64, erases: u64) {
+    fn victim(&mut self, pages: u32, associated: u32, copies: u64, erases: u64) {
         if associated > 0 {
             self.victims += 1;
             self.pages_per_merge += f64::from(pages) / f64::from(associated);

@@ -28,8 +28,11 @@
 
 use nand::{Lpn, Timing};
 
+use super::Fast;
 use crate::contract::shares::{ALL_SHARES, ShareSet, members, shares_from, shares_where};
-use crate::contract::{SHARES, ShareCosts, Shares, Violation};
+use crate::contract::{
+    ForecastableMap, MapForecast, PageCosts, SHARES, ShareCosts, Shares, Violation,
+};
 use crate::part::index::observed::Observed;
 
 /// The most blocks in the sample.
@@ -93,31 +96,6 @@ impl LogForecast {
         }
     }
 
-    /// Adds the costs of the merges that a write causes or reveals. It reaches the log at the
-    /// shares from `first` on.
-    pub fn write(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
-        let (block, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
-        let shares = shares_from(first);
-        if offset == 0 {
-            self.merge_streams(shares, costs);
-            members(shares).for_each(|share| self.stream_end[share] = lpn.0 + 1);
-            return;
-        }
-        let appended = shares & shares_where(|share| self.stream_end[share] == lpn.0);
-        members(appended).for_each(|share| self.stream_end[share] += 1);
-        self.arrive(block, offset, shares & !appended, costs);
-    }
-
-    /// Adds the costs of the merges that a trim reveals. Its page is stale from now on.
-    pub fn trim(&mut self, lpn: Lpn, costs: &mut ShareCosts) {
-        let (block, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
-        let merge_ns = self.merge_ns();
-        if let Some(observed) = self.blocks.get_mut(block) {
-            observed.count_merge(ALL_SHARES, &self.arrivals, merge_ns, costs);
-            observed.written[offset as usize] = 0;
-        }
-    }
-
     /// Adds a page to the random log at these shares.
     fn arrive(&mut self, block: u32, offset: u32, shares: ShareSet, costs: &mut ShareCosts) {
         if shares == 0 {
@@ -171,19 +149,60 @@ impl LogForecast {
             observed.empty(shares, self.arrivals.epoch + 1);
         }
     }
+}
 
-    /// Bytes of RAM.
-    pub fn bytes(&self) -> u64 {
+impl MapForecast for LogForecast {
+    /// Adds the costs of the merges that a write causes or reveals.
+    fn write(&mut self, lpn: Lpn, first: usize, _: &PageCosts, costs: &mut ShareCosts) {
+        let (block, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
+        let shares = shares_from(first);
+        if offset == 0 {
+            self.merge_streams(shares, costs);
+            members(shares).for_each(|share| self.stream_end[share] = lpn.0 + 1);
+            return;
+        }
+        let appended = shares & shares_where(|share| self.stream_end[share] == lpn.0);
+        members(appended).for_each(|share| self.stream_end[share] += 1);
+        self.arrive(block, offset, shares & !appended, costs);
+    }
+
+    /// Adds the costs of the merges that a trim reveals. Its page is stale from now on.
+    fn trim(&mut self, lpn: Lpn, _: usize, _: &PageCosts, costs: &mut ShareCosts) {
+        let (block, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
+        let merge_ns = self.merge_ns();
+        if let Some(observed) = self.blocks.get_mut(block) {
+            observed.count_merge(ALL_SHARES, &self.arrivals, merge_ns, costs);
+            observed.written[offset as usize] = 0;
+        }
+    }
+
+    /// The map of the log is entirely in RAM.
+    fn read(&mut self, _: Lpn, _: usize, _: &PageCosts, _: &mut ShareCosts) {}
+
+    fn bytes(&self) -> u64 {
         let epochs = size_of_val(self.arrivals.arrived_before.as_slice());
         self.blocks.bytes(4 * self.pages_per_block as usize) + epochs as u64
     }
 
-    /// Checks the sample.
-    ///
-    /// # Errors
-    /// The contradiction.
-    pub fn audit(&self) -> Result<(), Violation> {
+    fn audit(&self) -> Result<(), Violation> {
         self.blocks.audit()
+    }
+}
+
+impl ForecastableMap for Fast {
+    fn forecast(&self, sizes: &Shares<u64>) -> Box<dyn MapForecast> {
+        let pages_per_block = self.log.map.pages_per_block();
+        let pages = sizes.map(|bytes| self.log.random_blocks(bytes) * pages_per_block);
+        Box::new(LogForecast::new(pages, pages_per_block, &self.timing))
+    }
+
+    /// A page takes a page of the log, and so its part of the erase of a log block. The forecast
+    /// knows what merges cost.
+    fn page_costs(&self, _: Lpn) -> PageCosts {
+        let Timing { read_ns, program_ns, erase_ns, .. } = self.timing;
+        let erase_ns = erase_ns as f64 / f64::from(self.log.map.pages_per_block());
+        let write_ns = program_ns as f64 + erase_ns;
+        PageCosts { read_ns: read_ns as f64, write_ns, ..PageCosts::ZERO }
     }
 }
 
@@ -348,7 +367,7 @@ mod tests {
             if rng.next_u32() % 16 == 0 {
                 logs.iter_mut().for_each(|log| _ = log.valid.remove(&lpn));
                 expected.add_at(owed.remove(&(lpn / PAGES)).unwrap_or(0), 1.0);
-                forecast.trim(Lpn(lpn), &mut costs);
+                forecast.trim(Lpn(lpn), 0, &PageCosts::ZERO, &mut costs);
                 assert_eq!(counts(&costs), counts(&expected), "trim at step {step}");
                 continue;
             }
@@ -366,7 +385,7 @@ mod tests {
             if let Some(shares) = noticed.and_then(|block| owed.remove(&block)) {
                 expected.add_at(shares, 1.0);
             }
-            forecast.write(Lpn(lpn), 0, &mut costs);
+            forecast.write(Lpn(lpn), 0, &PageCosts::ZERO, &mut costs);
             assert_eq!(counts(&costs), counts(&expected), "step {step}");
         }
         let merges = counts(&costs);
@@ -390,13 +409,15 @@ mod tests {
         let mut forecast = LogForecast::new([100; SHARES], PAGES, &timing);
         let mut costs = ShareCosts::ZERO;
         // Three pages of block 1; block 2 ends the stream at shares from 20 on.
-        [4, 5, 6].into_iter().for_each(|lpn| forecast.write(Lpn(lpn), 0, &mut costs));
-        forecast.write(Lpn(8), 20, &mut costs);
+        [4, 5, 6]
+            .into_iter()
+            .for_each(|lpn| forecast.write(Lpn(lpn), 0, &PageCosts::ZERO, &mut costs));
+        forecast.write(Lpn(8), 20, &PageCosts::ZERO, &mut costs);
         let found = counts(&costs);
         assert_eq!((found[19], found[20], found[32]), (0, 110 + 5000, 110 + 5000));
         // At smaller shares the stream goes on.
-        forecast.write(Lpn(7), 0, &mut costs);
-        forecast.write(Lpn(12), 0, &mut costs);
+        forecast.write(Lpn(7), 0, &PageCosts::ZERO, &mut costs);
+        forecast.write(Lpn(12), 0, &PageCosts::ZERO, &mut costs);
         let found = counts(&costs);
         assert_eq!((found[19], found[20]), (5000, 2 * 5000 + 110 + 3 * 110));
     }
@@ -412,7 +433,7 @@ mod tests {
         for _ in 0..writes {
             let lpn = rng.next_u32() % (blocks * pages);
             if !lpn.is_multiple_of(pages) {
-                forecast.write(Lpn(lpn), 0, &mut costs);
+                forecast.write(Lpn(lpn), 0, &PageCosts::ZERO, &mut costs);
             }
         }
         assert!(forecast.blocks.weight() > 8.0, "{}", forecast.blocks.weight());

@@ -43,19 +43,17 @@
 pub mod log_account;
 pub mod log_forecast;
 
-use nand::{BlockId, Lpn, Nand, Ppn, Timing};
+use nand::{Nand, Timing};
 
 use self::log_account::LogAccount;
-use self::log_forecast::LogForecast;
-
 use crate::contract::{
-    Base, Facet, FacetKind, Ftl, MapBudget, MapEvent, MissCosts, MountConfig, PageCosts, Report,
-    ResizableMap, Result, Run, Scheme, ShareCosts, Shares, Span, Violation,
+    Base, Facet, FacetKind, Ftl, MapBudget, MapEvent, MissCosts, MountConfig, Report, ResizableMap,
+    Result, Run, Scheme, Span, Violation,
 };
 use crate::part::log::fully_associative::{
     FullyAssociative, LEAST_EXTRA, PAGE_ENTRY_BYTES, WriteStep, entry_bytes,
 };
-use crate::part::log::log_map::{self, Lbn};
+use crate::part::log::log_map;
 use crate::part::log::random_log::RandomBlock;
 
 /// Fully associative sector translation.
@@ -83,7 +81,6 @@ pub static SCHEME: Scheme = Scheme {
 struct Fast {
     log: FullyAssociative,
     account: Option<LogAccount>,
-    forecast: Option<LogForecast>,
     timing: Timing,
 }
 
@@ -92,55 +89,22 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     for found in found {
         log.random.take_over(RandomBlock { block: found.block, carried: 0 });
     }
-    Ok(Box::new(Fast { log, account: None, forecast: None, timing: device.timing }))
+    Ok(Box::new(Fast { log, account: None, timing: device.timing }))
 }
 
 impl Fast {
-    /// Writes a page, and records whether the log held an older copy of it.
-    fn write_accounted(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<()> {
-        let lpn = run.first.plus(index);
-        loop {
-            let missed = !self.log.map.is_away(lpn);
-            match self.log.step(nand, run, index, 1)? {
-                WriteStep::Wrote(_) => {
-                    self.account
-                        .iter_mut()
-                        .filter(|_| missed)
-                        .for_each(|account| account.missed(lpn));
-                    return Ok(());
-                }
-                WriteStep::MadeRoom => {}
-                WriteStep::MustReclaim => self.reclaim(nand)?,
-            }
-        }
-    }
-
-    /// Merges the oldest block of the random log, and records the cost.
+    /// Merges the block of the random log that was allocated first.
     fn reclaim(&mut self, nand: &mut Nand) -> Result<()> {
         let victim = self.log.random.take_oldest(nand).block;
-        self.note_victim(nand, victim);
+        if let Some(account) = &mut self.account {
+            account.takes(nand, &mut self.log, victim);
+        }
         let padded_before = self.log.map.padded_pages;
         self.log.merge_victim(nand, victim)?;
         if let Some(account) = &mut self.account {
             account.padded(self.log.map.padded_pages - padded_before);
         }
         Ok(())
-    }
-
-    /// Records the valid pages of a victim, which are about to leave the log, and the operations
-    /// that its merge will take.
-    fn note_victim(&mut self, nand: &Nand, victim: BlockId) {
-        let Some(account) = &mut self.account else { return };
-        let FullyAssociative { map, associated, .. } = &mut self.log;
-        let slots = 0..nand.geometry().pages_per_block();
-        let valid = || map.valid_pages(nand, victim, slots.clone());
-        valid().for_each(|(lpn, _)| account.left(lpn));
-        let associated = associated.list(map, valid());
-        let mapped =
-            |lbn: &Lbn| map.newest_of(*lbn).iter().filter(|&&ppn| ppn != Ppn::NONE).count();
-        let copies = associated.iter().map(mapped).sum::<usize>() as u64;
-        let old = associated.iter().filter(|&&lbn| map.data_block(lbn).is_some()).count() as u64;
-        account.victim(map.valid(victim), associated.len() as u32, copies, 1 + old);
     }
 }
 
@@ -155,29 +119,32 @@ impl Ftl for Fast {
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.log.map.flat.check_bases(nand, run)?;
-        if self.account.is_some() {
-            (0..run.pages).try_for_each(|index| self.write_accounted(nand, run, index))?;
-            return Ok(0);
-        }
         let mut index = 0;
         while index < run.pages {
-            match self.log.write_some(nand, run, index, run.pages - index)? {
-                Some(done) => index += done,
-                None => self.log.merge_oldest(nand)?,
+            let lpn = run.first.plus(index);
+            // An account records of each page whether the log held an older copy.
+            let (most, missed) = match &self.account {
+                None => (run.pages - index, false),
+                Some(_) => (1, !self.log.map.is_away(lpn)),
+            };
+            match self.log.step(nand, run, index, most)? {
+                WriteStep::Wrote(pages) => {
+                    index += pages;
+                    self.account.iter_mut().filter(|_| missed).for_each(|it| it.missed(lpn));
+                }
+                WriteStep::MadeRoom => {}
+                WriteStep::MustReclaim => self.reclaim(nand)?,
             }
         }
         Ok(0)
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
-        self.forecast.as_ref().map_or(Ok(()), LogForecast::audit)?;
         self.log.audit(nand, core::iter::empty())
     }
 
     fn report(&self) -> Report {
-        let mut report = self.log.report();
-        report.ram.other += self.forecast.as_ref().map_or(0, LogForecast::bytes);
-        report
+        self.log.report()
     }
 
     fn reset_report(&mut self) {
@@ -187,6 +154,7 @@ impl Ftl for Fast {
     fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
         match kind {
             FacetKind::Map => Some(Facet::Map(self)),
+            FacetKind::Forecast => Some(Facet::Forecast(self)),
             _ => self.log.map.facet(kind),
         }
     }
@@ -213,31 +181,5 @@ impl ResizableMap for Fast {
 
     fn miss_costs(&mut self) -> MissCosts {
         self.account.as_mut().map_or(MissCosts::default(), LogAccount::miss_costs)
-    }
-
-    fn start_forecast(&mut self, sizes: &Shares<u64>) {
-        let pages_per_block = self.log.map.pages_per_block();
-        let pages = sizes.map(|bytes| self.log.random_blocks(bytes) * pages_per_block);
-        self.forecast = Some(LogForecast::new(pages, pages_per_block, &self.timing));
-    }
-
-    fn forecast_write(&mut self, lpn: Lpn, first: usize, costs: &mut ShareCosts) {
-        let forecast = self.forecast.as_mut().expect("the forecast was started");
-        forecast.write(lpn, first, costs);
-    }
-
-    /// The map of the log is entirely in RAM.
-    fn forecast_trim(&mut self, lpn: Lpn, _: usize, costs: &mut ShareCosts) {
-        let forecast = self.forecast.as_mut().expect("the forecast was started");
-        forecast.trim(lpn, costs);
-    }
-
-    fn forecast_read(&mut self, _: Lpn, _: usize, _: &mut ShareCosts) {}
-
-    /// A page takes a page of the log, and so its part of the erase of a log block.
-    fn page_costs(&self) -> PageCosts {
-        let Timing { read_ns, program_ns, erase_ns, .. } = self.timing;
-        let erase_ns = erase_ns as f64 / f64::from(self.log.map.pages_per_block());
-        PageCosts { read_ns: read_ns as f64, write_ns: program_ns as f64 + erase_ns }
     }
 }

@@ -68,7 +68,7 @@ use self::isolation_area::IsolationArea;
 use crate::contract::{
     Base, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation,
 };
-use crate::part::log::fully_associative::{self, FullyAssociative};
+use crate::part::log::fully_associative::{self, FullyAssociative, WriteStep};
 use crate::part::log::log_map;
 use crate::part::log::log_mount::FoundLog;
 use crate::part::log::merge;
@@ -303,11 +303,14 @@ impl Ftl for Faster {
             let rest = run.pages - index;
             let mut most = if rest > 1 && self.has_isolated_pages(nand) { 1 } else { rest };
             index += loop {
-                match self.log.write_some(nand, run, index, most)? {
-                    Some(done) => break done,
-                    None => self.reclaim(nand)?,
+                match self.log.step(nand, run, index, most)? {
+                    WriteStep::Wrote(pages) => break pages,
+                    WriteStep::MadeRoom => {}
+                    WriteStep::MustReclaim => {
+                        self.reclaim(nand)?;
+                        most = 1;
+                    }
                 }
-                most = 1;
             };
         }
         Ok(0)
