@@ -9,7 +9,8 @@ COSTS = "crates/ftl/src/scheme/last/merge_costs.rs"
 SEQUENTIAL = "crates/ftl/src/scheme/last/sequential_log.rs"
 RANDOM = "crates/ftl/src/scheme/last/random_partition.rs"
 REGULATOR = "crates/ftl/src/scheme/last/partition_regulator.rs"
-EARNINGS = "crates/ftl/src/scheme/last/earnings.rs"
+REPLACEMENT = "crates/ftl/src/scheme/last/replacement.rs"
+EARNINGS = "crates/ftl/src/scheme/last/beyond/earnings.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
@@ -19,13 +20,13 @@ MUTANTS = [
     ("last-single-page-sequential", "last, detector: a run of one page of a large request is sequential", LAST,
      "let is_large = run.request_bytes > threshold_bytes && run.pages > 1;",
      "let is_large = run.request_bytes > threshold_bytes;"),
-    ("last-cold-first", "last, victim: a cold block is preferred to a dead hot one", LAST,
+    ("last-cold-first", "last, victim: a cold block is preferred to a dead hot one", REPLACEMENT,
      "hot.filter(goes).or(costs.cheapest(Partition::Cold)).or(hot)",
      "costs.cheapest(Partition::Cold).or(hot.filter(goes)).or(hot)"),
-    ("last-old-stays", "last, victim: a hot block never becomes too old", LAST,
+    ("last-old-stays", "last, victim: a hot block never becomes too old", REPLACEMENT,
      "costs.associated(*hot) == 0 || self.random.age(geometry, *hot) > old",
      "costs.associated(*hot) == 0 || self.random.age(geometry, *hot) > old.pow(4)"),
-    ("last-size-exceeded", "last, partitions: a partition may have one block too many", LAST,
+    ("last-size-exceeded", "last, partitions: a partition may have one block too many", REPLACEMENT,
      "let is_at_its_size = self.random.blocks_of(partition) >= self.size_of(partition);",
      "let is_at_its_size = self.random.blocks_of(partition) > self.size_of(partition);"),
     ("last-decided-late", "last, hot pages: hot or cold is decided after room was made", LAST,

@@ -35,63 +35,44 @@
 //! Random log blocks are merged fully, or erased if they are dead, even if they happen to be in
 //! order.
 //!
-//! **Beyond the paper** there are three options, all off by default. Its conclusion leaves the
-//! first two as future work. `sequential=adaptive` sizes the sequential log by what one more block
-//! would save on either part of the log ([`earnings`]): after every log·Np pages written to the
-//! log, one block (or a 256th of a large log) goes to the part that would save more.
-//! `detector=streams` also recognises sequential streams of small writes: a run that continues a
-//! stream is sequential if the stream including this run is larger than the threshold
-//! ([`stream_table`]). This holds for runs of one page too. `threshold=auto` chooses the threshold
-//! by what requests of each size cost in either log ([`threshold`]).
+//! **Beyond the paper** there are three tuners, all off by default: see [`beyond`].
 //!
 //! Invariants: there are at most `log` log blocks, so at least one block is clean while no merge is
 //! in progress. A partition has at most one open block, and only full blocks are victims. 1 ≤ k ≤
 //! R·Np, and the maximum size of the hot partition is between 1 and R − 1.
 //!
-//! **Recovery.** A mount closes the log blocks that it finds, and takes them in the order of their
-//! last programs. As long as the sequential log is below its size, a block with all pages at home
-//! joins it, unless its logical block has one there already. Such a block need not have been
-//! sequential: it may have been a random block, or the data block that a sequential block replaced.
-//! All other blocks join the random log. They fit: if the sequential log is full, at most R blocks
-//! are left. If it is not full, it turned a block with all pages at home away only because of
-//! another block of the same logical block. At most one of these two was sequential, and at most
-//! one a data block. So no more blocks are left than the random log had.
-//!
-//! A random block is hot or cold according to the kind of its last page, unless that partition has
-//! R − 1 blocks already. `k`, the threshold, the sizes, the order of writes within a partition, and
-//! the memory of the detector start from their initial values. A page that a mount found has no
-//! distance until it is written again. With `sequential=adaptive` a part of the log may be found
-//! larger than its initial size; it gives up a block when another part needs one.
+//! **Recovery**: see `recovery.rs`.
 //!
 //! Departure: the paper exchanges hot and cold blocks to level their wear. Wear levelling is not a
 //! task of the scheme here.
 
-pub mod earnings;
+pub mod beyond;
 pub mod merge_costs;
 pub mod partition_regulator;
 pub mod random_partition;
+pub mod random_victim;
 pub mod ranking;
+mod recovery;
+mod replacement;
+mod report;
 pub mod sequential_log;
-pub mod stream_table;
-pub mod threshold;
 
-use nand::{BlockId, ChipModel, Geometry, Lpn, Nand, Ppn};
+use nand::{BlockId, ChipModel, Geometry, Lpn, Nand};
 use spec::{Kind, Param, Params, Value};
 
-use self::earnings::{Advice, Earnings};
+use self::beyond::Tuners;
 use self::merge_costs::{MergeCosts, Partition};
 use self::partition_regulator::{PartitionRegulator, PartitionState};
 use self::random_partition::RandomPartitions;
+use self::random_victim::RandomVictim;
+use self::report::LastCounts;
 use self::sequential_log::SequentialLog;
-use self::stream_table::StreamTable;
-use self::threshold::AutoThreshold;
 use crate::contract::{
-    Base, Error, Ftl, Merges, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Span,
-    Violation, ensure,
+    Base, Ftl, Merges, MountConfig, Report, Result, Run, Scheme, Span, Violation, ensure,
 };
 use crate::part::log::log_map::{self, Lbn, LogMap, WriteTarget};
-use crate::part::log::log_mount::{self, FoundLog};
-use crate::part::log::merge::{self, MergePlan};
+use crate::part::log::log_mount;
+use crate::part::log::merge::MergePlan;
 use crate::part::recovery::page_kind;
 
 static PARAMS: &[Param] = &[
@@ -163,11 +144,6 @@ pub static SCHEME: Scheme = Scheme {
 const LEAST_RANDOM: u64 = 2;
 /// Default size of the sequential log: one in this number of log blocks.
 const LOG_PER_SEQUENTIAL: u64 = 16;
-/// A hot block is old if more than `OLD` · R · Np pages were written to the random log since its
-/// last program.
-const OLD: u64 = 4;
-/// If the size of the sequential log is adaptive, it changes in steps of one `STEP`-th of the log.
-const STEP: u32 = 256;
 
 fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
     let (log, sequential) = (params.count("log"), sequential_log(params, params.count("log")));
@@ -203,34 +179,20 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
 
 struct Last {
     map: LogMap<MergeCosts>,
-    detector: Detector,
+    /// Runs of larger requests are sequential; meaningless if a tuner chooses the threshold.
+    threshold_bytes: u64,
     sequential: SequentialLog,
     random: RandomPartitions,
     /// Maximum number of log blocks; how many of them are reserved for the sequential log.
     log_blocks: u32,
     sequential_blocks: u32,
     regulator: PartitionRegulator,
-    /// What one more block would save, if sizes are adaptive.
-    earnings: Option<Earnings>,
-    /// The threshold, if it is automatic.
-    auto: Option<AutoThreshold>,
-    /// Pages to be written to the log until sizes are re-evaluated.
-    until_resize: u32,
-    /// The valid pages of a random victim, and their logical blocks; reused to save allocations.
-    moving: Vec<Lpn>,
-    associated: Vec<Lbn>,
+    /// The tuners beyond the paper.
+    tuners: Tuners,
+    /// The random block that is being merged; reused to save allocations.
+    victim: RandomVictim,
     random_merges: Merges,
     counts: LastCounts,
-}
-
-/// Counts since the last reset.
-#[derive(Clone, Copy, Default)]
-struct LastCounts {
-    /// Host pages written to each partition.
-    pages: [u64; 2],
-    dead_hot_victims: u64,
-    old_hot_victims: u64,
-    cold_victims: u64,
 }
 
 /// The log to which a page goes.
@@ -251,22 +213,20 @@ impl Last {
         map.observer = MergeCosts::new(geometry.blocks(), log_blocks);
         let sequential_blocks = sequential_log(params, u64::from(log_blocks)) as u32;
         let pages = geometry.pages_per_block();
-        let (is_on, is_adaptive) =
-            (params.switch("adapt"), params.choice("sequential") == "adaptive");
-        let detector = Detector::new(params);
-        let is_auto = detector.threshold_bytes.is_none();
+        let (is_on, random_blocks) = (params.switch("adapt"), log_blocks - sequential_blocks);
+        let threshold_bytes = match params.get("threshold") {
+            Some(Value::Size(bytes)) => *bytes,
+            _ => 0,
+        };
         Last {
-            detector,
+            threshold_bytes,
             sequential: SequentialLog::new(geometry.blocks(), map.logical_blocks(), log_blocks),
             random: RandomPartitions::new(geometry, log_blocks),
             log_blocks,
             sequential_blocks,
-            regulator: PartitionRegulator::new(is_on, log_blocks - sequential_blocks, pages),
-            earnings: is_adaptive.then(|| Earnings::new(pages)),
-            auto: is_auto.then(|| AutoThreshold::new(map.logical_blocks(), log_blocks, pages)),
-            until_resize: log_blocks * pages,
-            moving: Vec::with_capacity(pages as usize),
-            associated: Vec::with_capacity(pages as usize),
+            regulator: PartitionRegulator::new(is_on, random_blocks, pages),
+            tuners: Tuners::new(params, &map, log_blocks),
+            victim: RandomVictim::new(pages),
             random_merges: Merges::default(),
             counts: LastCounts::default(),
             map,
@@ -274,12 +234,6 @@ impl Last {
     }
 
     // ---- Sizes ----------------------------------------------------------------------------------
-
-    /// Bytes of the merge-cost table: log2 Np bits per random log block (LAST §3.4.3).
-    fn cost_table_bytes(&self) -> u64 {
-        let bits = u64::from(u32::BITS - (self.map.pages_per_block() - 1).leading_zeros());
-        (bits * u64::from(self.random_blocks())).div_ceil(8)
-    }
 
     /// R: maximum number of random log blocks.
     fn random_blocks(&self) -> u32 {
@@ -301,12 +255,12 @@ impl Last {
 
     // ---- Writing --------------------------------------------------------------------------------
 
-    /// The threshold for a run, in bytes.
-    fn threshold_for(&self, run: &Run) -> u64 {
-        match &self.auto {
-            Some(auto) => auto.bytes_for(self.map.lbn_of(run.first)),
-            None => self.detector.threshold_bytes.expect("a threshold is fixed or automatic"),
-        }
+    /// The detector: it tells sequential runs from random ones (LAST §3.2).
+    fn is_sequential(&mut self, run: &Run, page_bytes: u32) -> bool {
+        let tuned = self.tuners.threshold_bytes(&self.map, run);
+        let threshold_bytes = tuned.unwrap_or(self.threshold_bytes);
+        let is_large = run.request_bytes > threshold_bytes && run.pages > 1;
+        self.tuners.continues_stream(run, threshold_bytes, page_bytes) || is_large
     }
 
     /// Writes the pages of the run from page `index` on, up to the first page that goes to another
@@ -351,16 +305,11 @@ impl Last {
         index: u32,
         pages: u32,
     ) -> Result<u32> {
-        let pages = pages.min(self.until_resize);
-        let before = self.sequential.filled_in_pages;
-        let done = self.sequential.write(nand, &mut self.map, run, index, pages)?;
-        if let Some(auto) = &mut self.auto {
-            let lbn = self.map.lbn_of(run.first.plus(index));
-            auto.wrote_sequential(lbn, run.request_bytes, self.sequential.filled_in_pages - before);
-            auto.count(done);
-        }
-        self.resize(done);
-        Ok(done)
+        let pages = pages.min(self.tuners.pages_max());
+        let appended = self.sequential.write(nand, &mut self.map, run, index, pages)?;
+        self.tuners.wrote_sequential(&self.map, run, index, appended);
+        self.resize(appended.pages);
+        Ok(appended.pages)
     }
 
     /// Makes room for a sequential page. If its logical block has a log block that ends beyond the
@@ -379,26 +328,20 @@ impl Last {
         }
         let block = self.map.flat.pool.take(nand)?;
         self.sequential.open(lbn, block);
-        if let Some(earnings) = &mut self.earnings {
-            earnings.note_opened(lbn, lpn.0 % nand.geometry().pages_per_block());
-        }
+        self.tuners.opened(&self.map, lpn);
         Ok(())
     }
 
     fn merge_sequential_victim(&mut self, nand: &mut Nand) -> Result<()> {
         let victim = self.sequential.victim(&self.map).expect("the sequential log has a block");
         let plan = self.merge_sequential(nand, victim)?;
-        if let (Some(earnings), MergePlan::Partial { from }) = (&mut self.earnings, plan) {
-            earnings.note_merged(victim, from);
-        }
+        self.tuners.evicted(victim, plan);
         Ok(())
     }
 
     fn merge_sequential(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<MergePlan> {
         let plan = self.sequential.merge(nand, &mut self.map, lbn)?;
-        if let Some(auto) = &mut self.auto {
-            auto.settle_sequential(lbn, plan);
-        }
+        self.tuners.merged(lbn, plan);
         Ok(plan)
     }
 
@@ -435,25 +378,14 @@ impl Last {
         self.map.write_as(nand, run, index, 1, to, kind)?;
         let entered = self.map.observer.partition_of(nand.geometry().block_of(to));
         debug_assert!(entered == Some(partition), "a {partition:?} page entered {entered:?}");
-        self.random.wrote(nand.geometry(), &mut self.map, partition);
+        let place = self.random.wrote(nand.geometry(), &mut self.map, partition);
+        self.tuners.wrote_random(run, index, place);
         self.counts.pages[partition as usize] += 1;
-        self.account_random(nand.geometry(), run, index, to);
         if self.regulator.is_due(self.random.clock()) {
             self.regulator.regulate(self.partition_state(), self.random_blocks());
         }
         self.resize(1);
         Ok(1)
-    }
-
-    /// Records where a page of the random log comes from, if the threshold is automatic.
-    fn account_random(&mut self, geometry: &Geometry, run: &Run, index: u32, to: Ppn) {
-        let Some(auto) = &mut self.auto else { return };
-        let lpn = run.first.plus(index);
-        let is_first = lpn.0.is_multiple_of(geometry.pages_per_block());
-        let starts = index == 0 || is_first || geometry.offset_of(to) == 0;
-        let place = self.random.place_of(geometry, to);
-        auto.wrote_random(place, run.request_bytes, starts);
-        auto.count(1);
     }
 
     fn partition_state(&self) -> PartitionState {
@@ -464,126 +396,12 @@ impl Last {
         }
     }
 
-    // ---- Replacement: LAST §3.4.3 ---------------------------------------------------------------
-
-    /// Gives a partition a block, or merges a log block so that one becomes free.
-    fn make_random_room(&mut self, nand: &mut Nand, partition: Partition) -> Result<()> {
-        let is_at_its_size = self.random.blocks_of(partition) >= self.size_of(partition);
-        if is_at_its_size {
-            let victim = self.map.observer.cheapest(partition);
-            return self
-                .merge_random(nand, victim.expect("a partition at its size has full blocks"));
-        }
-        if self.random.count() >= self.random_blocks() {
-            let victim = self.victim_of_both(nand.geometry());
-            return self.merge_random(nand, victim.expect("the other partition has full blocks"));
-        }
-        if self.is_log_full() {
-            return self.merge_sequential_victim(nand);
-        }
-        let block = self.map.flat.pool.take(nand)?;
-        self.random.open(&mut self.map, block, partition);
-        Ok(())
-    }
-
-    /// The best victim of both partitions. (After the random log was made smaller there may be no
-    /// cold block.)
-    fn victim_of_both(&self, geometry: &Geometry) -> Option<BlockId> {
-        let costs = &self.map.observer;
-        let old = OLD * u64::from(self.random_blocks()) * u64::from(geometry.pages_per_block());
-        let goes =
-            |hot: &BlockId| costs.associated(*hot) == 0 || self.random.age(geometry, *hot) > old;
-        let hot = costs.cheapest(Partition::Hot);
-        hot.filter(goes).or(costs.cheapest(Partition::Cold)).or(hot)
-    }
-
-    fn merge_random(&mut self, nand: &mut Nand, victim: BlockId) -> Result<()> {
-        self.list_pages(nand, victim);
-        match self.map.observer.partition_of(victim) {
-            Some(Partition::Hot) if self.moving.is_empty() => self.counts.dead_hot_victims += 1,
-            Some(Partition::Hot) => self.counts.old_hot_victims += 1,
-            _ => self.counts.cold_victims += 1,
-        }
-        if let Some(earnings) = &mut self.earnings {
-            earnings.note_victim(&self.map, &self.moving);
-        }
-        self.settle_random(nand.geometry(), victim);
-        self.random.remove(&mut self.map, victim);
-        let merges = &mut self.random_merges;
-        match self.associated.is_empty() {
-            true => merge::dead(nand, &mut self.map, merges, victim),
-            false => merge::full(nand, &mut self.map, merges, &self.associated, victim),
-        }
-    }
-
-    /// Settles a victim whose valid pages are listed, if the threshold is automatic.
-    fn settle_random(&mut self, geometry: &Geometry, victim: BlockId) {
-        let Some(auto) = &mut self.auto else { return };
-        auto.settle_random(self.random.places_of(geometry, victim));
-        let map = &self.map;
-        for pages in self.moving.chunk_by(|one, other| map.lbn_of(*one) == map.lbn_of(*other)) {
-            let first = map.flat.entry(pages[0].0);
-            auto.charge_random(self.random.place_of(geometry, first));
-        }
-    }
-
-    /// Lists the valid pages of a victim, ascending, and their logical blocks.
-    fn list_pages(&mut self, nand: &Nand, victim: BlockId) {
-        let slots = nand.geometry().first_page(victim).0..;
-        let owners = nand.owners(victim).iter().map(|&owner| Lpn(owner)).zip(slots);
-        let is_valid = |&(lpn, slot): &(Lpn, u32)| {
-            lpn.is_host() && self.map.flat.newest(lpn).is_some_and(|newest| newest.0 == slot)
-        };
-        self.moving.clear();
-        self.moving.extend(owners.filter(is_valid).map(|(lpn, _)| lpn));
-        self.moving.sort_unstable();
-        self.associated.clear();
-        self.associated.extend(self.moving.iter().map(|&lpn| self.map.lbn_of(lpn)));
-        self.associated.dedup();
-    }
-
-    // ---- Sizes by earnings: beyond the paper ----------------------------------------------------
-
-    /// Counts pages written to the log. When the interval ends, moves a block between the parts of
-    /// the log.
+    /// Counts pages written to the log. The tuners may resize the sequential log.
     fn resize(&mut self, pages: u32) {
-        let Some(earnings) = &mut self.earnings else { return };
-        self.until_resize -= pages;
-        if self.until_resize > 0 {
-            return;
+        if let Some(blocks) = self.tuners.resize(pages, self.sequential_blocks) {
+            self.sequential_blocks = blocks;
+            self.regulator.fit(self.random_blocks());
         }
-        self.until_resize = self.log_blocks * self.map.pages_per_block();
-        let step = (self.log_blocks / STEP).max(1);
-        let most = self.log_blocks - LEAST_RANDOM as u32;
-        self.sequential_blocks = match earnings.advise() {
-            Advice::Sequential => (self.sequential_blocks + step).min(most),
-            Advice::Random => self.sequential_blocks.saturating_sub(step).max(1),
-            Advice::Stay => self.sequential_blocks,
-        };
-        self.regulator.fit(self.random_blocks());
-    }
-
-    // ---- Recovery -------------------------------------------------------------------------------
-
-    /// Assigns a role to a log block that a mount found.
-    fn take_over(&mut self, found: &FoundLog) -> Result<()> {
-        if self.is_log_full() {
-            let why = format!("there are more than {} log blocks", self.log_blocks);
-            return Err(Error::Unmountable(why));
-        }
-        let has_seat = self.sequential.count() < self.sequential_blocks;
-        if found.is_home && has_seat && !self.sequential.serves(found.lbns[0]) {
-            self.sequential.adopt(&self.map, found.lbns[0], found.block);
-            return Ok(());
-        }
-        let (wanted, other) = match found.kind {
-            page_kind::HOT => (Partition::Hot, Partition::Cold),
-            _ => (Partition::Cold, Partition::Hot),
-        };
-        let has_room = self.random.blocks_of(wanted) < self.random_blocks() - 1;
-        let partition = if has_room { wanted } else { other };
-        self.random.adopt(&mut self.map, found, partition);
-        Ok(())
     }
 
     // ---- Queries --------------------------------------------------------------------------------
@@ -599,7 +417,7 @@ impl Last {
         let (sequential, random) = (self.sequential.count(), self.random.count());
         let (most, of) = (self.sequential_blocks, self.log_blocks);
         ensure!(sequential + random <= of, "{sequential} and {random} log blocks, at most {of}");
-        let is_fixed = self.earnings.is_none();
+        let is_fixed = !self.tuners.resizes();
         ensure!(!is_fixed || sequential <= most, "{sequential} sequential blocks, at most {most}");
         let most = self.random_blocks();
         ensure!(!is_fixed || random <= most, "{random} random blocks, at most {most}");
@@ -611,45 +429,6 @@ impl Last {
             );
         }
         self.regulator.audit(most)
-    }
-
-    fn merges(&self) -> Merges {
-        let (one, other) = (&self.sequential.merges, &self.random_merges);
-        let longer = one.associated_blocks.len().max(other.associated_blocks.len());
-        let of = |counts: &Merges, i: usize| counts.associated_blocks.get(i).copied().unwrap_or(0);
-        Merges {
-            switch: one.switch + other.switch,
-            partial: one.partial + other.partial,
-            full: one.full + other.full,
-            dead: one.dead + other.dead,
-            associated_blocks: (0..longer).map(|i| of(one, i) + of(other, i)).collect(),
-        }
-    }
-}
-
-/// The detector: it tells sequential writes from random ones (LAST §3.2).
-struct Detector {
-    /// The threshold; `None` if it is automatic.
-    threshold_bytes: Option<u64>,
-    streams: Option<StreamTable>,
-}
-
-impl Detector {
-    fn new(params: &Params) -> Detector {
-        let notices_streams = params.choice("detector") == "streams";
-        let streams = notices_streams.then(StreamTable::default);
-        let threshold_bytes = match params.get("threshold") {
-            Some(Value::Size(bytes)) => Some(*bytes),
-            _ => None,
-        };
-        Detector { threshold_bytes, streams }
-    }
-
-    fn is_sequential(&mut self, run: &Run, threshold_bytes: u64, page_bytes: u32) -> bool {
-        let is_large = run.request_bytes > threshold_bytes && run.pages > 1;
-        let Some(streams) = &mut self.streams else { return is_large };
-        let stream = streams.extend(run.first, run.pages);
-        is_large || stream.is_some_and(|pages| pages * u64::from(page_bytes) > threshold_bytes)
     }
 }
 
@@ -664,8 +443,7 @@ impl Ftl for Last {
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;
-        let (threshold, page_bytes) = (self.threshold_for(run), nand.geometry().page_bytes());
-        let is_sequential = self.detector.is_sequential(run, threshold, page_bytes);
+        let is_sequential = self.is_sequential(run, nand.geometry().page_bytes());
         let mut index = 0;
         while index < run.pages {
             index += self.write_some(nand, run, index, is_sequential)?;
@@ -677,19 +455,12 @@ impl Ftl for Last {
         self.map.audit(nand, self.log())?;
         self.sequential.audit(nand, &self.map)?;
         self.random.audit(nand, &self.map)?;
-        if let Some(auto) = &self.auto {
-            auto.audit(|lbn| self.sequential.serves(lbn))?;
-        }
+        self.tuners.audit(|lbn| self.sequential.serves(lbn))?;
         self.audit_sizes()
     }
 
     fn report(&self) -> Report {
-        let mut report = self.map.report();
-        self.add_ram(&mut report.ram);
-        report.merges = Some(self.merges());
-        report.figures.extend(self.figures());
-        report.gauges = self.gauges();
-        report
+        report::of(self)
     }
 
     fn reset_report(&mut self) {
@@ -697,61 +468,5 @@ impl Ftl for Last {
         self.sequential.reset_counts();
         self.random_merges = Merges::default();
         self.counts = LastCounts::default();
-    }
-}
-
-impl Last {
-    /// As in LAST §4, the random log is mapped by page and the sequential log by block. In addition
-    /// there is the merge-cost table, with log2 Np bits per random log block. The dates of random
-    /// log pages, four bytes each, are not in the paper's count.
-    fn add_ram(&self, ram: &mut Ram) {
-        let (random, sequential) = (self.random_blocks(), self.sequential_blocks);
-        let random_pages = u64::from(random) * u64::from(self.map.pages_per_block());
-        let streams = self.detector.streams.as_ref().map_or(0, |_| 8 * stream_table::ENDS as u64);
-        let auto = self.auto.as_ref().map_or(0, AutoThreshold::ram_bytes);
-        ram.map += 4 * random_pages + 4 * u64::from(sequential);
-        ram.other += self.cost_table_bytes() + 4 * random_pages + streams + auto;
-    }
-
-    fn figures(&self) -> Vec<(&'static str, Metric)> {
-        let counts = &self.counts;
-        let (sequential, random) = (&self.sequential.merges, &self.random_merges);
-        let by_degree = Metric::Counts(random.associated_blocks.clone());
-        let figures = [
-            ("sequential_pages", self.sequential.pages),
-            ("hot_pages", counts.pages[Partition::Hot as usize]),
-            ("cold_pages", counts.pages[Partition::Cold as usize]),
-            ("filled_in_pages", self.sequential.filled_in_pages),
-            ("dead_hot_victims", counts.dead_hot_victims),
-            ("old_hot_victims", counts.old_hot_victims),
-            ("cold_victims", counts.cold_victims),
-            ("sequential_switch_merges", sequential.switch),
-            ("sequential_partial_merges", sequential.partial),
-            ("sequential_full_merges", sequential.full),
-            ("sequential_dead_merges", sequential.dead),
-            ("random_full_merges", random.full),
-            ("random_dead_merges", random.dead),
-            ("merge_cost_table_bytes", self.cost_table_bytes()),
-        ];
-        let figures = figures.map(|(name, count)| (name, Metric::Count(count))).into_iter();
-        figures.chain([("rw_associated_blocks", by_degree)]).collect()
-    }
-
-    fn gauges(&self) -> Vec<(&'static str, f64)> {
-        let now = self.partition_state();
-        let mut gauges = vec![
-            ("U_hot", now.hot.ratio()),
-            ("U_cold", now.cold.ratio()),
-            ("N_d", f64::from(now.dead)),
-            ("k", self.regulator.k() as f64),
-            ("hot_blocks", f64::from(self.random.blocks_of(Partition::Hot))),
-            ("cold_blocks", f64::from(self.random.blocks_of(Partition::Cold))),
-            ("hot_cap", f64::from(self.regulator.hot_blocks())),
-            ("sequential_blocks", f64::from(self.sequential.count())),
-            ("sequential_cap", f64::from(self.sequential_blocks)),
-        ];
-        let threshold = self.auto.as_ref().map(|auto| ("threshold_bytes", auto.bytes() as f64));
-        gauges.extend(threshold);
-        gauges
     }
 }

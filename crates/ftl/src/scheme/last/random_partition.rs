@@ -144,13 +144,14 @@ impl RandomPartitions {
     // ---- Pages and their dates ------------------------------------------------------------------
 
     /// Dates the page that was just programmed at the [next page](Self::next_page) of a partition.
+    /// Returns its place.
     #[inline]
     pub fn wrote(
         &mut self,
         geometry: &Geometry,
         map: &mut LogMap<MergeCosts>,
         partition: Partition,
-    ) {
+    ) -> usize {
         let head =
             self.heads[partition as usize].as_mut().expect("the partition has an open block");
         let LogBlock { block, filled: offset } = *head;
@@ -160,16 +161,16 @@ impl RandomPartitions {
             map.observer.close(block);
         }
         self.clock += 1;
-        let first = self.places_of(geometry, block).start;
-        self.dates[first + offset as usize] = self.clock;
+        let place = self.places_of(geometry, block).start + offset as usize;
+        self.dates[place] = self.clock;
+        place
     }
 
     /// The distance between the page at `ppn`, which is in the random log, and the next page that
     /// will be written to it. It is 1 if the page was written last.
     #[inline]
     pub fn distance(&self, geometry: &Geometry, ppn: Ppn) -> Option<u64> {
-        let first = self.places_of(geometry, geometry.block_of(ppn)).start;
-        match self.dates[first + geometry.offset_of(ppn) as usize] {
+        match self.dates[self.place_of(geometry, ppn)] {
             UNDATED => None,
             date => Some(self.clock + 1 - date),
         }

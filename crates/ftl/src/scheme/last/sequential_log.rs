@@ -41,6 +41,15 @@ struct SequentialLogBlock {
     held: u32,
 }
 
+/// What a write added to a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Appended {
+    /// Number of pages of the run.
+    pub pages: u32,
+    /// Number of pages copied in before them.
+    pub filled_in: u32,
+}
+
 /// The rank of whole blocks among the victims.
 const WHOLE: u16 = 0;
 const NOT_WHOLE: u16 = 1;
@@ -128,7 +137,7 @@ impl SequentialLog {
     // ---- Writing --------------------------------------------------------------------------------
 
     /// Writes up to `most` pages of a run, each at its own offset. They must be in one logical
-    /// block, and its log block must [take](Self::takes) the first one. Returns how many it wrote.
+    /// block, and its log block must [take](Self::takes) the first one.
     ///
     /// # Errors
     /// The power fails.
@@ -139,38 +148,38 @@ impl SequentialLog {
         run: &Run,
         index: u32,
         most: u32,
-    ) -> Result<u32> {
+    ) -> Result<Appended> {
         let lpn = run.first.plus(index);
         let lbn = map.lbn_of(lpn);
         let offset = lpn.0 - lbn * map.pages_per_block();
-        self.fill_in(nand, map, lbn, offset)?;
+        let filled_in = self.fill_in(nand, map, lbn, offset)?;
         let owned =
             self.logs[lbn as usize].as_mut().expect("its logical block has a log block here");
         debug_assert!(owned.end == offset, "{lpn:?} of offset {offset} was written to {owned:?}");
-        let done = map.write(nand, run, index, most, nand.geometry().page(owned.block, offset))?;
-        (owned.end, owned.held) = (offset + done, owned.held + done);
-        self.pages += u64::from(done);
+        let pages = map.write(nand, run, index, most, nand.geometry().page(owned.block, offset))?;
+        (owned.end, owned.held) = (offset + pages, owned.held + pages);
+        self.pages += u64::from(pages);
         self.queue.touch(lbn);
         self.note_whole(map, lbn);
-        Ok(done)
+        Ok(Appended { pages, filled_in })
     }
 
-    /// Copies in the pages between the end of a block and `offset`.
+    /// Copies in the pages between the end of a block and `offset`. Returns how many.
     fn fill_in(
         &mut self,
         nand: &mut Nand,
         map: &mut LogMap<MergeCosts>,
         lbn: Lbn,
         offset: u32,
-    ) -> Result<()> {
-        let Some(owned) = self.logs[lbn as usize].as_mut() else { return Ok(()) };
+    ) -> Result<u32> {
+        let Some(owned) = self.logs[lbn as usize].as_mut() else { return Ok(0) };
         let missing = map.newest_of(lbn)[owned.end as usize..offset as usize].iter();
         let missing = missing.filter(|&&ppn| ppn != Ppn::NONE).count() as u32;
         let filled = map.gather(nand, lbn, owned.end..offset, owned.block, Cause::Merge)?;
         map.pad(nand, owned.block, filled..offset, Cause::Merge)?;
         (owned.end, owned.held) = (offset, owned.held + missing);
         self.filled_in_pages += u64::from(missing);
-        Ok(())
+        Ok(missing)
     }
 
     fn note_whole(&mut self, map: &LogMap<MergeCosts>, lbn: Lbn) {

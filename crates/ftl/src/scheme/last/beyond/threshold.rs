@@ -37,7 +37,7 @@
 //! prime, so that file systems, which lay things out by powers of two, do not fall into step with
 //! it.
 
-use crate::contract::{Violation, ensure};
+use crate::contract::{Run, Violation, ensure};
 use crate::part::log::log_map::Lbn;
 use crate::part::log::merge::MergePlan;
 
@@ -150,11 +150,11 @@ impl AutoThreshold {
 
     /// Records that `pages` pages of a request were written to a block of the sequential log, after
     /// others had to be copied in.
-    pub fn wrote_sequential(&mut self, lbn: Lbn, request_bytes: u64, copied: u64) {
+    pub fn wrote_sequential(&mut self, lbn: Lbn, request_bytes: u64, copied: u32) {
         let class = class_of(request_bytes);
         let pieces = &mut self.pieces[lbn as usize][class];
         *pieces = pieces.saturating_add(1);
-        self.sequential[class].add(0.0, copied as f64 / f64::from(self.pages_per_block));
+        self.sequential[class].add(0.0, f64::from(copied) / f64::from(self.pages_per_block));
     }
 
     /// Settles the sequential block of a logical block, which was merged as planned.
@@ -172,9 +172,12 @@ impl AutoThreshold {
         self.sequential[largest].add(0.0, cost);
     }
 
-    /// Records that a page of a request was written to the random log, at a place among the seats.
-    pub fn wrote_random(&mut self, place: usize, request_bytes: u64, starts: bool) {
-        self.classes[place] = class_of(request_bytes) as u8 | if starts { STARTS } else { 0 };
+    /// Records that page `index` of a run was written to the random log, at a place among the seats.
+    pub fn wrote_random(&mut self, run: &Run, index: u32, place: usize) {
+        let pages = self.pages_per_block;
+        let is_first = run.first.plus(index).0.is_multiple_of(pages);
+        let starts = index == 0 || is_first || place.is_multiple_of(pages as usize);
+        self.classes[place] = class_of(run.request_bytes) as u8 | if starts { STARTS } else { 0 };
     }
 
     /// Settles the pieces of a random block in these places.
@@ -245,6 +248,8 @@ fn class_of(request_bytes: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use nand::{Data, Lpn};
+
     use super::*;
 
     /// 300 logical blocks; eight log blocks of four pages.
@@ -252,7 +257,7 @@ mod tests {
         AutoThreshold::new(300, 8, 4)
     }
 
-    /// Merges a hundred sequential blocks that these requests, of so many KiB, filled. Returns the
+    /// Merges a hundred sequential blocks that these requests, sizes in KiB, filled. Returns the
     /// threshold at the end of the interval, in KiB.
     fn merge_sequential(auto: &mut AutoThreshold, requests: &[u64], plan: MergePlan) -> u64 {
         for _ in 0..100 {
@@ -265,7 +270,9 @@ mod tests {
     /// Merges a hundred random blocks of four requests each, `valid` of which are still valid.
     fn merge_random(auto: &mut AutoThreshold, kib: u64, valid: usize) -> u64 {
         for _ in 0..100 {
-            (0..4).for_each(|place| auto.wrote_random(place, kib << 10, true));
+            let request_bytes = kib << 10;
+            let run = Run { request_bytes, ..Run::whole(Lpn(1), 1, 512, Data::None) };
+            (0..4).for_each(|place| auto.wrote_random(&run, 0, place));
             auto.settle_random(0..4);
             (0..valid).for_each(|place| auto.charge_random(place));
         }

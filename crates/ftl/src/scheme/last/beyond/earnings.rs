@@ -30,11 +30,14 @@
 
 use nand::Lpn;
 
-use super::merge_costs::MergeCosts;
+use super::super::LEAST_RANDOM;
+use super::super::merge_costs::MergeCosts;
 use crate::part::log::log_map::{Lbn, LogMap};
 
 /// Maximum number of ghosts.
 pub const GHOSTS: usize = 16;
+/// Sizes change in steps of one `STEP`-th of the log.
+const STEP: u32 = 256;
 
 /// A logical block whose sequential log block was merged before it was full.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +49,7 @@ struct Ghost {
 
 /// Which part of the log should get one more block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Advice {
+enum Advice {
     /// The sequential log.
     Sequential,
     /// The random log.
@@ -66,16 +69,24 @@ pub struct Earnings {
     victim: Vec<Lpn>,
     /// Saved merges of the random log.
     saved: u64,
+    log_blocks: u32,
+    interval: u32,
+    /// Pages to be written to the log until sizes are re-evaluated.
+    left: u32,
 }
 
 impl Earnings {
-    /// No savings and no ghosts, for blocks of `pages_per_block` pages.
-    pub fn new(pages_per_block: u32) -> Earnings {
+    /// No savings and no ghosts, for `log_blocks` log blocks.
+    pub fn new(log_blocks: u32, pages_per_block: u32) -> Earnings {
+        let interval = log_blocks * pages_per_block;
         Earnings {
             ghosts: Vec::with_capacity(GHOSTS),
             hits: [0; GHOSTS],
             victim: Vec::with_capacity(pages_per_block as usize),
             saved: 0,
+            log_blocks,
+            interval,
+            left: interval,
         }
     }
 
@@ -105,8 +116,32 @@ impl Earnings {
         self.victim.extend_from_slice(pages);
     }
 
+    /// Pages to be written to the log until sizes are re-evaluated.
+    #[inline]
+    pub fn pages_left(&self) -> u32 {
+        self.left
+    }
+
+    /// Counts pages written to the log, at most [those left](Self::pages_left). When the interval
+    /// ends, returns the new size of the sequential log.
+    #[inline]
+    pub fn resize(&mut self, pages: u32, sequential_blocks: u32) -> Option<u32> {
+        self.left -= pages;
+        (self.left == 0).then(|| {
+            self.left = self.interval;
+            let step = (self.log_blocks / STEP).max(1);
+            match self.advise() {
+                Advice::Sequential => {
+                    (sequential_blocks + step).min(self.log_blocks - LEAST_RANDOM as u32)
+                }
+                Advice::Random => sequential_blocks.saturating_sub(step).max(1),
+                Advice::Stay => sequential_blocks,
+            }
+        })
+    }
+
     /// Which part should grow, according to the savings since the last advice.
-    pub fn advise(&mut self) -> Advice {
+    fn advise(&mut self) -> Advice {
         let hits = core::mem::replace(&mut self.hits, [0; GHOSTS]);
         let saved = core::mem::take(&mut self.saved);
         let mut sum = 0;
@@ -128,7 +163,7 @@ mod tests {
     use super::*;
 
     fn earnings(hits: &[(Lbn, u32, u32)], saved: u64) -> Earnings {
-        let mut earnings = Earnings::new(8);
+        let mut earnings = Earnings::new(8, 8);
         hits.iter().rev().for_each(|&(lbn, end, _)| earnings.note_merged(lbn, end));
         hits.iter().for_each(|&(lbn, _, offset)| earnings.note_opened(lbn, offset));
         earnings.saved = saved;
@@ -152,7 +187,7 @@ mod tests {
     fn the_saving_of_several_blocks_is_divided_by_their_number() {
         // Four streams take turns, so each ghost is hit at depth 3. Four more blocks would save all
         // merges.
-        let mut turns = Earnings::new(8);
+        let mut turns = Earnings::new(8, 8);
         (0..4).for_each(|lbn| turns.note_merged(lbn, 2));
         for _ in 0..3 {
             for lbn in 0..4 {
@@ -173,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_number_of_ghosts_is_limited() {
-        let mut earnings = Earnings::new(8);
+        let mut earnings = Earnings::new(8, 8);
         (0..=GHOSTS as Lbn).for_each(|lbn| earnings.note_merged(lbn, 1));
         earnings.note_opened(0, 1);
         assert_eq!(earnings.advise(), Advice::Stay);
