@@ -4,6 +4,8 @@
 SCHEMES = "dftl"
 
 DFTL = "crates/ftl/src/scheme/dftl/mod.rs"
+COLLECTION = "crates/ftl/src/scheme/dftl/collection.rs"
+RECOVERY = "crates/ftl/src/scheme/dftl/recovery.rs"
 CACHE = "crates/ftl/src/scheme/dftl/cached_map.rs"
 
 # Name, description, file, original text, replacement.
@@ -21,12 +23,12 @@ MUTANTS = [
     ("dftl-gathers-early", "dftl, eviction: the batch is composed before there is room for its page", DFTL,
      "            self.make_room(nand, BlockContent::Entries)?;\n            let page = self.translation_page_of(lpn);\n            self.compose(nand, page, true);",
      "            let page = self.translation_page_of(lpn);\n            self.compose(nand, page, true);\n            self.make_room(nand, BlockContent::Entries)?;"),
-    ("dftl-gc-takes-batch", "dftl, garbage collection: a rewritten translation page includes dirty entries", DFTL,
+    ("dftl-gc-takes-batch", "dftl, garbage collection: a rewritten translation page includes dirty entries", COLLECTION,
      "self.compose(nand, page, false);", "self.compose(nand, page, true);"),
-    ("dftl-gc-touches", "dftl, garbage collection: entries of moved pages count as used", DFTL,
+    ("dftl-gc-touches", "dftl, garbage collection: entries of moved pages count as used", COLLECTION,
      "            if !cmt.mark_dirty(lpn, from) {",
      "            cmt.touch(lpn);\n            if !cmt.mark_dirty(lpn, from) {"),
-    ("dftl-cached-clean", "dftl, garbage collection: cached entries of moved pages stay clean", DFTL,
+    ("dftl-cached-clean", "dftl, garbage collection: cached entries of moved pages stay clean", COLLECTION,
      "            if !cmt.mark_dirty(lpn, from) {", "            if !cmt.contains(lpn) {"),
     ("dftl-gc-reserve", "dftl, room: a translation page may use the reserve", DFTL,
      "            if self.map.flat.pool.len() > RESERVE {",
@@ -34,15 +36,15 @@ MUTANTS = [
     ("dftl-rewrite-unread", "dftl, eviction: the old translation page is not read first", DFTL,
      "        if let Some(ppn) = self.map.flat.newest(owner) {\n            self.read_entries(",
      "        if let Some(ppn) = self.map.flat.newest(owner).filter(|_| false) {\n            self.read_entries("),
-    ("dftl-mount-forgets", "dftl, mount: entries that are not in flash do not enter the cache", DFTL,
+    ("dftl-mount-forgets", "dftl, mount: entries that are not in flash do not enter the cache", RECOVERY,
      "                if flash != self.entry(Lpn(lpn)) {",
      "                if flash != self.entry(Lpn(lpn)) && known.len() > self.entries as usize {"),
     ("dftl-trim-free", "dftl, trim: no entry is looked up", DFTL,
      "                self.look_up(nand, lpn, Access::Write)?;\n                self.map.trim",
      "                self.map.trim"),
-    ("dftl-cause", "dftl, garbage collection: copies of translation pages are counted as data", DFTL,
+    ("dftl-cause", "dftl, garbage collection: copies of translation pages are counted as data", COLLECTION,
      "frontier, None, Cause::Map, |_, _| copies += 1)?;", "frontier, None, Cause::Gc, |_, _| copies += 1)?;"),
-    ("dftl-commit-before-copy", "dftl, mount: the commit comes before the endangered block is emptied", DFTL,
+    ("dftl-commit-before-copy", "dftl, mount: the commit comes before the endangered block is emptied", RECOVERY,
      "        if let Some(block) = recovered.endangered {\n            let frontier = match",
      "        self.map.commit_recovery(nand, &recovered)?;\n        if let Some(block) = recovered.endangered {\n            let frontier = match"),
 ]

@@ -13,7 +13,7 @@ OBSERVED = "crates/ftl/src/part/index/observed.rs"
 CACHE = "crates/ftl/src/scheme/dftl/cache_forecast.rs"
 LOG = "crates/ftl/src/scheme/fast/log_forecast.rs"
 BUFFER = "crates/ftl/src/layer/write_buffer.rs"
-DFTL = "crates/ftl/src/scheme/dftl/mod.rs"
+DFTL = "crates/ftl/src/scheme/dftl/cache_account.rs"
 FAST = "crates/ftl/src/scheme/fast/mod.rs"
 WATCH = "crates/ftl/src/scheme/fast/log_account.rs"
 
@@ -52,7 +52,7 @@ MUTANTS = [
     ("dftl-interval-since-birth", "dftl, costs: hits and batches are counted since birth, not per interval", DFTL,
      "(core::mem::take(&mut self.interval), self.timing)", "(self.interval, self.timing)"),
     ("dftl-overheads-swapped", "dftl, costs: data pages are charged for translation blocks", DFTL,
-     "let data_overhead = self.reclaimed.data_overhead_ns(self.pages_per_block);", "let data_overhead = self.reclaimed.translation_overhead_ns(self.pages_per_block);"),
+     "let data_overhead = self.data_overhead_ns();", "let data_overhead = self.translation_overhead_ns();"),
     ("fast-hits-told", "fast, events: pages that are in the log are reported as misses", FAST,
      "Some(_) => (1, !self.log.map.is_away(lpn)),", "Some(_) => (1, true),"),
     ("fast-run-watched-once", "fast, events: only the first page of a run is reported", FAST,

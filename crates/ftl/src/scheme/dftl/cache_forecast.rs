@@ -182,15 +182,14 @@ impl ForecastableMap for Dftl {
     }
 
     fn page_costs(&self, lpn: Lpn) -> PageCosts {
-        let Timing { read_ns, program_ns, .. } = self.timing;
-        let (reclaimed, pages_per_block) = (&self.reclaimed, self.pages_per_block);
-        let overhead = reclaimed.translation_overhead_ns(pages_per_block);
+        let (account, is_mapped) = (&self.account, self.map.flat.newest(lpn).is_some());
+        let Timing { read_ns, program_ns, .. } = account.timing;
         PageCosts {
-            is_mapped: self.map.flat.newest(lpn).is_some(),
+            is_mapped,
             read_ns: read_ns as f64,
-            write_ns: program_ns as f64 + reclaimed.host_overhead_ns(pages_per_block),
+            write_ns: program_ns as f64 + account.host_overhead_ns(),
             map_read_ns: read_ns as f64,
-            map_write_ns: (read_ns + program_ns) as f64 + overhead,
+            map_write_ns: (read_ns + program_ns) as f64 + account.translation_overhead_ns(),
         }
     }
 }

@@ -42,17 +42,22 @@
 //! its entry once, like any write; finding the old version needs no second look-up. The look-up,
 //! and the eviction that it may cause, come before making room for the page.
 
+mod audit;
+pub mod cache_account;
 pub mod cache_forecast;
 pub mod cached_map;
+mod collection;
 mod reading;
+mod recovery;
 
-use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn, Sink, Timing};
+use nand::{Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn, Sink};
 use spec::{Kind, Param, Params};
 
+use self::cache_account::{Access, CacheAccount};
 use self::cached_map::CachedMap;
 use crate::contract::{
-    Base, Error, Facet, FacetKind, Ftl, MapBudget, MapEvent, Metric, MissCosts, MountConfig,
-    Report, ResizableMap, Result, Run, Scheme, Span, Violation, ensure, table_bytes,
+    Base, Facet, FacetKind, Ftl, MapBudget, MapEvent, MissCosts, MountConfig, Report, ResizableMap,
+    Result, Run, Scheme, Span, Violation, table_bytes,
 };
 use crate::part::map::flat_map::answered_by_flat;
 use crate::part::map::frontier::Frontier;
@@ -148,18 +153,13 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         cmt: CachedMap::new(pages, entries),
         capacity: device.params.size("cmt") / CACHED_BYTES,
         entries,
-        pages_per_block: geometry.pages_per_block(),
         data: Frontier::NONE,
         translation: Frontier::NONE,
         is_mounting: false,
         composed: vec![0xFF; geometry.page_bytes() as usize],
         uncached: Vec::new(),
         outdated: Vec::new(),
-        timing: device.timing,
-        counts: DftlCounts::default(),
-        reclaimed: ReclaimCosts::default(),
-        events: None,
-        interval: DftlCounts::default(),
+        account: CacheAccount::new(device.timing, geometry.pages_per_block()),
     };
     if !nand.is_factory_new() {
         ftl.recover(nand, device)?;
@@ -174,7 +174,6 @@ struct Dftl {
     capacity: u64,
     /// Entries of a translation page.
     entries: u32,
-    pages_per_block: u32,
     /// The open data block, used by host writes and garbage collection.
     data: Frontier,
     /// The open translation block.
@@ -186,47 +185,7 @@ struct Dftl {
     uncached: Vec<(Lpn, Ppn)>,
     /// Their translation pages, in ascending order.
     outdated: Vec<u32>,
-    timing: Timing,
-    counts: DftlCounts,
-    reclaimed: ReclaimCosts,
-    /// The recorded events of the cache, if a layer watches it.
-    events: Option<Vec<MapEvent>>,
-    /// Hits, misses and batches since the costs were last asked for.
-    interval: DftlCounts,
-}
-
-/// Counts since the last reset.
-#[derive(Clone, Copy, Debug, Default)]
-struct DftlCounts {
-    read_hits: u64,
-    read_misses: u64,
-    write_hits: u64,
-    write_misses: u64,
-    /// Evictions of dirty entries, and the number of entries that they cleaned.
-    batches: u64,
-    flushed: u64,
-    data_victims: u64,
-    translation_victims: u64,
-    translation_copies: u64,
-    /// Translation pages rewritten because garbage collection moved pages.
-    updates: u64,
-}
-
-/// Number of reclaimed blocks and time of their reclaim, since the mount.
-#[derive(Clone, Copy, Debug, Default)]
-struct ReclaimCosts {
-    data_blocks: u64,
-    data_copies: u64,
-    data_ns: u64,
-    translation_blocks: u64,
-    translation_ns: u64,
-}
-
-/// The purpose for which an entry is looked up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Access {
-    Read,
-    Write,
+    account: CacheAccount,
 }
 
 /// What a block contains.
@@ -253,13 +212,8 @@ impl Dftl {
     /// write.
     fn look_up(&mut self, nand: &mut Nand, lpn: Lpn, access: Access) -> Result<()> {
         let hit = self.cmt.touch(lpn);
-        self.counts.count(access, hit);
-        self.interval.count(access, hit);
+        self.account.looked_up(lpn, access, hit);
         if !hit {
-            self.note(match access {
-                Access::Read => MapEvent::ReadMissed(lpn),
-                Access::Write => MapEvent::WriteMissed(lpn),
-            });
             self.cache(nand, lpn, access)?;
         }
         if access == Access::Write {
@@ -270,9 +224,7 @@ impl Dftl {
     }
 
     fn cache(&mut self, nand: &mut Nand, lpn: Lpn, access: Access) -> Result<()> {
-        while u64::from(self.cmt.entries()) >= self.capacity {
-            self.evict(nand)?;
-        }
+        self.shrink_to(nand, self.capacity - 1)?;
         // An eviction may collect garbage, which caches the entries of a victim if they must wait.
         if self.cmt.touch(lpn) {
             return Ok(());
@@ -296,6 +248,14 @@ impl Dftl {
         self.map.flat.newest(lpn).unwrap_or(Ppn::NONE)
     }
 
+    /// Evicts entries until at most `entries` are left.
+    fn shrink_to(&mut self, nand: &mut Nand, entries: u64) -> Result<()> {
+        while u64::from(self.cmt.entries()) > entries {
+            self.evict(nand)?;
+        }
+        Ok(())
+    }
+
     /// Evicts the least recently used entry. If it is dirty, its translation page is rewritten
     /// first.
     fn evict(&mut self, nand: &mut Nand) -> Result<()> {
@@ -305,20 +265,12 @@ impl Dftl {
             let page = self.translation_page_of(lpn);
             self.compose(nand, page, true);
             self.rewrite(nand, page)?;
-            let flushed = u64::from(self.cmt.clean(page));
-            self.counts.count_batch(flushed);
-            self.interval.count_batch(flushed);
+            let cleaned = self.cmt.clean(page);
+            self.account.rewrote(cleaned);
         }
         self.cmt.remove(lpn);
-        self.note(MapEvent::Left(lpn));
+        self.account.left(lpn);
         Ok(())
-    }
-
-    #[inline]
-    fn note(&mut self, event: MapEvent) {
-        if let Some(events) = &mut self.events {
-            events.push(event);
-        }
     }
 
     /// Composes a translation page from the current values of all entries, if the chip keeps it.
@@ -372,246 +324,6 @@ impl Dftl {
         }
         Ok(())
     }
-
-    /// Reclaims the full block with the fewest valid pages, whatever it contains.
-    fn collect(&mut self, nand: &mut Nand) -> Result<()> {
-        let victim = self.map.choose_victim();
-        match self.content_of(nand, victim) {
-            BlockContent::Data => self.reclaim_data(nand, victim),
-            BlockContent::Entries => self.reclaim_translation(nand, victim),
-        }
-    }
-
-    /// What a block with programmed pages contains. A power cut can have destroyed its first page.
-    fn content_of(&self, nand: &Nand, block: BlockId) -> BlockContent {
-        let mut owners = nand.owners(block).iter().map(|&owner| Lpn(owner));
-        match owners.find(|owner| owner.is_host()) {
-            Some(owner) if owner.0 < self.map.logical_pages() => BlockContent::Data,
-            _ => BlockContent::Entries,
-        }
-    }
-
-    fn reclaim_translation(&mut self, nand: &mut Nand, victim: BlockId) -> Result<()> {
-        let mut copies = 0;
-        let frontier = &mut self.translation;
-        self.map.empty(nand, victim, frontier, None, Cause::Map, |_, _| copies += 1)?;
-        self.counts.translation_victims += 1;
-        self.counts.translation_copies += copies;
-        self.reclaimed.translation_blocks += 1;
-        self.reclaimed.translation_ns += self.rewrites_ns(copies) + self.timing.erase_ns;
-        Ok(())
-    }
-
-    fn reclaim_data(&mut self, nand: &mut Nand, victim: BlockId) -> Result<()> {
-        let (cmt, uncached, mut copies) = (&mut self.cmt, &mut self.uncached, 0);
-        uncached.clear();
-        self.map.move_out(nand, victim, &mut self.data, None, Cause::Gc, |lpn, from| {
-            copies += 1;
-            if !cmt.mark_dirty(lpn, from) {
-                uncached.push((lpn, from));
-            }
-        })?;
-        let entries = self.entries;
-        self.outdated.clear();
-        self.outdated.extend(self.uncached.iter().map(|(lpn, _)| lpn.0 / entries));
-        self.outdated.sort_unstable();
-        self.outdated.dedup();
-        let updates = if self.must_wait() {
-            self.cache_uncached();
-            0
-        } else {
-            self.update_uncached(nand)?
-        };
-        self.map.erase(nand, victim, Cause::Gc)?;
-        self.counts.data_victims += 1;
-        self.counts.updates += updates;
-        self.reclaimed.data_blocks += 1;
-        self.reclaimed.data_copies += copies;
-        self.reclaimed.data_ns += self.rewrites_ns(copies + updates) + self.timing.erase_ns;
-        Ok(())
-    }
-
-    /// Whether the translation pages of a victim's pages must not be rewritten now: a block opened
-    /// for them must not be the last erased one, and while no block is erased only copies may be
-    /// programmed.
-    fn must_wait(&self) -> bool {
-        let opens = self.outdated.len() > self.translation.room() as usize;
-        self.is_mounting || self.map.flat.pool.len() < 1 + u32::from(opens)
-    }
-
-    /// Puts the entries of a victim's pages into the cache, beyond its size if necessary.
-    fn cache_uncached(&mut self) {
-        self.uncached.sort_unstable();
-        for &(lpn, from) in &self.uncached {
-            self.cmt.insert(lpn);
-            self.cmt.mark_dirty(lpn, from);
-        }
-    }
-
-    /// Rewrites the translation pages of a victim's pages. Returns how many.
-    fn update_uncached(&mut self, nand: &mut Nand) -> Result<u64> {
-        for at in 0..self.outdated.len() {
-            if self.translation.room() == 0 {
-                self.translation = self.map.open(nand)?;
-            }
-            let page = self.outdated[at];
-            self.compose(nand, page, false);
-            self.rewrite(nand, page)?;
-        }
-        Ok(self.outdated.len() as u64)
-    }
-
-    /// Time of `pages` reads and `pages` programs.
-    fn rewrites_ns(&self, pages: u64) -> u64 {
-        pages * (self.timing.read_ns + self.timing.program_ns)
-    }
-
-    // ---- Recovery -----------------------------------------------------------------------------
-
-    fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
-        let recovered = self.map.recover(nand, device, |_| {})?;
-        self.audit_contents(nand).map_err(|violation| Error::Unmountable(violation.0))?;
-        if let Some(block) = recovered.endangered {
-            let frontier = match self.content_of(nand, block) {
-                BlockContent::Data => &mut self.data,
-                BlockContent::Entries => &mut self.translation,
-            };
-            self.map.empty(nand, block, frontier, None, Cause::Meta, |_, _| {})?;
-        }
-        self.map.commit_recovery(nand, &recovered)?;
-        self.load(nand)?;
-        self.is_mounting = true;
-        while self.map.flat.pool.len() < RESERVE {
-            self.collect(nand)?;
-        }
-        self.is_mounting = false;
-        self.shrink(nand)
-    }
-
-    /// Reads all translation pages. An entry that differs from its current value becomes a dirty
-    /// entry of the cache.
-    fn load(&mut self, nand: &mut Nand) -> Result<()> {
-        let pages = self.map.logical_pages();
-        for page in 0..pages.div_ceil(self.entries) {
-            let bytes = self.entries_at_mount(nand, page)?;
-            let mut known = bytes.chunks_exact(ENTRY_BYTES as usize);
-            for lpn in page * self.entries..pages.min((page + 1) * self.entries) {
-                let flash = known.next().and_then(|entry| entry.try_into().ok());
-                let flash = Ppn(flash.map_or(Ppn::NONE.0, u32::from_le_bytes));
-                if flash != self.entry(Lpn(lpn)) {
-                    self.cmt.insert(Lpn(lpn));
-                    self.cmt.mark_dirty(Lpn(lpn), flash);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Evicts entries until the cache does not exceed its size.
-    fn shrink(&mut self, nand: &mut Nand) -> Result<()> {
-        while u64::from(self.cmt.entries()) > self.capacity {
-            self.evict(nand)?;
-        }
-        Ok(())
-    }
-
-    // ---- Queries ------------------------------------------------------------------------------
-
-    /// Checks that blocks contain either data or entries.
-    fn audit_contents(&self, nand: &Nand) -> core::result::Result<(), Violation> {
-        for lpn in (0..self.map.flat.pages()).map(Lpn) {
-            let Some(ppn) = self.map.flat.newest(lpn) else { continue };
-            let block = nand.geometry().block_of(ppn);
-            let is_data = lpn.0 < self.map.logical_pages();
-            let holds = if is_data { BlockContent::Data } else { BlockContent::Entries };
-            ensure!(
-                self.content_of(nand, block) == holds,
-                "{block:?} holds {lpn:?}, which is {holds:?}"
-            );
-        }
-        Ok(())
-    }
-
-    /// Checks that entries which are not cached are in flash.
-    fn audit_entries(&self, nand: &Nand) -> core::result::Result<(), Violation> {
-        self.cmt.audit()?;
-        let pages = self.map.logical_pages();
-        for lpn in (0..pages).map(Lpn).filter(|&lpn| self.map.flat.newest(lpn).is_some()) {
-            let page = self.owner_of(self.translation_page_of(lpn));
-            let found = self.cmt.contains(lpn) || self.map.flat.newest(page).is_some();
-            ensure!(found, "{lpn:?} is mapped, but its entry is neither cached nor in flash");
-        }
-        let own = pages.div_ceil(self.entries);
-        (0..own).try_for_each(|page| self.audit_translation_page(nand, page))
-    }
-
-    /// Checks a translation page in flash: each entry has its current value or, if it is dirty, the
-    /// value that the cache records as being in flash.
-    fn audit_translation_page(
-        &self,
-        nand: &Nand,
-        page: u32,
-    ) -> core::result::Result<(), Violation> {
-        let first = page * self.entries;
-        let end = self.map.logical_pages().min(first + self.entries);
-        let mut expected = self.map.flat.entries(first..end).to_vec();
-        for (lpn, flash) in self.cmt.dirty_in(page) {
-            expected[(lpn.0 - first) as usize] = flash;
-        }
-        let at = self.map.flat.newest(self.owner_of(page));
-        let Some(bytes) = at.and_then(|ppn| nand.array().peek_meta(ppn)) else { return Ok(()) };
-        for (lpn, (entry, ppn)) in (first..).zip(bytes.chunks_exact(4).zip(expected)) {
-            let flash = Ppn(u32::from_le_bytes(entry.try_into().expect("chunks of four")));
-            ensure!(flash == ppn, "the flash maps LPN {lpn} to {flash:?}, not to {ppn:?}");
-        }
-        Ok(())
-    }
-}
-
-impl DftlCounts {
-    fn count(&mut self, access: Access, hit: bool) {
-        let count = match (access, hit) {
-            (Access::Read, true) => &mut self.read_hits,
-            (Access::Read, false) => &mut self.read_misses,
-            (Access::Write, true) => &mut self.write_hits,
-            (Access::Write, false) => &mut self.write_misses,
-        };
-        *count += 1;
-    }
-
-    /// Counts an eviction of a dirty entry that cleaned `flushed` entries.
-    fn count_batch(&mut self, flushed: u64) {
-        self.batches += 1;
-        self.flushed += flushed;
-    }
-
-    /// F_b: the mean size of a batch; 1 if there was none.
-    fn batch_factor(&self) -> f64 {
-        ratio(self.flushed, self.batches, 1.0)
-    }
-}
-
-impl ReclaimCosts {
-    /// T_two: what reclaiming a block adds to each program of a translation page, in nanoseconds.
-    fn translation_overhead_ns(&self, pages_per_block: u32) -> f64 {
-        ratio(self.translation_ns, self.translation_blocks, 0.0) / f64::from(pages_per_block)
-    }
-
-    /// T_dwo: the same for a data page.
-    fn data_overhead_ns(&self, pages_per_block: u32) -> f64 {
-        ratio(self.data_ns, self.data_blocks, 0.0) / f64::from(pages_per_block)
-    }
-
-    /// The time of reclaiming a block by the pages that the host can write there afterwards.
-    fn host_overhead_ns(&self, pages_per_block: u32) -> f64 {
-        let room = self.data_blocks * u64::from(pages_per_block) - self.data_copies;
-        ratio(self.data_ns, room, 0.0)
-    }
-}
-
-/// `a / b`, or `otherwise` if b is 0.
-fn ratio(a: u64, b: u64, otherwise: f64) -> f64 {
-    if b == 0 { otherwise } else { a as f64 / b as f64 }
 }
 
 impl Base for Dftl {
@@ -680,13 +392,13 @@ impl Ftl for Dftl {
         let translation_pages = self.map.logical_pages().div_ceil(self.entries);
         report.ram.map = u64::from(translation_pages * ENTRY_BYTES);
         report.ram.cache = self.capacity * CACHED_BYTES;
-        report.figures = self.figures();
+        report.figures = self.account.figures(self.cmt.entries());
         report.gauges = vec![("cmt_entries", self.cmt.entries().into())];
         report
     }
 
     fn reset_report(&mut self) {
-        self.counts = DftlCounts::default();
+        self.account.reset_counts();
     }
 
     fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
@@ -698,62 +410,22 @@ impl Ftl for Dftl {
     }
 }
 
-impl Dftl {
-    fn figures(&self) -> Vec<(&'static str, Metric)> {
-        let (f, r) = (&self.counts, &self.reclaimed);
-        let us = |ns: f64| Metric::Real(ns / 1000.0);
-        let hits = |hits, misses| Metric::Real(ratio(hits, hits + misses, f64::NAN));
-        vec![
-            ("cmt_entries", Metric::Count(self.cmt.entries().into())),
-            ("cmt_read_hit_ratio", hits(f.read_hits, f.read_misses)),
-            ("cmt_write_hit_ratio", hits(f.write_hits, f.write_misses)),
-            ("cmt_read_misses", Metric::Count(f.read_misses)),
-            ("cmt_write_misses", Metric::Count(f.write_misses)),
-            ("batches", Metric::Count(f.batches)),
-            ("F_b", Metric::Real(f.batch_factor())),
-            ("T_two", us(r.translation_overhead_ns(self.pages_per_block))),
-            ("T_dwo", us(r.data_overhead_ns(self.pages_per_block))),
-            ("data_victims", Metric::Count(f.data_victims)),
-            ("translation_victims", Metric::Count(f.translation_victims)),
-            ("translation_copies", Metric::Count(f.translation_copies)),
-            ("translation_updates", Metric::Count(f.updates)),
-        ]
-    }
-}
-
 impl ResizableMap for Dftl {
     fn resize(&mut self, nand: &mut Nand, bytes: u64) -> Result<u64> {
         self.capacity = (bytes / CACHED_BYTES).max(1);
-        self.shrink(nand)?;
+        self.shrink_to(nand, self.capacity)?;
         Ok(self.capacity * CACHED_BYTES)
     }
 
     fn watch(&mut self) {
-        self.events = Some(Vec::new());
+        self.account.watch();
     }
 
     fn take_events(&mut self, events: &mut Vec<MapEvent>) {
-        if let Some(own) = &mut self.events {
-            events.append(own);
-        }
+        self.account.take_events(events);
     }
 
-    /// Adaptive partitioning, Table IV. Hit ratios and F_b are those of the interval, T_two and
-    /// T_dwo those since the mount.
     fn miss_costs(&mut self) -> MissCosts {
-        let (seen, timing) = (core::mem::take(&mut self.interval), self.timing);
-        let (read, program) = (timing.read_ns as f64, timing.program_ns as f64);
-        let overhead = self.reclaimed.translation_overhead_ns(self.pages_per_block);
-        let entry_write = (read + program + overhead) / seen.batch_factor();
-        let misses = |hits, misses| ratio(misses, hits + misses, 0.0);
-        let read_misses = misses(seen.read_hits, seen.read_misses);
-        let write_misses = misses(seen.write_hits, seen.write_misses);
-        let data_overhead = self.reclaimed.data_overhead_ns(self.pages_per_block);
-        MissCosts {
-            map_read_ns: read,
-            map_write_ns: entry_write,
-            buffer_read_ns: read + read * read_misses,
-            buffer_write_ns: program + data_overhead + entry_write * write_misses,
-        }
+        self.account.miss_costs()
     }
 }
