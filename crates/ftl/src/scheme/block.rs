@@ -56,11 +56,8 @@ pub static SCHEME: Scheme = Scheme {
 };
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
-    let mut ftl = BlockMapped::format(nand, device);
-    if !nand.is_factory_new() {
-        ftl.recover(nand, device)?;
-    }
-    Ok(Box::new(ftl))
+    let ftl = BlockMapped::format(nand, device);
+    survey::mounted(nand, device, ftl, BlockMapped::recover)
 }
 
 /// Logical block number: the pages of a block, in the host's address space.

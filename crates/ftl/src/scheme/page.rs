@@ -30,6 +30,7 @@ use crate::part::page::page_map::PageMap;
 use crate::part::page::placed::{self, Placed};
 use crate::part::page::victims::registry;
 use crate::part::recovery::page_kind;
+use crate::part::recovery::survey;
 
 /// Erased blocks that only garbage collection may open.
 const RESERVE: u32 = 1;
@@ -74,16 +75,13 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     if let Some(source) = device.policy {
         return mount_placed(nand, device, map, source);
     }
-    let mut ftl = PageMapped {
+    let ftl = PageMapped {
         map,
         host: Frontier::NONE,
         gc: (device.params.count("frontiers") == 2).then_some(Frontier::NONE),
         victims_taken: 0,
     };
-    if !nand.is_factory_new() {
-        ftl.recover(nand, device)?;
-    }
-    Ok(Box::new(ftl))
+    survey::mounted(nand, device, ftl, PageMapped::recover)
 }
 
 /// Mounts page mapping whose pages a policy places. The policy knows nothing of earlier pages.

@@ -96,6 +96,27 @@ impl FlatMap {
         Extent::first_of(lpns.clone(), self.mapped_run(lpns))
     }
 
+    /// Lists the valid pages of a block, in physical order.
+    #[inline]
+    pub fn gather<T: Copy>(
+        &self,
+        nand: &Nand,
+        block: BlockId,
+        valid: &mut Vec<T>,
+        item: impl Fn(Lpn, Ppn) -> T,
+    ) {
+        let owners = nand.owners(block);
+        owners.iter().for_each(|&owner| self.prefetch_entry(owner));
+        // No branch on validity: the processor could not predict it.
+        valid.resize(owners.len(), item(Lpn::NONE, Ppn::NONE));
+        let mut found = 0;
+        for (&owner, ppn) in owners.iter().zip(nand.geometry().first_page(block).0..) {
+            valid[found] = item(Lpn(owner), Ppn(ppn));
+            found += usize::from(self.is_newest(owner, Ppn(ppn)));
+        }
+        valid.truncate(found);
+    }
+
     // ---- Updates ------------------------------------------------------------------------------
 
     /// Points the entry of a page to another place. Returns the old place.

@@ -102,12 +102,7 @@ impl PageMap {
     ) -> Result<u32> {
         let (first, to) = (run.first.plus(index), frontier.next());
         let done = self.flat.program(nand, run, index, most.min(frontier.room()), to, kind)?;
-        for page in 0..done {
-            self.point(nand, first.plus(page), to.plus(page));
-            self.flat.note_written(first.plus(page));
-        }
-        self.written += u64::from(done);
-        self.advance(frontier, done, nand.geometry());
+        self.note_written(nand, first.0..first.0 + done, frontier);
         Ok(done)
     }
 
@@ -123,45 +118,36 @@ impl PageMap {
         next: &[Span],
         frontier: &mut Frontier,
     ) -> Result<usize> {
-        if nand.array().keeps_pages() || nand.has_guard() {
-            return Ok(0);
+        let mut lpns = core::mem::take(&mut self.singles);
+        lpns.clear();
+        let singles = single_pages(nand, next).take(frontier.room() as usize);
+        lpns.extend(singles.map(|span| span.first));
+        if !lpns.is_empty() {
+            // A chip that only counts keeps neither kinds nor data.
+            let pages = Pages::List { lpns: &lpns, kind: 0, data: Data::None };
+            nand.program(frontier.next(), pages, Cause::Host)?;
+            self.note_written(nand, lpns.iter().copied(), frontier);
         }
-        let full = nand.geometry().full_mask();
-        let room = next.len().min(frontier.room() as usize);
-        let pages = next[..room].iter().map_while(|span| Some(span.only_page(full)?.0));
-        let mut singles = core::mem::take(&mut self.singles);
-        singles.clear();
-        singles.extend(pages);
-        if !singles.is_empty() {
-            self.write_pages(nand, &singles, frontier)?;
-        }
-        let written = singles.len();
-        self.singles = singles;
+        let written = lpns.len();
+        self.singles = lpns;
         Ok(written)
     }
 
-    /// Programs whole pages of the host at a frontier with room for them, on a chip that keeps no
-    /// data.
-    ///
-    /// # Errors
-    /// The power fails.
-    #[inline]
-    pub fn write_pages(
+    /// Notes that the host's pages `lpns` were programmed at a frontier.
+    #[inline(always)]
+    fn note_written(
         &mut self,
-        nand: &mut Nand,
-        lpns: &[u32],
+        nand: &Nand,
+        lpns: impl ExactSizeIterator<Item = u32>,
         frontier: &mut Frontier,
-    ) -> Result<()> {
-        let (to, pages) = (frontier.next(), lpns.len() as u32);
-        // A chip that only counts keeps neither kinds nor data.
-        nand.program(to, Pages::List { lpns, kind: 0, data: Data::None }, Cause::Host)?;
-        for (&lpn, ppn) in lpns.iter().zip(to.0..) {
-            self.point(nand, Lpn(lpn), Ppn(ppn));
-            self.flat.note_written(Lpn(lpn));
+    ) {
+        let pages = lpns.len() as u32;
+        for (lpn, to) in lpns.map(Lpn).zip(frontier.next().0..) {
+            self.point(nand, lpn, Ppn(to));
+            self.flat.note_written(lpn);
         }
         self.written += u64::from(pages);
         self.advance(frontier, pages, nand.geometry());
-        Ok(())
     }
 
     /// Programs a page of the scheme's own at a frontier with room.
@@ -248,6 +234,12 @@ impl PageMap {
         self.victims.counts().of_full(block)
     }
 
+    /// The pages of a block that are valid or still erased; none if the block is neither open nor
+    /// full.
+    pub fn valid_or_erased_pages(&self, block: BlockId) -> Option<u16> {
+        self.victims.counts().valid_or_erased(block)
+    }
+
     /// The first valid page of a block, if there is one.
     pub fn first_valid(&self, nand: &Nand, block: BlockId) -> Option<Lpn> {
         let owners = nand.owners(block).iter().zip(nand.geometry().first_page(block).0..);
@@ -313,19 +305,7 @@ impl PageMap {
 
     /// The valid pages of a block, in physical order.
     pub fn gather(&mut self, nand: &Nand, block: BlockId) -> &[Ppn] {
-        let owners = nand.owners(block);
-        for &owner in owners {
-            self.flat.prefetch_entry(owner);
-        }
-        // No branch on validity: the processor could not predict it.
-        self.moving.resize(owners.len(), Ppn::NONE);
-        let (moving, flat) = (&mut self.moving[..], &self.flat);
-        let mut valid = 0;
-        for (&owner, ppn) in owners.iter().zip(nand.geometry().first_page(block).0..) {
-            moving[valid] = Ppn(ppn);
-            valid += usize::from(flat.is_newest(owner, Ppn(ppn)));
-        }
-        self.moving.truncate(valid);
+        self.flat.gather(nand, block, &mut self.moving, |_, ppn| ppn);
         &self.moving
     }
 
@@ -505,6 +485,15 @@ impl PageMap {
         ensure!(listed == blocks, "{listed} of {blocks} blocks are in a list");
         self.victims.audit()
     }
+}
+
+/// The first of the requests that follow a run, as far as an FTL may write them with it: those that
+/// write a single whole page, on a chip that keeps no data and has no guard.
+#[inline]
+pub fn single_pages<'a>(nand: &Nand, next: &'a [Span]) -> impl Iterator<Item = &'a Span> + use<'a> {
+    let ahead = if nand.array().keeps_pages() || nand.has_guard() { &[] } else { next };
+    let full = nand.geometry().full_mask();
+    ahead.iter().take_while(move |span| span.only_page(full).is_some())
 }
 
 /// The steps of a mount that are left to the scheme.

@@ -37,11 +37,11 @@ use crate::contract::page_policy::{
 use crate::contract::{
     Base, Error, Ftl, Metric, MountConfig, Report, Result, Run, Span, Violation, ensure,
 };
-use crate::part::map::flat_map::answered_by_flat;
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
 use crate::part::page::victims::registry;
 use crate::part::recovery::page_kind;
+use crate::part::recovery::survey;
 
 /// Maximum number of classes that survive a power cut: a class must fit into the upper half of the
 /// kind byte.
@@ -57,8 +57,8 @@ pub struct Placed<P: PagePolicy + ?Sized> {
     /// The class whose open block was opened last.
     opened_last: Class,
     blocks: Vec<BlockLife>,
-    /// The number of the host page that wrote each page last, from 1; 0 if it holds nothing. Empty
-    /// if the policy does not follow times.
+    /// The number of the host page that wrote each page last, from 1. It means nothing if the page
+    /// is unmapped. Empty if the policy does not follow times.
     written: Vec<u64>,
     /// Valid pages of the current victim, by class. Kept to reuse the memory.
     parts: Vec<Vec<Ppn>>,
@@ -115,11 +115,8 @@ pub fn mount<P: PagePolicy + 'static>(
 ) -> Result<Box<dyn Ftl>> {
     let map = PageMap::format(nand, device, registry::chosen(device.params), 0);
     let policy = Box::new(policy(&placed_device(nand, device, &map)));
-    let mut ftl = Placed::new(nand, map, policy);
-    if !nand.is_factory_new() {
-        ftl.recover(nand, device)?;
-    }
-    Ok(Box::new(ftl))
+    let ftl = Placed::new(nand, map, policy);
+    survey::mounted(nand, device, ftl, Placed::recover)
 }
 
 /// What a policy is told about a device with this map.
@@ -180,9 +177,8 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
         let lpn = run.first.plus(index);
         let (mut lifespan, mut class) = (None, None);
         if self.traits.follows_times {
-            let last = self.written[lpn.0 as usize];
-            lifespan = (last > 0).then(|| now + 1 - last);
             class = self.map.flat.newest(lpn).map(|ppn| self.class_of(nand, ppn));
+            lifespan = class.map(|_| now + 1 - self.written[lpn.0 as usize]);
         }
         let Run { request_bytes, stream, .. } = *run;
         let write = HostWrite { lpn, now, lifespan, class, request_bytes, stream };
@@ -416,9 +412,7 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
         for life in &mut self.blocks {
             (life.opened, life.filled) = (now, now);
         }
-        for (lpn, written) in (0..).map(Lpn).zip(&mut self.written) {
-            *written = if self.map.flat.newest(lpn).is_some() { now } else { 0 };
-        }
+        self.written.fill(now);
     }
 
     /// Moves an endangered block to a clean one of the same class.
@@ -456,24 +450,13 @@ fn unknown_class(class: Class, lpn: Lpn, classes: usize) -> Error {
     ))
 }
 
-impl<P: PagePolicy + ?Sized> Base for Placed<P> {
-    answered_by_flat!([map.flat] read flush prefetch place extent facet);
-
-    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        if self.traits.follows_times {
-            self.written[first.0 as usize..][..pages as usize].fill(0);
-        }
-        self.map.trim(nand, first, pages)
-    }
-}
-
 impl<P: PagePolicy + ?Sized> Ftl for Placed<P> {
     fn base(&self) -> &dyn Base {
-        self
+        &self.map
     }
 
     fn base_mut(&mut self) -> &mut dyn Base {
-        self
+        &mut self.map
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {

@@ -21,7 +21,7 @@ use super::pair_shelter;
 use super::spare_scan::{SpareScan, Suspects};
 use super::tombstones::Tombstones;
 use super::trim_log::TrimLog;
-use crate::contract::{MountConfig, Result};
+use crate::contract::{Ftl, MountConfig, Result};
 
 /// What a mount finds on the flash.
 #[derive(Debug)]
@@ -55,6 +55,23 @@ pub fn read(nand: &mut Nand, device: &MountConfig, trims: &mut Option<TrimLog>) 
     let are_destroyed = !destroyed.is_empty();
     let pages = if are_destroyed { destroyed } else { scan.last().into_iter().collect() };
     Ok(Survey { suspects: Suspects { pages, are_destroyed }, scan, tombstones })
+}
+
+/// The last step of a scheme's mount: lets an FTL that was formatted recover, unless the chip is
+/// factory-new.
+///
+/// # Errors
+/// The recovery fails.
+pub fn mounted<F: Ftl + 'static>(
+    nand: &mut Nand,
+    device: &MountConfig,
+    mut ftl: F,
+    recover: impl FnOnce(&mut F, &mut Nand, &MountConfig) -> Result<()>,
+) -> Result<Box<dyn Ftl>> {
+    if !nand.is_factory_new() {
+        recover(&mut ftl, nand, device)?;
+    }
+    Ok(Box::new(ftl))
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ use crate::part::recovery::recovery_plan;
 use crate::part::recovery::spare_scan::{PageCopy, SpareScan, Suspects};
 use crate::part::recovery::survey::{self, Survey};
 use crate::part::recovery::tombstones::Tombstones;
-use crate::part::spare::spare_mapped::{Lbn, SpareMap};
+use crate::part::spare::spare_map::{Lbn, SpareMap};
 
 /// Maximum number of spare areas that a look-up reads.
 const SPARES_MAX: usize = 3;

@@ -40,11 +40,11 @@ use crate::contract::{
     Base, Error, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, ensure,
     table_bytes,
 };
-use crate::part::map::flat_map::answered_by_flat;
 use crate::part::map::frontier::Frontier;
-use crate::part::page::page_map::PageMap;
+use crate::part::page::page_map::{PageMap, single_pages};
 use crate::part::page::victims::registry;
 use crate::part::recovery::page_kind;
+use crate::part::recovery::survey;
 
 /// Erased blocks that only garbage collection may open.
 const RESERVE: u32 = 1;
@@ -110,7 +110,7 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let map = PageMap::format(nand, device, registry::chosen(device.params), 0);
     let pages = map.logical_pages();
     let regions = device.params.count("regions") as usize;
-    let mut ftl = Clustered {
+    let ftl = Clustered {
         frontiers: vec![Frontier::NONE; regions],
         regions: Regions::new(nand.geometry(), regions),
         ages: PageAges::new(
@@ -123,10 +123,7 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         victims_taken: 0,
         map,
     };
-    if !nand.is_factory_new() {
-        ftl.recover(nand, device)?;
-    }
-    Ok(Box::new(ftl))
+    survey::mounted(nand, device, ftl, Clustered::recover)
 }
 
 /// The number of a region, from coldest to hottest.
@@ -148,8 +145,6 @@ struct Clustered {
 struct Regions {
     /// The region of each block that was opened; its value means nothing after the next erase.
     of_block: Vec<Region>,
-    /// Number of mapped pages in each region.
-    sizes: Vec<u64>,
     /// Number of host pages written to each region.
     written: Vec<u64>,
     promotions: u64,
@@ -160,7 +155,6 @@ impl Regions {
     fn new(geometry: &Geometry, regions: usize) -> Regions {
         Regions {
             of_block: vec![NOWHERE; geometry.blocks() as usize],
-            sizes: vec![0; regions],
             written: vec![0; regions],
             promotions: 0,
             demotions: 0,
@@ -168,7 +162,7 @@ impl Regions {
     }
 
     fn set(&mut self, block: BlockId, region: Region) {
-        debug_assert!(usize::from(region) < self.sizes.len(), "{block:?} is put into {region}");
+        debug_assert!(usize::from(region) < self.written.len(), "{block:?} is put into {region}");
         self.of_block[block.0 as usize] = region;
     }
 
@@ -177,7 +171,6 @@ impl Regions {
         let other = core::mem::replace(&mut self.of_block[block.0 as usize], region);
         let alone = other == NOWHERE || other == region;
         ensure!(alone, "{block:?} holds pages of regions {other} and {region}");
-        self.sizes[region as usize] += 1;
         Ok(())
     }
 
@@ -189,20 +182,8 @@ impl Regions {
     /// Notes that the host wrote a page to a region; it was in region `old`, if it was mapped.
     #[inline]
     fn wrote(&mut self, old: Option<Region>, region: Region) {
-        if let Some(old) = old {
-            self.sizes[old as usize] -= 1;
-            self.promotions += u64::from(old < region);
-        }
-        self.sizes[region as usize] += 1;
+        self.promotions += u64::from(old.is_some_and(|old| old < region));
         self.written[region as usize] += 1;
-    }
-
-    /// Notes that garbage collection copied pages from one region to another, or within one.
-    fn copied(&mut self, pages: u64, from: Region, to: Region) {
-        debug_assert!(from == to || from == to + 1, "{pages} pages sink from {from} to {to}");
-        self.sizes[from as usize] -= pages;
-        self.sizes[to as usize] += pages;
-        self.demotions += if from == to { 0 } else { pages };
     }
 }
 
@@ -258,21 +239,18 @@ impl Clustered {
     /// Writes the first of the requests that follow a run, as [`Ftl::write`] does: single whole pages
     /// whose regions have room. Returns their number.
     fn write_next(&mut self, nand: &mut Nand, next: &[Span]) -> Result<usize> {
-        if nand.array().keeps_pages() || nand.has_guard() {
-            return Ok(0);
-        }
-        let full = nand.geometry().full_mask();
-        for (written, span) in next.iter().enumerate() {
-            let Some(lpn) = span.only_page(full) else { return Ok(written) };
+        let mut written = 0;
+        for span in single_pages(nand, next) {
             self.ages.prepare(self.map.written(), 1);
-            let old = self.region_of(nand.geometry(), lpn);
-            let region = self.target(old, lpn, self.map.written());
+            let old = self.region_of(nand.geometry(), Lpn(span.first));
+            let region = self.target(old, Lpn(span.first), self.map.written());
             if self.frontiers[region as usize].room() == 0 {
-                return Ok(written);
+                break;
             }
             self.write_some(nand, &span.run(0, Data::None), 0)?;
+            written += 1;
         }
-        Ok(next.len())
+        Ok(written)
     }
 
     /// Number of pages of a run from page `index` on that go to the same region and fit its open
@@ -322,17 +300,18 @@ impl Clustered {
     ) -> Result<()> {
         let (from, written) = (self.regions.of(victim), self.map.written());
         let (frontier, ages) = (&mut self.frontiers[target as usize], &mut self.ages);
-        let (mut pages, mut last) = (0, None);
+        let (mut demotions, mut last) = (0, None);
         self.map.empty(nand, victim, frontier, Some(kind_in(target)), cause, |lpn, _| {
-            (pages, last) = (pages + 1, Some(lpn));
+            last = Some(lpn);
             if from != target {
                 ages.renew(lpn, written);
+                demotions += 1;
             }
         })?;
+        self.regions.demotions += demotions;
         if let Some(ppn) = last.and_then(|lpn| self.map.flat.newest(lpn)) {
             // The frontier may have continued in another block.
             self.regions.set(nand.geometry().block_of(ppn), target);
-            self.regions.copied(pages, from, target);
         }
         Ok(())
     }
@@ -355,6 +334,19 @@ impl Clustered {
         self.map.commit_recovery(nand, &recovered)
     }
 
+    /// Number of mapped pages in each region.
+    fn region_pages(&self) -> Vec<u64> {
+        let mut pages = vec![0; self.frontiers.len()];
+        for (block, &region) in (0..).map(BlockId).zip(&self.regions.of_block) {
+            if let Some(counted) = self.map.valid_or_erased_pages(block) {
+                pages[region as usize] += u64::from(counted);
+            }
+        }
+        let frontiers = pages.iter_mut().zip(&self.frontiers);
+        frontiers.for_each(|(pages, frontier)| *pages -= u64::from(frontier.room()));
+        pages
+    }
+
     /// Checks that each page is where its spare area says, and that the sizes of regions are right.
     fn audit_regions(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         let (mut sizes, hottest) =
@@ -368,32 +360,19 @@ impl Clustered {
             let own = spare.map_or(region, |(spare, _)| region_of(spare.kind).min(hottest));
             ensure!(own == region, "{lpn:?} is in region {own}, but recorded in region {region}");
         }
-        let believed = &self.regions.sizes;
-        ensure!(*believed == sizes, "regions hold {sizes:?} pages, but {believed:?} are recorded");
+        let believed = self.region_pages();
+        ensure!(believed == sizes, "regions hold {sizes:?} pages, but {believed:?} are recorded");
         Ok(())
-    }
-}
-
-impl Base for Clustered {
-    answered_by_flat!([map.flat] read flush prefetch place extent facet);
-
-    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        for lpn in (0..pages).map(|page| first.plus(page)) {
-            if let Some(region) = self.region_of(nand.geometry(), lpn) {
-                self.regions.sizes[region as usize] -= 1;
-            }
-        }
-        self.map.trim(nand, first, pages)
     }
 }
 
 impl Ftl for Clustered {
     fn base(&self) -> &dyn Base {
-        self
+        &self.map
     }
 
     fn base_mut(&mut self) -> &mut dyn Base {
-        self
+        &mut self.map
     }
 
     fn write(&mut self, nand: &mut Nand, run: &Run, next: &[Span]) -> Result<usize> {
@@ -415,16 +394,16 @@ impl Ftl for Clustered {
     fn report(&self) -> Report {
         let mut report = self.map.report();
         report.ram.other += 5 * u64::from(self.map.logical_pages());
-        let sizes = &self.regions.sizes;
+        let sizes = self.region_pages();
+        let [coldest, hottest] = [sizes[0], sizes[sizes.len() - 1]].map(|pages| pages as f64);
+        report.gauges = vec![("coldest_pages", coldest), ("hottest_pages", hottest)];
         report.figures = vec![
             ("gc_victims", Metric::Count(self.victims_taken)),
             ("promotions", Metric::Count(self.regions.promotions)),
             ("demotions", Metric::Count(self.regions.demotions)),
-            ("region_pages", Metric::Counts(sizes.clone())),
+            ("region_pages", Metric::Counts(sizes)),
             ("region_writes", Metric::Counts(self.regions.written.clone())),
         ];
-        let [coldest, hottest] = [sizes[0], sizes[sizes.len() - 1]].map(|pages| pages as f64);
-        report.gauges = vec![("coldest_pages", coldest), ("hottest_pages", hottest)];
         report
     }
 

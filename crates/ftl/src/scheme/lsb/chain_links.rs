@@ -10,7 +10,7 @@ use nand::{Geometry, Lpn, Ppn};
 use super::group_chains::{EMPTY, Group, GroupChains, NONE};
 use crate::part::map::flat_map::FlatMap;
 use crate::part::recovery::page_kind;
-use crate::part::spare::spare_mapped::SpareMap;
+use crate::part::spare::spare_map::SpareMap;
 use crate::part::spare::spare_mount::{LookupPath, SpareAreas, SpareChains};
 
 /// The format of a spare area that is being read.

@@ -32,7 +32,7 @@ use crate::contract::{Violation, ensure};
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::flat_map::FlatMap;
 use crate::part::recovery::page_kind;
-use crate::part::spare::spare_mapped::Lbn;
+use crate::part::spare::spare_map::Lbn;
 
 /// Stands for no page of a group.
 pub(super) const NONE: u8 = u8::MAX;

@@ -49,10 +49,8 @@
 
 pub mod block_counter;
 pub mod chain_links;
-mod copy_batch;
 pub mod group_chains;
 pub mod layout;
-mod moves;
 mod portions;
 mod room;
 pub mod spare_bytes;
@@ -63,17 +61,18 @@ use core::ops::Range;
 use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn};
 use spec::{Kind, Param, Params};
 
-use self::copy_batch::CopyBatch;
 use self::group_chains::GroupChains;
 use self::layout::GroupLayout;
 use self::victim_pages::VictimPages;
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation,
-    table_bytes,
+    Base, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, table_bytes,
 };
-use crate::part::spare::spare_mapped::{Lbn, PageSource, SpareMap, SpareMapped};
+use crate::part::recovery::survey;
+use crate::part::spare::spare_map::{Lbn, SpareMap};
+use crate::part::spare::spare_mapped::SpareMapped;
 use crate::part::spare::spare_mount;
 use crate::part::spare::spare_sheet::BLOCK_BITS;
+use crate::part::spare::spare_writer::PageSource;
 use crate::part::spare::superblocks::Sbn;
 
 /// Erased blocks that only garbage collection may open.
@@ -142,32 +141,22 @@ fn simulation_memory(_: &Params, geometry: &Geometry, mode: Mode) -> u64 {
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
+    let map = SpareMap::format(nand, device, SCHEME.name)?;
     let np = nand.geometry().pages_per_block();
-    let count = |name| device.params.count(name) as u32;
-    if nand.geometry().blocks() > 1 << BLOCK_BITS {
-        let blocks = nand.geometry().blocks();
-        let why = format!("{blocks} blocks; a spare area's block numbers have {BLOCK_BITS} bits");
-        return Err(Error::Refused { scheme: "lsb", why });
-    }
-    let layout = GroupLayout::on(nand.geometry(), count("groups"));
-    let mut ftl = Lsb {
-        map: SpareMap::format(nand, device, count("blocks"), count("map_cache"), false),
+    let layout = GroupLayout::on(nand.geometry(), device.params.count("groups") as u32);
+    let ftl = Lsb {
         chains: GroupChains::new(layout, device.logical_blocks, nand.geometry()),
         portion: Vec::with_capacity(np as usize),
         trimmed: Vec::with_capacity(np as usize),
-        victim: VictimPages::new(device.logical_blocks.min(count("blocks")) * np),
-        copies: CopyBatch::new(np),
+        victim: VictimPages::new(device.logical_blocks.min(map.blocks_per_superblock) * np),
         spares: Vec::new(),
-        bytes: Vec::with_capacity(layout.directory.bytes()),
         pages_per_block: np,
         attempts: 0,
         is_tight: false,
         tight: TightCounts::default(),
+        map,
     };
-    if !nand.is_factory_new() {
-        ftl.recover(nand, device)?;
-    }
-    Ok(Box::new(ftl))
+    survey::mounted(nand, device, ftl, Lsb::recover)
 }
 
 struct Lsb {
@@ -180,12 +169,8 @@ struct Lsb {
     trimmed: Vec<Lpn>,
     /// The valid pages of the block that is being emptied, or was examined last.
     victim: VictimPages,
-    /// The copies that a move has not made yet.
-    copies: CopyBatch,
     /// The pages whose spare areas a look-up reads.
     spares: Vec<Ppn>,
-    /// The scheme bytes being composed.
-    bytes: Vec<u8>,
     pages_per_block: u32,
     /// Number of collections since room was needed.
     attempts: u32,
@@ -215,9 +200,8 @@ impl Lsb {
         let flat = &self.map.flat;
         let groups = self.chains.groups_between(pages);
         anchors.extend(groups.filter_map(|group| self.chains.anchor(flat, group, pages)));
-        let loses_directory = self.map.directory(lbn).is_some_and(|lpn| pages.contains(&lpn.0));
-        if anchors.is_empty() && loses_directory {
-            anchors.extend(self.map.lowest_but(lbn, pages));
+        if anchors.is_empty() {
+            anchors.extend(self.map.directory_anchor(lbn, pages));
         }
     }
 
@@ -279,6 +263,7 @@ impl SpareMapped for Lsb {
         if !anchors.is_empty() {
             self.map.counts.trim_copies += anchors.len() as u64;
             self.write_portion(nand, PageSource::Copy(Cause::Map), &anchors)?;
+            self.map.finish(nand)?;
         }
         self.portion = anchors;
         // Recorded last: a mount that finds the record also finds these copies.
@@ -295,12 +280,12 @@ impl SpareMapped for Lsb {
         self.victim.list(&self.map.flat, nand, block);
         let pages = self.victim.take();
         pages.iter().for_each(|&lpn| self.chains.prefetch(lpn));
-        match nand.array().keeps_pages() || nand.has_guard() {
-            true => self.move_by_portions(nand, &pages, cause)?,
-            false => self.move_at_once(nand, &pages, cause)?,
+        let np = self.pages_per_block;
+        for portion in pages.chunk_by(|a, b| a.0 / np == b.0 / np) {
+            self.write_portion(nand, PageSource::Copy(cause), portion)?;
         }
         self.victim.give_back(pages);
-        Ok(())
+        self.map.finish(nand)
     }
 
     fn needs(&mut self, nand: &Nand, block: BlockId) -> u32 {
@@ -336,6 +321,7 @@ impl Ftl for Lsb {
             let programs = self.chains.programs_max(&portion);
             self.make_room(nand, self.map.superblock_of(lbn), programs)?;
             self.write_portion(nand, PageSource::Host(run), &portion)?;
+            self.map.finish(nand)?;
             self.portion = portion;
         }
         Ok(0)

@@ -21,7 +21,7 @@ use nand::{ChipModel, Geometry, Lpn, Ppn};
 
 use crate::part::map::flat_map::FlatMap;
 use crate::part::recovery::page_kind;
-use crate::part::spare::spare_mapped::{Lbn, NO_PAGE, SpareMap};
+use crate::part::spare::spare_map::{Lbn, NO_PAGE, SpareMap};
 use crate::part::spare::spare_mount::{LookupPath, SpareAreas, SpareChains};
 use crate::part::spare::spare_sheet::{BLOCK_BITS, EntryFormat, SpareSheet};
 

@@ -85,6 +85,13 @@ impl ValidCounts {
         Some(self.get(block)).filter(|&count| count < OPEN)
     }
 
+    /// The pages of a block that are valid or still erased; none if the block is neither open nor
+    /// full.
+    pub fn valid_or_erased(&self, block: BlockId) -> Option<u16> {
+        let count = self.get(block);
+        (count != ABSENT).then_some(count & !OPEN)
+    }
+
     /// The valid pages of a block that is known to be full.
     #[inline]
     pub fn of_candidate(&self, block: BlockId) -> u16 {

@@ -52,6 +52,7 @@ use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
 use crate::part::page::victims::greedy;
 use crate::part::recovery::page_kind;
+use crate::part::recovery::survey;
 use crate::scheme::placement::oracle::windows::{Window, Windows};
 
 /// Erased blocks that only garbage collection may open.
@@ -97,7 +98,7 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let unknown = Lifespans::default();
     let lifespans = device.foresight.map_or(&unknown, |foresight| foresight.lifespans());
     let deaths = device.foresight.map(|foresight| foresight.deaths()).transpose()?;
-    let mut ftl = Oracle {
+    let ftl = Oracle {
         windows: Windows::new(lifespans, open, nand.geometry().pages_per_block()),
         deaths,
         dies_at: vec![NEVER; map.logical_pages() as usize],
@@ -108,10 +109,7 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         counts: OracleCounts::default(),
         map,
     };
-    if !nand.is_factory_new() {
-        ftl.recover(nand, device)?;
-    }
-    Ok(Box::new(ftl))
+    survey::mounted(nand, device, ftl, Oracle::recover)
 }
 
 struct Oracle {
