@@ -27,9 +27,7 @@
 
 use core::ops::Range;
 
-use nand::{
-    BlockId, Cause, Content, Copies, Geometry, Lpn, Nand, Page, Pages, Ppn, ProgramOrder, Sink,
-};
+use nand::{BlockId, Cause, Content, Copies, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder, Sink};
 
 use crate::contract::{
     Base, Error, Extent, Facet, FacetKind, Ftl, Metric, MountConfig, Ram, Report, Result, Run,
@@ -233,26 +231,16 @@ impl BlockMapped {
         portion: Portion,
         old: Option<BlockId>,
     ) -> Result<()> {
-        let full = nand.geometry().full_mask();
-        let run = portion.run;
-        let mut offset = portion.start;
-        while offset < portion.end {
-            let index = portion.index + offset - portion.start;
-            let (lpn, to) = (run.first.plus(index), nand.geometry().page(block, offset));
-            let data = run.data.from_page(index, nand.geometry().page_bytes());
-            let whole = run.whole_pages_from(index, full).min(portion.end - offset);
-            if whole > 0 {
-                nand.program(
-                    to,
-                    Pages::Run { first: lpn, pages: whole, kind: page_kind::DATA, data },
-                    Cause::Host,
-                )?;
-            } else {
-                let base = old.filter(|_| self.live.contains(lpn.0));
-                let base = base.map(|old| nand.geometry().page(old, offset));
-                rmw::program(nand, to, lpn, page_kind::DATA, run.mask(index, full), data, base)?;
-            }
-            offset += whole.max(1);
+        let Portion { run, start, end, .. } = portion;
+        let mut offset = start;
+        while offset < end {
+            let some = (run, portion.index + offset - start, end - offset);
+            let (to, old) = (
+                nand.geometry().page(block, offset),
+                old.map(|old| nand.geometry().page(old, offset)),
+            );
+            let base = |lpn: Lpn| old.filter(|_| self.live.contains(lpn.0));
+            offset += rmw::program(nand, some, to, page_kind::DATA, base)?;
         }
         let first = run.first.plus(portion.index);
         let pages = portion.end - portion.start;

@@ -156,7 +156,7 @@ impl PageMapped {
     }
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
-        let recovered = self.map.recover(nand, device, |_| {})?;
+        let recovered = self.map.recover(nand, device, |_| Ok(()))?;
         if let Some(block) = recovered.endangered {
             self.empty(nand, block, Cause::Meta)?;
         }

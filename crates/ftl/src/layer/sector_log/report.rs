@@ -13,7 +13,7 @@ impl SectorLog {
             0 => Metric::Real(0.0),
             evicts => ratio(c.evicted_sectors, evicts),
         };
-        let map_bytes = if self.ring.has_no_blocks() { 0 } else { self.map.ram_bytes() };
+        let map_bytes = if self.ring.blocks() == 0 { 0 } else { self.map.ram_bytes() };
         let logged = [
             ("blocks", self.ring.blocks().into()),
             ("sectors_per_page", self.sectors_per_page.into()),
@@ -57,7 +57,7 @@ impl SectorLog {
             ("probes_per_look_up", ratio(self.map.probes, self.map.look_ups)),
         ];
         let per_page = u64::from(self.sectors_per_page);
-        let writes = (!self.ring.has_no_blocks()).then(|| WriteRatios::of(c, per_page).figures());
+        let writes = (self.ring.blocks() > 0).then(|| WriteRatios::of(c, per_page).figures());
         logged.chain(ratios).chain(writes.into_iter().flatten()).collect()
     }
 }

@@ -63,12 +63,6 @@ impl SectorRing {
         ring
     }
 
-    /// Whether the log has no blocks.
-    #[inline]
-    pub fn has_no_blocks(&self) -> bool {
-        self.frames.is_empty()
-    }
-
     /// Whether no page of the log is programmed.
     pub fn is_empty(&self) -> bool {
         self.used.is_empty()

@@ -12,7 +12,7 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Lpn, Nand, Pages, Ppn, Sink};
+use nand::{BlockId, Cause, Lpn, Nand, Ppn, Sink};
 
 use crate::contract::{
     Extent, Facet, FacetKind, MountConfig, Result, Run, Span, Violation, ensure,
@@ -160,17 +160,7 @@ impl FlatMap {
         to: Ppn,
         kind: u8,
     ) -> Result<u32> {
-        let full = nand.geometry().full_mask();
-        let first = run.first.plus(index);
-        let data = run.data.from_page(index, nand.geometry().page_bytes());
-        let whole = run.whole_pages_from(index, full).min(most);
-        if whole > 0 {
-            nand.program(to, Pages::Run { first, pages: whole, kind, data }, Cause::Host)?;
-        } else {
-            let base = self.newest(first);
-            rmw::program(nand, to, first, kind, run.mask(index, full), data, base)?;
-        }
-        Ok(whole.max(1))
+        rmw::program(nand, (run, index, most), to, kind, |lpn| self.newest(lpn))
     }
 
     /// Notes that the host wrote a page: older trims of it no longer count.

@@ -5,7 +5,7 @@
 //! [before](check_bases) it changes anything: afterwards it may have taken a free block, or have
 //! programmed pages that refer to the one that is missing.
 
-use nand::{Cause, Content, Data, Lpn, Nand, Page, Ppn, SectorMask, Sink};
+use nand::{Cause, Content, Lpn, Nand, Page, Pages, Ppn, SectorMask, Sink};
 
 use crate::contract::{Result, Run};
 
@@ -38,31 +38,48 @@ fn check_ends(nand: &mut Nand, run: &Run, newest: impl Fn(Lpn) -> Option<Ppn>) -
     Ok(())
 }
 
-/// Programs a page: the sectors in `mask` come from the host's `data`, the others from the page
-/// `base`, which is read with cause rmw. Without a base the others are zero.
+/// Programs pages of a run, from page `index` on, to `to` and the pages after it. Returns how many
+/// it programmed: up to `most` whole pages, or a single page of which the host wrote only some
+/// sectors. The others come from the page `base`, which is read with cause rmw; without a base they
+/// are zero.
 ///
 /// # Errors
 /// The power fails, or the base cannot be read.
-#[inline(never)]
+#[inline(always)]
 pub fn program(
     nand: &mut Nand,
+    (run, index, most): (&Run, u32, u32),
     to: Ppn,
-    owner: Lpn,
     kind: u8,
-    mask: SectorMask,
-    data: Data,
-    base: Option<Ppn>,
-) -> Result<()> {
-    read_rest(nand, owner, mask, base)?;
-    let content = Content::Host { data, mask, base };
-    Ok(nand.program(to, &Page { owner, kind, extra: &[], content }, Cause::Host)?)
+    base: impl FnOnce(Lpn) -> Option<Ppn>,
+) -> Result<u32> {
+    let first = run.first.plus(index);
+    let data = run.data.from_page(index, nand.geometry().page_bytes());
+    let whole = run.whole_pages_from(index, nand.geometry().full_mask()).min(most);
+    if whole > 0 {
+        nand.program(to, Pages::Run { first, pages: whole, kind, data }, Cause::Host)?;
+    } else {
+        let mask = run.mask(index, nand.geometry().full_mask());
+        let content = Content::Host { data, mask, base: base(first) };
+        program_partial(nand, to, &Page { owner: first, kind, extra: &[], content })?;
+    }
+    Ok(whole.max(1))
+}
+
+/// Programs a page of which the host wrote some sectors, after reading the others.
+#[inline(never)]
+pub fn program_partial(nand: &mut Nand, to: Ppn, page: &Page) -> Result<()> {
+    if let Content::Host { mask, base, .. } = page.content {
+        read_rest(nand, page.owner, mask, base)?;
+    }
+    Ok(nand.program(to, page, Cause::Host)?)
 }
 
 /// Reads the sectors that are not in `mask` from the page `base`, if there is one, with cause rmw.
 ///
 /// # Errors
 /// The power fails, or the base cannot be read.
-pub fn read_rest(nand: &mut Nand, owner: Lpn, mask: SectorMask, base: Option<Ppn>) -> Result<()> {
+fn read_rest(nand: &mut Nand, owner: Lpn, mask: SectorMask, base: Option<Ppn>) -> Result<()> {
     let Some(old) = base else { return Ok(()) };
     let rest = nand.geometry().full_mask() & !mask;
     Ok(nand.read(old, owner, rest, &mut Sink::None, Cause::Rmw)?)

@@ -280,13 +280,15 @@ impl PageMap {
         mut moved: impl FnMut(Lpn, Ppn),
     ) -> Result<()> {
         self.gather(nand, victim);
-        let mut done = 0;
-        while done < self.moving.len() {
+        let moving = core::mem::take(&mut self.moving);
+        let mut rest = &moving[..];
+        while !rest.is_empty() {
             if frontier.room() == 0 {
                 *frontier = self.open(nand)?;
             }
-            done += self.copy_some(nand, done, frontier, kind, cause, &mut moved)?;
+            rest = &rest[self.copy(nand, rest, frontier, kind, cause, &mut moved)?..];
         }
+        self.moving = moving;
         Ok(())
     }
 
@@ -312,23 +314,6 @@ impl PageMap {
     /// The pages that were gathered last.
     pub fn gathered(&self) -> &[Ppn] {
         &self.moving
-    }
-
-    /// Copies gathered pages from number `done` on, as many as the frontier has room for. Returns
-    /// their number.
-    fn copy_some(
-        &mut self,
-        nand: &mut Nand,
-        done: usize,
-        frontier: &mut Frontier,
-        kind: Option<u8>,
-        cause: Cause,
-        moved: &mut impl FnMut(Lpn, Ppn),
-    ) -> Result<usize> {
-        let moving = core::mem::take(&mut self.moving);
-        let copied = self.copy(nand, &moving[done..], frontier, kind, cause, moved);
-        self.moving = moving;
-        copied
     }
 
     /// Copies valid pages of a victim, as many as the frontier has room for. Returns their number.
@@ -370,7 +355,7 @@ impl PageMap {
         &mut self,
         nand: &mut Nand,
         device: &MountConfig,
-        found: impl FnMut(PageCopy),
+        found: impl FnMut(PageCopy) -> Result<()>,
     ) -> Result<Recovered> {
         let Survey { scan, suspects, .. } = survey::read(nand, device, &mut self.flat.pool.trims)?;
         scan.is_within(self.flat.pages())?;
@@ -381,7 +366,7 @@ impl PageMap {
             self.flat.give_up(nand, block)?;
         }
         self.adopt(nand.geometry(), &scan, &plan);
-        plan.newest.iter().filter_map(|&ppn| scan.copy(ppn)).for_each(found);
+        plan.newest.iter().filter_map(|&ppn| scan.copy(ppn)).try_for_each(found)?;
         Ok(Recovered { endangered: plan.endangered, suspects })
     }
 

@@ -35,17 +35,13 @@ use crate::contract::page_policy::{
     Candidates, Class, ErasedBlock, HostWrite, MovedPage, PagePolicy, PlacedDevice,
 };
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Report, Result, Run, Span, Violation, ensure,
+    Base, Error, Ftl, Metric, MountConfig, Report, Result, Run, Span, Violation,
 };
 use crate::part::map::frontier::Frontier;
+use crate::part::page::block_classes::BlockClasses;
 use crate::part::page::page_map::PageMap;
 use crate::part::page::victims::registry;
-use crate::part::recovery::page_kind;
 use crate::part::recovery::survey;
-
-/// Maximum number of classes that survive a power cut: a class must fit into the upper half of the
-/// kind byte.
-pub const KEPT_CLASSES_MAX: Class = 16;
 
 /// Page mapping whose pages a policy places.
 pub struct Placed<P: PagePolicy + ?Sized> {
@@ -56,6 +52,7 @@ pub struct Placed<P: PagePolicy + ?Sized> {
     frontiers: Vec<Frontier>,
     /// The class whose open block was opened last.
     opened_last: Class,
+    classes: BlockClasses,
     blocks: Vec<BlockLife>,
     /// The number of the host page that wrote each page last, from 1. It means nothing if the page
     /// is unmapped. Empty if the policy does not follow times.
@@ -81,13 +78,9 @@ struct Traits {
 /// What is known of a block that is open or full, in host pages written.
 #[derive(Clone, Copy, Debug)]
 struct BlockLife {
-    class: Class,
     opened: u64,
     filled: u64,
 }
-
-/// The class of a block that has none.
-const NOWHERE: Class = Class::MAX;
 
 /// Pages and victims since the last reset.
 struct PlacedCounts {
@@ -140,12 +133,13 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
             follows_times: policy.follows_times(),
             reserve: policy.copy_classes().into(),
         };
-        let life = BlockLife { class: NOWHERE, opened: 0, filled: 0 };
+        let life = BlockLife { opened: 0, filled: 0 };
         let times = if traits.follows_times { map.logical_pages() as usize } else { 0 };
         Placed {
             traits,
             frontiers: vec![Frontier::NONE; classes],
             opened_last: 0,
+            classes: BlockClasses::new(geometry, classes),
             blocks: vec![life; geometry.blocks() as usize],
             written: vec![0; times],
             parts: vec![Vec::with_capacity(pages_per_block as usize); classes],
@@ -157,16 +151,8 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
         }
     }
 
-    /// The kind of a page in a class.
-    fn kind_in(&self, class: Class) -> u8 {
-        match self.frontiers.len() <= usize::from(KEPT_CLASSES_MAX) {
-            true => page_kind::DATA | class << 4,
-            false => page_kind::DATA,
-        }
-    }
-
     fn class_of(&self, nand: &Nand, ppn: Ppn) -> Class {
-        self.blocks[nand.geometry().block_of(ppn).0 as usize].class
+        self.classes.of(nand.geometry().block_of(ppn))
     }
 
     // ---- Writing ------------------------------------------------------------------------------
@@ -227,7 +213,7 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
         pages: u32,
         class: Class,
     ) -> Result<()> {
-        let kind = self.kind_in(class);
+        let kind = self.classes.kind_in(class);
         let frontier = &mut self.frontiers[class as usize];
         let block = nand.geometry().block_of(frontier.next());
         let (mut done, end) = (index, index + pages);
@@ -266,7 +252,8 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
         let frontier = self.map.open(nand)?;
         let block = nand.geometry().block_of(frontier.next());
         let opened = self.map.written();
-        self.blocks[block.0 as usize] = BlockLife { class, opened, filled: opened };
+        self.blocks[block.0 as usize] = BlockLife { opened, filled: opened };
+        self.classes.set(block, class);
         self.frontiers[class as usize] = frontier;
         self.opened_last = class;
         Ok(())
@@ -281,9 +268,8 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
         let copied = self.sort_out(nand, victim)?;
         self.copy_parts(nand)?;
         self.map.erase(nand, victim, Cause::Gc)?;
-        let BlockLife { class, opened, .. } = self.blocks[victim.0 as usize];
-        let now = self.map.written();
-        let lifespan = now - opened;
+        let (class, now) = (self.classes.of(victim), self.map.written());
+        let lifespan = now - self.blocks[victim.0 as usize].opened;
         self.policy.erased(&ErasedBlock { block: victim, class, lifespan, copied, now })
     }
 
@@ -316,7 +302,7 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
                 blocks.push(block.0);
                 valid.push(count);
                 ages.push(now - life.filled);
-                classes.push(life.class);
+                classes.push(self.classes.of(block));
             }
         }
         self.candidates.now = now;
@@ -324,7 +310,7 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
 
     /// Sorts the valid pages of a victim by the classes to which they go. Returns their number.
     fn sort_out(&mut self, nand: &Nand, victim: BlockId) -> Result<u32> {
-        let class = self.blocks[victim.0 as usize].class;
+        let class = self.classes.of(victim);
         let now = self.map.written();
         self.parts.iter_mut().for_each(Vec::clear);
         let copied = self.map.gather(nand, victim).len();
@@ -369,7 +355,7 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
 
     /// Copies pages to the open block of a class, as far as it has room. Returns their number.
     fn copy(&mut self, nand: &mut Nand, from: &[Ppn], class: Class) -> Result<usize> {
-        let kind = self.kind_in(class);
+        let kind = self.classes.kind_in(class);
         let frontier = &mut self.frontiers[class as usize];
         if frontier.room() == 0 {
             return Ok(0);
@@ -386,18 +372,8 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
     // ---- Recovery -----------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
-        let (geometry, hottest) = (*nand.geometry(), self.frontiers.len() as Class - 1);
-        let (blocks, mut mixed) = (&mut self.blocks, Ok(()));
-        let recovered = self.map.recover(nand, device, |copy| {
-            let (block, class) = (geometry.block_of(copy.ppn), (copy.spare.kind >> 4).min(hottest));
-            let life = &mut blocks[block.0 as usize];
-            let other = core::mem::replace(&mut life.class, class);
-            if other != NOWHERE && other != class {
-                let what = format!("{block:?} holds pages of classes {other} and {class}");
-                mixed = Err(Error::Unmountable(what));
-            }
-        })?;
-        mixed?;
+        let (geometry, classes) = (*nand.geometry(), &mut self.classes);
+        let recovered = self.map.recover(nand, device, |copy| classes.found(&geometry, copy))?;
         self.restart_times();
         if let Some(block) = recovered.endangered {
             self.move_whole(nand, block)?;
@@ -417,28 +393,11 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
 
     /// Moves an endangered block to a clean one of the same class.
     fn move_whole(&mut self, nand: &mut Nand, block: BlockId) -> Result<()> {
-        let class = self.blocks[block.0 as usize].class;
+        let class = self.classes.of(block);
         self.open(nand, class)?;
-        let kind = self.kind_in(class);
+        let kind = self.classes.kind_in(class);
         let frontier = &mut self.frontiers[class as usize];
         self.map.empty(nand, block, frontier, Some(kind), Cause::Meta, |_, _| {})
-    }
-
-    // ---- Audit --------------------------------------------------------------------------------
-
-    /// Checks that the class of each page is the one in its spare area.
-    fn audit_classes(&self, nand: &Nand) -> core::result::Result<(), Violation> {
-        let hottest = self.frontiers.len() as Class - 1;
-        let is_kept = self.frontiers.len() <= usize::from(KEPT_CLASSES_MAX);
-        for lpn in (0..self.map.logical_pages()).map(Lpn) {
-            let Some(ppn) = self.map.flat.newest(lpn) else { continue };
-            let class = self.class_of(nand, ppn);
-            ensure!(class <= hottest, "{lpn:?} is mapped, but in no class");
-            let spare = nand.array().peek_spare(ppn).ok().flatten().filter(|_| is_kept);
-            let own = spare.map_or(class, |(spare, _)| (spare.kind >> 4).min(hottest));
-            ensure!(own == class, "{lpn:?} is in class {own}, but recorded in class {class}");
-        }
-        Ok(())
     }
 }
 
@@ -478,7 +437,7 @@ impl<P: PagePolicy + ?Sized> Ftl for Placed<P> {
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         let reserve = if self.is_short { 0 } else { self.traits.reserve };
         self.map.audit(nand, &self.frontiers, reserve)?;
-        self.audit_classes(nand)
+        self.classes.audit(nand, &self.map)
     }
 
     /// Beside the page map, RAM holds a byte a block for its class, and what the policy keeps.

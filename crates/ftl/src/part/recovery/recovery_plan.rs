@@ -112,7 +112,8 @@ fn next_best(scan: &SpareScan, suspect: PageCopy) -> Option<PageCopy> {
     others.filter(is_other).max_by_key(|copy| copy.spare.rank())
 }
 
-fn free_blocks(geometry: &Geometry, blocks: &[BlockId], newest: &[Ppn]) -> Vec<BlockId> {
+/// The blocks to which none of these places belongs.
+pub fn free_blocks(geometry: &Geometry, blocks: &[BlockId], newest: &[Ppn]) -> Vec<BlockId> {
     let mut used = vec![false; geometry.blocks() as usize];
     for &ppn in newest.iter().filter(|&&ppn| ppn != Ppn::NONE) {
         used[geometry.block_of(ppn).0 as usize] = true;

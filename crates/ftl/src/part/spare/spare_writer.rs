@@ -146,10 +146,9 @@ impl SpareMap {
         let (full, index) = (nand.geometry().full_mask(), lpn.0 - run.first.0);
         let mask = run.mask(index, full);
         let base = (mask != full && old != Ppn::NONE).then_some(old);
-        rmw::read_rest(nand, lpn, mask, base)?;
         let data = run.data.from_page(index, nand.geometry().page_bytes());
         let content = Content::Host { data, mask, base };
-        nand.program(to, &Page { owner: lpn, kind, extra, content }, Cause::Host)?;
+        rmw::program_partial(nand, to, &Page { owner: lpn, kind, extra, content })?;
         self.flat.note_written(lpn);
         Ok(())
     }

@@ -36,14 +36,15 @@ use nand::{BlockId, Cause, ChipModel, Data, Geometry, Lpn, Nand};
 use spec::{Kind, Param, Params};
 
 use self::page_ages::PageAges;
+use crate::contract::page_policy::Class;
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, ensure,
+    Base, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, ensure,
     table_bytes,
 };
 use crate::part::map::frontier::Frontier;
+use crate::part::page::block_classes::BlockClasses;
 use crate::part::page::page_map::{PageMap, single_pages};
 use crate::part::page::victims::registry;
-use crate::part::recovery::page_kind;
 use crate::part::recovery::survey;
 
 /// Erased blocks that only garbage collection may open.
@@ -112,7 +113,7 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let regions = device.params.count("regions") as usize;
     let ftl = Clustered {
         frontiers: vec![Frontier::NONE; regions],
-        regions: Regions::new(nand.geometry(), regions),
+        regions: BlockClasses::new(nand.geometry(), regions),
         ages: PageAges::new(
             pages,
             match device.params.count("young") {
@@ -120,80 +121,32 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
                 young => young,
             },
         ),
-        victims_taken: 0,
+        counts: RegionCounts { written: vec![0; regions], ..RegionCounts::default() },
         map,
     };
     survey::mounted(nand, device, ftl, Clustered::recover)
 }
 
-/// The number of a region, from coldest to hottest.
-type Region = u8;
-
-/// The region of a block that has none.
-const NOWHERE: Region = Region::MAX;
+/// The number of a region, from coldest to hottest. It is the class of its pages.
+type Region = Class;
 
 struct Clustered {
     map: PageMap,
     /// The open block of each region.
     frontiers: Vec<Frontier>,
-    regions: Regions,
+    regions: BlockClasses,
     ages: PageAges,
-    victims_taken: u64,
+    counts: RegionCounts,
 }
 
-/// The region of each block, which is that of its valid pages, and counts of all regions.
-struct Regions {
-    /// The region of each block that was opened; its value means nothing after the next erase.
-    of_block: Vec<Region>,
+/// Counts since the last reset.
+#[derive(Default)]
+struct RegionCounts {
+    victims: u64,
     /// Number of host pages written to each region.
     written: Vec<u64>,
     promotions: u64,
     demotions: u64,
-}
-
-impl Regions {
-    fn new(geometry: &Geometry, regions: usize) -> Regions {
-        Regions {
-            of_block: vec![NOWHERE; geometry.blocks() as usize],
-            written: vec![0; regions],
-            promotions: 0,
-            demotions: 0,
-        }
-    }
-
-    fn set(&mut self, block: BlockId, region: Region) {
-        debug_assert!(usize::from(region) < self.written.len(), "{block:?} is put into {region}");
-        self.of_block[block.0 as usize] = region;
-    }
-
-    /// Notes that a mount found the newest copy of a page in this region.
-    fn found(&mut self, block: BlockId, region: Region) -> core::result::Result<(), Violation> {
-        let other = core::mem::replace(&mut self.of_block[block.0 as usize], region);
-        let alone = other == NOWHERE || other == region;
-        ensure!(alone, "{block:?} holds pages of regions {other} and {region}");
-        Ok(())
-    }
-
-    #[inline]
-    fn of(&self, block: BlockId) -> Region {
-        self.of_block[block.0 as usize]
-    }
-
-    /// Notes that the host wrote a page to a region; it was in region `old`, if it was mapped.
-    #[inline]
-    fn wrote(&mut self, old: Option<Region>, region: Region) {
-        self.promotions += u64::from(old.is_some_and(|old| old < region));
-        self.written[region as usize] += 1;
-    }
-}
-
-/// The kind of a page in a region.
-fn kind_in(region: Region) -> u8 {
-    page_kind::DATA | region << 4
-}
-
-fn region_of(kind: u8) -> Region {
-    kind >> 4
 }
 
 impl Clustered {
@@ -227,11 +180,13 @@ impl Clustered {
         let written = self.map.written();
         for (lpn, now) in (0..pages).map(|page| first.plus(page)).zip(written + 1..) {
             let old = self.region_of(nand.geometry(), lpn);
-            self.regions.wrote(old, region);
+            self.counts.promotions += u64::from(old.is_some_and(|old| old < region));
             self.ages.renew(lpn, now);
         }
+        self.counts.written[region as usize] += u64::from(pages);
+        let kind = self.regions.kind_in(region);
         let frontier = &mut self.frontiers[region as usize];
-        let done = self.map.write(nand, run, index, pages, frontier, kind_in(region))?;
+        let done = self.map.write(nand, run, index, pages, frontier, kind)?;
         debug_assert_eq!(done, pages, "{run:?}: pages from {index} on were written");
         Ok(done)
     }
@@ -283,7 +238,7 @@ impl Clustered {
     /// Empties the policy's victim. Its valid pages go one region down.
     fn collect(&mut self, nand: &mut Nand) -> Result<()> {
         let victim = self.map.choose_victim();
-        self.victims_taken += 1;
+        self.counts.victims += 1;
         let target = match self.map.valid_pages_of_full(victim) {
             Some(0) => 0,
             _ => self.regions.of(victim).saturating_sub(1),
@@ -299,16 +254,17 @@ impl Clustered {
         cause: Cause,
     ) -> Result<()> {
         let (from, written) = (self.regions.of(victim), self.map.written());
+        let kind = Some(self.regions.kind_in(target));
         let (frontier, ages) = (&mut self.frontiers[target as usize], &mut self.ages);
         let (mut demotions, mut last) = (0, None);
-        self.map.empty(nand, victim, frontier, Some(kind_in(target)), cause, |lpn, _| {
+        self.map.empty(nand, victim, frontier, kind, cause, |lpn, _| {
             last = Some(lpn);
             if from != target {
                 ages.renew(lpn, written);
                 demotions += 1;
             }
         })?;
-        self.regions.demotions += demotions;
+        self.counts.demotions += demotions;
         if let Some(ppn) = last.and_then(|lpn| self.map.flat.newest(lpn)) {
             // The frontier may have continued in another block.
             self.regions.set(nand.geometry().block_of(ppn), target);
@@ -319,14 +275,8 @@ impl Clustered {
     // ---- Recovery -----------------------------------------------------------------------------
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
-        let (regions, hottest) = (&mut self.regions, self.frontiers.len() as Region - 1);
-        let (geometry, mut mixed) = (*nand.geometry(), Ok(()));
-        let recovered = self.map.recover(nand, device, |copy| {
-            let region = region_of(copy.spare.kind).min(hottest);
-            let found = regions.found(geometry.block_of(copy.ppn), region);
-            mixed = core::mem::replace(&mut mixed, Ok(())).and(found);
-        })?;
-        mixed.map_err(|violation| Error::Unmountable(violation.0))?;
+        let (geometry, regions) = (*nand.geometry(), &mut self.regions);
+        let recovered = self.map.recover(nand, device, |copy| regions.found(&geometry, copy))?;
         self.ages.reset(self.map.written());
         if let Some(block) = recovered.endangered {
             self.empty(nand, block, self.regions.of(block), Cause::Meta)?;
@@ -337,7 +287,7 @@ impl Clustered {
     /// Number of mapped pages in each region.
     fn region_pages(&self) -> Vec<u64> {
         let mut pages = vec![0; self.frontiers.len()];
-        for (block, &region) in (0..).map(BlockId).zip(&self.regions.of_block) {
+        for (block, region) in self.regions.iter() {
             if let Some(counted) = self.map.valid_or_erased_pages(block) {
                 pages[region as usize] += u64::from(counted);
             }
@@ -347,20 +297,12 @@ impl Clustered {
         pages
     }
 
-    /// Checks that each page is where its spare area says, and that the sizes of regions are right.
-    fn audit_regions(&self, nand: &Nand) -> core::result::Result<(), Violation> {
-        let (mut sizes, hottest) =
-            (vec![0; self.frontiers.len()], self.frontiers.len() as Region - 1);
-        for lpn in (0..self.map.logical_pages()).map(Lpn) {
-            let Some(region) = self.region_of(nand.geometry(), lpn) else { continue };
-            let known = sizes.get_mut(region as usize).map(|size| *size += 1);
-            ensure!(known.is_some(), "{lpn:?} is mapped, but in no region");
-            let spare =
-                self.map.flat.newest(lpn).and_then(|ppn| nand.array().peek_spare(ppn).ok()?);
-            let own = spare.map_or(region, |(spare, _)| region_of(spare.kind).min(hottest));
-            ensure!(own == region, "{lpn:?} is in region {own}, but recorded in region {region}");
-        }
-        let believed = self.region_pages();
+    /// Checks that the sizes of regions equal a recount.
+    fn audit_sizes(&self, nand: &Nand) -> core::result::Result<(), Violation> {
+        let (mut sizes, believed) = (vec![0; self.frontiers.len()], self.region_pages());
+        let pages = (0..self.map.logical_pages()).map(Lpn);
+        let regions = pages.filter_map(|lpn| self.region_of(nand.geometry(), lpn));
+        regions.for_each(|region| sizes[region as usize] += 1);
         ensure!(believed == sizes, "regions hold {sizes:?} pages, but {believed:?} are recorded");
         Ok(())
     }
@@ -387,7 +329,8 @@ impl Ftl for Clustered {
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.map.audit(nand, &self.frontiers, RESERVE)?;
-        self.audit_regions(nand)
+        self.regions.audit(nand, &self.map)?;
+        self.audit_sizes(nand)
     }
 
     /// Beside the page map, RAM holds for each page its region (a byte) and its age (four).
@@ -398,18 +341,17 @@ impl Ftl for Clustered {
         let [coldest, hottest] = [sizes[0], sizes[sizes.len() - 1]].map(|pages| pages as f64);
         report.gauges = vec![("coldest_pages", coldest), ("hottest_pages", hottest)];
         report.figures = vec![
-            ("gc_victims", Metric::Count(self.victims_taken)),
-            ("promotions", Metric::Count(self.regions.promotions)),
-            ("demotions", Metric::Count(self.regions.demotions)),
+            ("gc_victims", Metric::Count(self.counts.victims)),
+            ("promotions", Metric::Count(self.counts.promotions)),
+            ("demotions", Metric::Count(self.counts.demotions)),
             ("region_pages", Metric::Counts(sizes)),
-            ("region_writes", Metric::Counts(self.regions.written.clone())),
+            ("region_writes", Metric::Counts(self.counts.written.clone())),
         ];
         report
     }
 
     fn reset_report(&mut self) {
-        self.victims_taken = 0;
-        (self.regions.promotions, self.regions.demotions) = (0, 0);
-        self.regions.written.fill(0);
+        let written = vec![0; self.frontiers.len()];
+        self.counts = RegionCounts { written, ..RegionCounts::default() };
     }
 }

@@ -7,7 +7,7 @@ use crate::contract::{Error, MountConfig, Result};
 
 impl Dftl {
     pub(super) fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
-        let recovered = self.map.recover(nand, device, |_| {})?;
+        let recovered = self.map.recover(nand, device, |_| Ok(()))?;
         self.audit_contents(nand).map_err(|violation| Error::Unmountable(violation.0))?;
         if let Some(block) = recovered.endangered {
             let frontier = match self.content_of(nand, block) {

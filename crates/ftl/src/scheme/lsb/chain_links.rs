@@ -154,7 +154,7 @@ impl SpareChains for GroupChains {
             return path;
         };
         if ppn != directory {
-            path.push(ppn);
+            path.spares.push(ppn);
         }
         let to = self.to_page(geometry, &carrier, number);
         if to == ppn || !self.is_through(geometry, &carrier, to) {
@@ -164,7 +164,7 @@ impl SpareChains for GroupChains {
             Some(table) if table.form != SheetForm::Table => path,
             Some(table) if table.owner == lpn => path.to(Some(to)),
             Some(table) => {
-                path.push(to);
+                path.spares.push(to);
                 let place = self.to_page(geometry, &table, number);
                 path.to((place != to).then_some(place))
             }

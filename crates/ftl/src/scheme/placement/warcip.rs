@@ -26,7 +26,8 @@ use spec::{Kind, Param, Params};
 
 use crate::contract::page_policy::{Class, HostWrite, MovedPage, PagePolicy, PlacedDevice};
 use crate::contract::{Ftl, Metric, MountConfig, Result, Scheme, table_bytes};
-use crate::part::page::placed::{self, KEPT_CLASSES_MAX};
+use crate::part::page::block_classes::KEPT_CLASSES_MAX;
+use crate::part::page::placed;
 use crate::part::page::victims::registry;
 
 /// Maximum number of clusters: with the class for copies all classes survive a power cut.

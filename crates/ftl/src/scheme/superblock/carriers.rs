@@ -265,7 +265,7 @@ impl SpareChains for Carriers {
             return path;
         };
         if ppn != directory {
-            path.push(ppn);
+            path.spares.push(ppn);
         }
         let number = lpn.0 - self.first_of(group).0;
         let to = self.sheet.page(geometry, ppn, &bytes, number);

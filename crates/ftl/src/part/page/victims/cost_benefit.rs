@@ -29,7 +29,7 @@ use spec::Params;
 use crate::contract::Violation;
 use crate::part::page::victims::age_index::AgeIndex;
 use crate::part::page::victims::draws::Draws;
-use crate::part::page::victims::policy::{Candidate, Policy, Selector, refuses_nothing};
+use crate::part::page::victims::policy::{Candidate, Policy, Selector};
 use crate::part::page::victims::valid_counts::ValidCounts;
 
 /// Cost-benefit.
@@ -38,17 +38,15 @@ pub static POLICY: Policy = Policy {
     summary: "the block with the highest age·(Np−v)/2v, where v of Np pages are valid",
     source: "Kawaguchi, Nishioka, Motoda: A flash-memory based file system, USENIX 1995; age as \
              in Chiang, Lee, Chang, Software: Practice and Experience 29(3), 1999",
-    params: &[],
-    corners: &[],
-    refuses: refuses_nothing,
     selector: selector::<Twice>,
     specification: specification::<Twice>,
+    ..Policy::PLAIN
 };
 
 /// A reading of the rule: the score of a block with valid and dead pages, as a fraction that is
 /// never rounded. Of blocks with equally many valid pages the oldest has the highest score, and of
 /// blocks of the same age the one with the fewest valid pages.
-pub trait Reading: Debug + Send + 'static {
+pub trait Reading: Copy + Debug + Send + 'static {
     /// The type of the numerator.
     type Benefit: Copy + Debug + Send + Into<u128>;
 
@@ -60,7 +58,7 @@ pub trait Reading: Debug + Send + 'static {
 }
 
 /// Each valid page is read and programmed.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Twice;
 
 impl Reading for Twice {
@@ -92,20 +90,12 @@ pub fn specification<R: Reading>(
 }
 
 /// A block and its score.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Score<R: Reading> {
     benefit: R::Benefit,
     cost: u64,
     block: BlockId,
 }
-
-impl<R: Reading> Clone for Score<R> {
-    fn clone(&self) -> Score<R> {
-        *self
-    }
-}
-
-impl<R: Reading> Copy for Score<R> {}
 
 impl<R: Reading> Score<R> {
     fn of(block: BlockId, valid: u32, age: u64, pages_per_block: u32) -> Score<R> {

@@ -9,7 +9,7 @@
 //! [`cost_benefit`](super::cost_benefit).
 
 use crate::part::page::victims::cost_benefit::{Reading, selector, specification};
-use crate::part::page::victims::policy::{Policy, refuses_nothing};
+use crate::part::page::victims::policy::Policy;
 
 /// Cost-benefit of the log-structured file system.
 pub static POLICY: Policy = Policy {
@@ -17,14 +17,12 @@ pub static POLICY: Policy = Policy {
     summary: "the block with the highest age·(1−u)/(1+u), where u is its share of valid pages",
     source: "Rosenblum, Ousterhout: The design and implementation of a log-structured file system, \
              ACM TOCS 10(1), 1992, section 3.6",
-    params: &[],
-    corners: &[],
-    refuses: refuses_nothing,
     selector: selector::<WholeBlock>,
     specification: specification::<WholeBlock>,
+    ..Policy::PLAIN
 };
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct WholeBlock;
 
 impl Reading for WholeBlock {

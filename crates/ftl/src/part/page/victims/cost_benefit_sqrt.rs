@@ -8,7 +8,7 @@
 //! The root lets the oldest blocks stand out less than in [`cost_benefit`](super::cost_benefit).
 
 use crate::part::page::victims::cost_benefit::{Reading, selector, specification};
-use crate::part::page::victims::policy::{Policy, refuses_nothing};
+use crate::part::page::victims::policy::Policy;
 
 /// Cost-benefit with the root of the age.
 pub static POLICY: Policy = Policy {
@@ -16,15 +16,13 @@ pub static POLICY: Policy = Policy {
     summary: "the block with the highest √age·(1−u)/u, where u is its share of valid pages",
     source: "the code of SepBIT (Wang et al., FAST 2022) and of MiDAS (Oh et al., FAST 2024); they \
              count age in time or blocks, here it is host pages since the block closed",
-    params: &[],
-    corners: &[],
-    refuses: refuses_nothing,
     selector: selector::<RootOfAge>,
     specification: specification::<RootOfAge>,
+    ..Policy::PLAIN
 };
 
 /// Squares of numerator and denominator.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct RootOfAge;
 
 impl Reading for RootOfAge {

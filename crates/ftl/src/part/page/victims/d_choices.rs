@@ -45,13 +45,21 @@ fn specification(
 }
 
 fn selector(geometry: &Geometry, params: &Params, seed: u64) -> Box<dyn Selector> {
-    Box::new(DChoices { full: DrawList::new(geometry, seed), d: params.count("d") })
+    Box::new(DChoices::new(geometry, params.count("d"), seed))
 }
 
+/// The fast form.
 #[derive(Debug)]
-struct DChoices {
+pub struct DChoices {
     full: DrawList,
     d: u64,
+}
+
+impl DChoices {
+    /// The best of `d` draws.
+    pub fn new(geometry: &Geometry, d: u64, seed: u64) -> DChoices {
+        DChoices { full: DrawList::new(geometry, seed), d }
+    }
 }
 
 impl Selector for DChoices {

@@ -6,7 +6,7 @@ use nand::{BlockId, Geometry};
 use spec::Params;
 
 use crate::part::page::victims::draws::Draws;
-use crate::part::page::victims::policy::{Candidate, Policy, Selector, refuses_nothing};
+use crate::part::page::victims::policy::{Candidate, Policy, Selector};
 use crate::part::page::victims::valid_counts::ValidCounts;
 
 /// First in, first out.
@@ -14,11 +14,9 @@ pub static POLICY: Policy = Policy {
     name: "fifo",
     summary: "the full block that was opened first, however many valid pages it has",
     source: "Desnoyers: Analytic modeling of SSD write performance, SYSTOR 2012, as `LRU cleaning`",
-    params: &[],
-    corners: &[],
-    refuses: refuses_nothing,
     selector,
     specification,
+    ..Policy::PLAIN
 };
 
 /// The block opened first.

@@ -4,7 +4,7 @@ use nand::{BlockId, Geometry};
 use spec::Params;
 
 use crate::part::page::victims::draws::Draws;
-use crate::part::page::victims::policy::{Candidate, Policy, Selector, refuses_nothing};
+use crate::part::page::victims::policy::{Candidate, Policy, Selector};
 use crate::part::page::victims::valid_counts::ValidCounts;
 
 /// Greedy.
@@ -13,11 +13,9 @@ pub static POLICY: Policy = Policy {
     summary: "the block with the fewest valid pages",
     source: "Rosenblum, Ousterhout: The design and implementation of a log-structured file system, \
              ACM TOCS 10(1), 1992",
-    params: &[],
-    corners: &[],
-    refuses: refuses_nothing,
     selector,
     specification,
+    ..Policy::PLAIN
 };
 
 /// Fewest valid pages; the lowest block wins a tie. A block without a dead page is no victim.
@@ -41,8 +39,7 @@ struct Greedy;
 
 impl Selector for Greedy {
     fn choose(&mut self, counts: &ValidCounts, _: u64) -> Option<BlockId> {
-        let (block, valid) = counts.fewest()?;
-        (valid < counts.pages_per_block()).then_some(block)
+        counts.fewest_with_dead()
     }
 }
 

@@ -39,9 +39,18 @@ pub struct Policy {
     pub specification: Specification,
 }
 
-/// For policies without parameters of their own: refuses nothing.
-pub fn refuses_nothing(_: &Params) -> Option<String> {
-    None
+impl Policy {
+    /// A policy without parameters. A policy states how it differs from it.
+    pub const PLAIN: Policy = Policy {
+        name: "",
+        summary: "",
+        source: "",
+        params: &[],
+        corners: &[],
+        refuses: |_| None,
+        selector: |_, _, _| unreachable!("a policy states its fast form"),
+        specification: |_, _, _, _| None,
+    };
 }
 
 /// The fast form of a policy. It is told when blocks change their state, and keeps what it needs to

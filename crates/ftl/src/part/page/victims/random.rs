@@ -3,9 +3,9 @@
 use nand::{BlockId, Geometry};
 use spec::Params;
 
-use crate::part::page::victims::draws::{DrawList, Draws};
-use crate::part::page::victims::policy::{Candidate, Policy, Selector, refuses_nothing};
-use crate::part::page::victims::valid_counts::ValidCounts;
+use crate::part::page::victims::d_choices::DChoices;
+use crate::part::page::victims::draws::Draws;
+use crate::part::page::victims::policy::{Candidate, Policy, Selector};
 
 /// Random.
 pub static POLICY: Policy = Policy {
@@ -13,11 +13,9 @@ pub static POLICY: Policy = Policy {
     summary: "a full block drawn uniformly at random",
     source: "Van Houdt: A mean field model for a class of garbage collection algorithms in \
              flash-based solid state drives, SIGMETRICS 2013",
-    params: &[],
-    corners: &[],
-    refuses: refuses_nothing,
     selector,
     specification,
+    ..Policy::PLAIN
 };
 
 /// One uniform draw.
@@ -30,27 +28,9 @@ fn specification(
     draws.one_of(candidates).map(|victim| victim.block)
 }
 
+/// [`DChoices`] with a single draw.
 fn selector(geometry: &Geometry, _: &Params, seed: u64) -> Box<dyn Selector> {
-    Box::new(Random { full: DrawList::new(geometry, seed) })
-}
-
-#[derive(Debug)]
-struct Random {
-    full: DrawList,
-}
-
-impl Selector for Random {
-    fn closed(&mut self, block: BlockId, _: u16, _: u64) {
-        self.full.insert(block);
-    }
-
-    fn released(&mut self, block: BlockId, _: u16) {
-        self.full.remove(block);
-    }
-
-    fn choose(&mut self, _: &ValidCounts, _: u64) -> Option<BlockId> {
-        self.full.draw()
-    }
+    Box::new(DChoices::new(geometry, 1, seed))
 }
 
 #[cfg(test)]

@@ -105,6 +105,12 @@ impl ValidCounts {
         (valid < OPEN).then_some((BlockId(block as u32), valid))
     }
 
+    /// The same, if it has a dead page.
+    pub fn fewest_with_dead(&self) -> Option<BlockId> {
+        let (block, valid) = self.fewest()?;
+        (valid < self.pages_per_block).then_some(block)
+    }
+
     /// Whether a block is being filled.
     pub fn is_open(&self, block: BlockId) -> bool {
         let count = self.get(block);

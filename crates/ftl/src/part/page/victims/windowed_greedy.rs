@@ -144,10 +144,7 @@ impl Selector for WindowedGreedy {
         let (block, valid) = self.window.first_minimum();
         match valid < counts.pages_per_block() {
             true => Some(BlockId(block as u32)),
-            false => {
-                let (block, valid) = counts.fewest()?;
-                (valid < counts.pages_per_block()).then_some(block)
-            }
+            false => counts.fewest_with_dead(),
         }
     }
 

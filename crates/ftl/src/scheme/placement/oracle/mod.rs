@@ -323,7 +323,7 @@ impl Oracle {
     }
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
-        let recovered = self.map.recover(nand, device, |_| {})?;
+        let recovered = self.map.recover(nand, device, |_| Ok(()))?;
         if let Some(block) = recovered.endangered {
             self.collect(nand, block, Cause::Meta)?;
         }
