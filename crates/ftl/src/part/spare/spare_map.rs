@@ -118,6 +118,12 @@ impl SpareMap {
         lbn / self.blocks_per_superblock
     }
 
+    /// The superblock of a page.
+    #[inline]
+    pub fn superblock_of_page(&self, lpn: Lpn) -> Sbn {
+        self.superblock_of(self.lbn_of(lpn))
+    }
+
     /// Number of logical blocks of one superblock; the last superblock may be smaller.
     pub fn logical_blocks_of(&self, superblock: Sbn) -> u32 {
         let first = superblock * self.blocks_per_superblock;
@@ -248,7 +254,7 @@ impl SpareMap {
     pub fn audit_superblocks(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         for lpn in (0..self.flat.pages()).map(Lpn) {
             let Some(ppn) = self.flat.newest(lpn) else { continue };
-            let own = self.superblock_of(self.lbn_of(lpn));
+            let own = self.superblock_of_page(lpn);
             let owner = self.blocks.owner(nand.geometry().block_of(ppn));
             ensure!(
                 own == owner,

@@ -36,12 +36,8 @@ pub trait SpareMapped: Send {
     /// Its map, mutable.
     fn map_mut(&mut self) -> &mut SpareMap;
 
-    /// Looks up the map of a logical block in the map cache. A miss reads the spare areas that hold
-    /// it.
-    ///
-    /// # Errors
-    /// The power fails.
-    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()>;
+    /// The pages whose spare areas hold the map of a logical block.
+    fn spares(&self, lbn: Lbn) -> impl Iterator<Item = Ppn>;
 
     /// Trims pages of one logical block, which has a PMD page.
     ///
@@ -61,6 +57,18 @@ pub trait SpareMapped: Send {
     /// The maximum number of programs that moving a block's valid pages can take.
     fn needs(&mut self, _nand: &Nand, block: BlockId) -> u32 {
         self.map().blocks.valid(block)
+    }
+
+    /// Looks up the map of a logical block in the map cache. A miss reads the spare areas that hold
+    /// it.
+    ///
+    /// # Errors
+    /// The power fails.
+    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
+        if !self.map_mut().cache.touch(lbn) {
+            nand.book_spare_reads(self.spares(lbn), Cause::Map)?;
+        }
+        Ok(())
     }
 
     /// Copies the valid pages of a full block, if it has any, to free pages of its superblock, and
@@ -152,7 +160,7 @@ impl<S: SpareMapped> Base for S {
         let map = self.map();
         map.flat.prefetch(spans, read_from);
         for lpn in spans.iter().map(|span| Lpn(span.first)) {
-            map.blocks.prefetch(map.superblock_of(map.lbn_of(lpn)));
+            map.blocks.prefetch(map.superblock_of_page(lpn));
             self.prefetch_own(lpn);
         }
     }

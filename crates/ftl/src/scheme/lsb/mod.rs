@@ -73,7 +73,6 @@ use crate::part::spare::spare_mapped::SpareMapped;
 use crate::part::spare::spare_mount;
 use crate::part::spare::spare_sheet::BLOCK_BITS;
 use crate::part::spare::spare_writer::PageSource;
-use crate::part::spare::superblocks::Sbn;
 
 /// Erased blocks that only garbage collection may open.
 const RESERVE: u32 = 2;
@@ -149,7 +148,6 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         portion: Vec::with_capacity(np as usize),
         trimmed: Vec::with_capacity(np as usize),
         victim: VictimPages::new(device.logical_blocks.min(map.blocks_per_superblock) * np),
-        spares: Vec::new(),
         pages_per_block: np,
         attempts: 0,
         is_tight: false,
@@ -169,8 +167,6 @@ struct Lsb {
     trimmed: Vec<Lpn>,
     /// The valid pages of the block that is being emptied, or was examined last.
     victim: VictimPages,
-    /// The pages whose spare areas a look-up reads.
-    spares: Vec<Ppn>,
     pages_per_block: u32,
     /// Number of collections since room was needed.
     attempts: u32,
@@ -188,17 +184,13 @@ struct TightCounts {
 }
 
 impl Lsb {
-    fn superblock_of(&self, lpn: Lpn) -> Sbn {
-        self.map.superblock_of(self.map.lbn_of(lpn))
-    }
-
     // ---- Trims --------------------------------------------------------------------------------
 
     /// Lists the pages that must be copied if these pages are trimmed.
     fn find_anchors(&self, lbn: Lbn, pages: &Range<u32>, anchors: &mut Vec<Lpn>) {
         anchors.clear();
         let flat = &self.map.flat;
-        let groups = self.chains.groups_between(pages);
+        let groups = self.chains.groups.between(pages);
         anchors.extend(groups.filter_map(|group| self.chains.anchor(flat, group, pages)));
         if anchors.is_empty() {
             anchors.extend(self.map.directory_anchor(lbn, pages));
@@ -209,7 +201,7 @@ impl Lsb {
     fn unmap(&mut self, nand: &Nand, lbn: Lbn, pages: &Range<u32>) -> Vec<Lpn> {
         let mut trimmed = core::mem::take(&mut self.trimmed);
         self.map.unmap(nand, lbn, pages, &mut trimmed);
-        for group in self.chains.groups_between(pages) {
+        for group in self.chains.groups.between(pages) {
             self.chains.forget(&self.map.flat, group);
         }
         trimmed
@@ -243,12 +235,8 @@ impl SpareMapped for Lsb {
         &mut self.map
     }
 
-    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
-        if !self.map.cache.touch(lbn) {
-            self.chains.spares(&self.map.flat, lbn, &mut self.spares);
-            nand.book_spare_reads(self.spares.iter().copied(), Cause::Map)?;
-        }
-        Ok(())
+    fn spares(&self, lbn: Lbn) -> impl Iterator<Item = Ppn> {
+        self.chains.spares(&self.map.flat, lbn)
     }
 
     fn trim_portion(&mut self, nand: &mut Nand, lbn: Lbn, pages: Range<u32>) -> Result<()> {
@@ -329,13 +317,8 @@ impl Ftl for Lsb {
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.map.audit(nand, 1)?;
-        let spares = |lbn| {
-            let mut places = Vec::new();
-            self.chains.spares(&self.map.flat, lbn, &mut places);
-            places
-        };
         self.chains.audit_homes(nand.geometry(), &self.map.flat)?;
-        spare_mount::audit(nand, &self.map, &self.chains, spares)
+        spare_mount::audit(nand, &self.map, &self.chains, |lbn| self.spares(lbn).collect())
     }
 
     /// A cached entry takes the bits of a PMD page, and an offset and a block number per page: 300

@@ -17,7 +17,7 @@ impl Lsb {
         pages: &[Lpn],
     ) -> Result<()> {
         let (&last, before) = pages.split_last().expect("a portion has a page");
-        let superblock = self.superblock_of(last);
+        let superblock = self.map.superblock_of_page(last);
         let (needs, room) = (pages.len() as u32, || self.map.room(superblock));
         debug_assert!(room() >= needs, "{needs} pages up to {last:?} have room for {}", room());
         for (at, &lpn) in before.iter().enumerate() {
@@ -40,7 +40,7 @@ impl Lsb {
     /// page.
     #[inline]
     fn role(&self, before: &[Lpn], last: Lpn, at: usize) -> Role {
-        let group = |lpn| self.chains.group_of(lpn);
+        let group = |lpn| self.chains.groups.of(lpn);
         let next = before.get(at + 1).copied();
         match (next, group(before[at])) {
             (None, own) if own == group(last) => Role::Table { but: Some(last) },
@@ -77,7 +77,7 @@ impl Lsb {
     #[inline(always)]
     fn last_fits(&mut self, nand: &Nand, before: &[Lpn], last: Lpn, to: Ppn) -> bool {
         let (geometry, page) = (nand.geometry(), self.chains.page(last));
-        let has_table = before.last().is_some_and(|&lpn| self.chains.group_of(lpn) == page.group);
+        let has_table = before.last().is_some_and(|&lpn| self.chains.groups.of(lpn) == page.group);
         has_table || self.chains.fits(geometry, &self.map.flat, page, geometry.block_of(to))
     }
 
@@ -91,7 +91,7 @@ impl Lsb {
         let table = self.chains.table_to_copy(&self.map.flat, lpn);
         let table = table.expect("entries that do not fit refer to another page of their group");
         self.map.counts.mapping_writes += 1;
-        let to = self.map.next(nand, self.superblock_of(lpn))?;
+        let to = self.map.next(nand, self.map.superblock_of_page(lpn))?;
         let role = Role::Table { but: Some(lpn) };
         self.write_page(nand, PageSource::Copy(Cause::Map), table, to, role)?;
         Ok(Role::Directory)

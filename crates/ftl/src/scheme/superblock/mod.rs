@@ -41,7 +41,7 @@ pub mod carriers;
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand};
+use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn};
 use spec::{Kind, Param, Params};
 
 use self::carriers::{BLOCKS_MAX, Carriers};
@@ -165,7 +165,7 @@ impl Superblock {
 
     /// Writes one page. There must be room for it.
     fn write_page(&mut self, nand: &mut Nand, source: PageSource, lpn: Lpn) -> Result<()> {
-        let superblock = self.superblock_of(lpn);
+        let superblock = self.map.superblock_of_page(lpn);
         let room = self.map.room(superblock);
         debug_assert!(room > 0, "there is no room for {lpn:?} of superblock {superblock}");
         let to = self.map.next(nand, superblock)?;
@@ -178,10 +178,6 @@ impl Superblock {
         // Later pages refer to this one.
         nand.barrier();
         Ok(())
-    }
-
-    fn superblock_of(&self, lpn: Lpn) -> Sbn {
-        self.map.superblock_of(self.map.lbn_of(lpn))
     }
 
     // ---- Room ---------------------------------------------------------------------------------
@@ -329,11 +325,8 @@ impl SpareMapped for Superblock {
         &mut self.map
     }
 
-    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
-        if !self.map.cache.touch(lbn) {
-            nand.book_spare_reads(self.carriers.spares(&self.map.flat, lbn), Cause::Map)?;
-        }
-        Ok(())
+    fn spares(&self, lbn: Lbn) -> impl Iterator<Item = Ppn> {
+        self.carriers.spares(&self.map.flat, lbn)
     }
 
     fn trim_portion(&mut self, nand: &mut Nand, lbn: Lbn, pages: Range<u32>) -> Result<()> {
@@ -400,8 +393,7 @@ impl Ftl for Superblock {
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.map.audit(nand, RESERVE)?;
         self.map.blocks.audit_limit(self.blocks_max)?;
-        let spares = |lbn| self.carriers.spares(&self.map.flat, lbn).collect();
-        spare_mount::audit(nand, &self.map, &self.carriers, spares)
+        spare_mount::audit(nand, &self.map, &self.carriers, |lbn| self.spares(lbn).collect())
     }
 
     fn report(&self) -> Report {
