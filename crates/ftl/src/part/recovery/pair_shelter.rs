@@ -18,7 +18,7 @@
 //! erase. If they are lost, the state before them is still on flash. So merges and large writes
 //! cost nothing.
 
-use nand::{BlockId, Cause, ChipModel, Copies, Geometry, Nand, Ppn, ProgramGuard, Spare};
+use nand::{BlockId, Cause, Copies, Geometry, Nand, Ppn, ProgramGuard, Spare};
 
 use super::spare_scan::{PageCopy, SpareScan};
 use crate::contract::{Durability, MountConfig, Result};
@@ -28,14 +28,10 @@ const BLOCKS: usize = 2;
 /// Bytes behind the scheme bytes of a copy: the page's place (4), and its sequence (5).
 pub const EXTRA_BYTES: usize = 9;
 
-/// Number of blocks that the shelter of a device needs.
-pub fn blocks(chip: &ChipModel, durability: Durability) -> u32 {
-    if is_needed(chip.pairing.bits, durability) { BLOCKS as u32 } else { 0 }
-}
-
-/// Number of blocks of a device's shelter. They are the last ones of its blocks.
-pub fn blocks_of(geometry: &Geometry, durability: Durability) -> usize {
-    if is_needed(geometry.pairing().bits, durability) { BLOCKS } else { 0 }
+/// Number of blocks of the shelter of a device on a chip with `cell_bits` bits per cell. They are the last ones of
+/// its blocks.
+pub fn blocks(cell_bits: u32, durability: Durability) -> u32 {
+    if is_needed(cell_bits, durability) { BLOCKS as u32 } else { 0 }
 }
 
 /// Whether programs can destroy other pages, and must not.
@@ -55,7 +51,7 @@ pub fn attach(nand: &mut Nand, device: &MountConfig) {
 }
 
 fn shelter_of<'a>(geometry: &Geometry, device: &MountConfig<'a>) -> &'a [BlockId] {
-    let count = blocks_of(geometry, device.durability);
+    let count = blocks(geometry.pairing().bits, device.durability) as usize;
     &device.blocks[device.blocks.len() - count..]
 }
 
