@@ -8,7 +8,8 @@ POOL = "crates/ftl/src/part/map/block_pool.rs"
 RECOVERY = "crates/ftl/src/part/recovery/recovery_plan.rs"
 RMW = "crates/ftl/src/part/map/rmw.rs"
 STORED_PAGES = "crates/nand/src/stored_pages.rs"
-TRIMS = "crates/ftl/src/part/recovery/trim_log.rs"
+TRIMS = "crates/ftl/src/part/recovery/trim_log/mod.rs"
+TRIM_MOUNT = "crates/ftl/src/part/recovery/trim_log/mount.rs"
 TOMBSTONES = "crates/ftl/src/part/recovery/tombstones.rs"
 
 # Name, description, file, original text, replacement.
@@ -29,12 +30,12 @@ MUTANTS = [
      "let lost = held.iter().find(|page| !page.has_twin() && !never_answered(&page.copy));",
      "let lost = held.first();"),
     ("base-forgotten", "write: a partial write loses the other sectors of the page", RMW,
-     "let content = Content::Host { data, mask, base };",
-     "let content = Content::Host { data, mask, base: base.filter(|_| false) };"),
+     "let content = Content::Host { data, mask, base: base(first) };",
+     "let content = Content::Host { data, mask, base: base(first).filter(|_| false) };"),
     ("tombstone-beats-newer", "tombstones: they also remove what was written after them", TOMBSTONES,
      "self.versions.push(version);",
      "self.versions.push(u64::MAX);"),
-    ("records-forgotten", "tombstones: a mount reads checkpoints only", TRIMS,
+    ("records-forgotten", "tombstones: a mount reads checkpoints only", TRIM_MOUNT,
      "for copy in active.pages.iter().filter(|_| active.end > 0) {",
      "for copy in active.pages.iter().filter(|_| active.end > 0).take(1) {"),
     ("fallback-segment-erased", "tombstones: a new checkpoint overwrites the fallback segment", TRIMS,

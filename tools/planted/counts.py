@@ -15,7 +15,7 @@ SECTOR_RING = "crates/ftl/src/layer/sector_log/sector_ring.rs"
 SPARE_MOUNT = "crates/ftl/src/part/spare/spare_mount.rs"
 SUPERBLOCKS = "crates/ftl/src/part/spare/superblocks.rs"
 TIED = "crates/ftl/src/part/log/tied_logs.rs"
-TRIMS = "crates/ftl/src/part/recovery/trim_log.rs"
+TRIMS = "crates/ftl/src/part/recovery/trim_log/mod.rs"
 VICTIMS = "crates/ftl/src/part/page/victims/mod.rs"
 SPARE_SCAN = "crates/ftl/src/part/recovery/spare_scan.rs"
 

@@ -4,6 +4,7 @@
 SCHEMES = "dac"
 
 DAC = "crates/ftl/src/scheme/dac/mod.rs"
+CLASSES = "crates/ftl/src/part/page/block_classes.rs"
 AGES = "crates/ftl/src/scheme/dac/page_ages.rs"
 
 # Name, description, file, original text, replacement.
@@ -26,12 +27,12 @@ MUTANTS = [
      "self.regions.of(victim).saturating_sub(1),",
      "self.regions.of(victim),"),
     ("dac-copy-ages", "dac, garbage collection: a page copied within the coldest region counts as young again", DAC,
-     "            if from != target {\n                ages.renew(lpn, written);\n            }",
-     "            ages.renew(lpn, written);"),
-    ("dac-mount-cold", "dac, mount: every page is put into the coldest region", DAC,
-     "region_of(copy.spare.kind).min(hottest)",
-     "(region_of(copy.spare.kind) & 0).min(hottest)"),
+     "            if from != target {\n                ages.renew(lpn, written);\n",
+     "            ages.renew(lpn, written);\n            if from != target {\n"),
+    ("dac-mount-cold", "dac, mount: every page is put into the coldest region", CLASSES,
+     "(geometry.block_of(copy.ppn), self.class_of(copy.spare.kind));",
+     "(geometry.block_of(copy.ppn), self.class_of(copy.spare.kind) & 0);"),
     ("dac-copies-keep-kind", "dac, garbage collection: copies keep the kind of the region that they leave", DAC,
-     "self.map.empty(nand, victim, frontier, Some(kind_in(target)), cause, |lpn, _| {",
+     "self.map.empty(nand, victim, frontier, kind, cause, |lpn, _| {",
      "self.map.empty(nand, victim, frontier, None, cause, |lpn, _| {"),
 ]

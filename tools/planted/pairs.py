@@ -9,7 +9,7 @@ OPERATIONS = "crates/nand/src/nand/operations.rs"
 RING = "crates/ftl/src/layer/sector_log/sector_ring.rs"
 SHELTER = "crates/ftl/src/part/recovery/pair_shelter.rs"
 SURVEY = "crates/ftl/src/part/recovery/survey.rs"
-TRIMS = "crates/ftl/src/part/recovery/trim_log.rs"
+TRIMS = "crates/ftl/src/part/recovery/trim_log/mod.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [

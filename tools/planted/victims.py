@@ -6,9 +6,9 @@ VICTIMS = "crates/ftl/src/part/page/victims"
 
 # name, what it breaks, file, original, replacement
 MUTANTS = [
-    ("greedy-without-dead-page", "greedy: a block without a dead page is a victim", f"{VICTIMS}/greedy.rs",
-     "(valid < counts.pages_per_block()).then_some(block)",
-     "(valid <= counts.pages_per_block()).then_some(block)"),
+    ("greedy-without-dead-page", "greedy: a block without a dead page is a victim", f"{VICTIMS}/valid_counts.rs",
+     "(valid < self.pages_per_block).then_some(block)",
+     "(valid <= self.pages_per_block).then_some(block)"),
     ("fifo-second", "fifo: the block opened second goes first", f"{VICTIMS}/fifo.rs",
      "find(|&block| counts.of_full(block).is_some())",
      "filter(|&block| counts.of_full(block).is_some()).take(2).last()"),
