@@ -24,7 +24,7 @@ MUTANTS = [
     ("ghost-lets-read-go", "ghost of the buffer: a page that is read leaves it", GHOST_BUFFER,
      "self.read_hits += 1;\n            self.order.touch(lpn.0);", "self.read_hits += 1;\n            self.forget(lpn);"),
     ("ghost-flush-fills", "ghost of the buffer: pages drained by a flush enter it", BUFFER,
-     "Some(ghost) if reason == WriteReason::Room => ghost.enter(lpn),", "Some(ghost) if reason == WriteReason::Room || reason == WriteReason::Flush => ghost.enter(lpn),"),
+     "self.ghost.as_mut().filter(|_| reason == WriteReason::Room)", "self.ghost.as_mut().filter(|_| reason == WriteReason::Room || reason == WriteReason::Flush)"),
     ("ghost-too-large", "ghost of the buffer: it is as large as the buffer itself", PARTITIONER,
      "ghost.set_capacity((mapping / self.page_bytes) as u32);", "ghost.set_capacity((rest / self.page_bytes) as u32);"),
     ("ghost-trim-stays", "ghost of the buffer: trimmed pages stay in it", BUFFER,

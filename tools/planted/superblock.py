@@ -38,7 +38,7 @@ MUTANTS = [
      "            NO_PAGE => own,\n", "            NO_PAGE | 0 => own,\n"),
     ("superblock-trim-first", "superblock, trims: pages are removed before others are copied for them", SUPERBLOCK,
      "        // Copied first, while all pages to which their entries refer still exist.\n        for lpn in",
-     "        let trimmed = self.unmap(nand, lbn, &pages);\n        for lpn in"),
+     "        self.map.unmap(nand, lbn, &pages);\n        for lpn in"),
     ("superblock-block-trimmed-in-part", "superblock, trims: a logical block trimmed completely has tombstones only for its last pages", MAP,
      "        if self.directory(lbn).is_none() {\n            return self.flat.note_trimmed(nand, self.page(lbn, 0).0..self.page(lbn + 1, 0).0);\n        }\n", ""),
     ("superblock-free-in-order", "mount: the fallback is erased before the suspect page is copied", MOUNT,

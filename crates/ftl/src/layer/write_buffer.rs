@@ -339,30 +339,14 @@ impl WriteBuffer {
                 self.take(slot);
                 Ok(())
             }
-            _ if self.evicts_runs => self.evict_run(nand, slot, reason),
-            _ => self.evict_page(nand, slot, reason),
+            _ => self.evict_run(nand, slot, reason),
         }
     }
 
-    fn evict_page(&mut self, nand: &mut Nand, slot: u32, reason: WriteReason) -> Result<()> {
-        let Slot { lpn, written, request_bytes, stream, .. } = self.take(slot);
-        self.counts.count_write(reason, written, self.full);
-        match &mut self.ghost {
-            Some(ghost) if reason == WriteReason::Room => ghost.enter(lpn),
-            _ => {}
-        }
-        self.counts.runs += 1;
-        let data = self.cells.as_ref().map(|cells| cells.data(slot, self.sectors_per_page));
-        let data = data.unwrap_or(Data::None);
-        let page = Run::whole(lpn, 1, self.page_bytes, data);
-        let run = Run { head: written, tail: written, request_bytes, stream, ..page };
-        self.lost = self.below.write_leaving(nand, &run)?.or(self.lost);
-        Ok(())
-    }
-
+    /// Evicts a dirty page, or the run around it, as one write.
     fn evict_run(&mut self, nand: &mut Nand, slot: u32, reason: WriteReason) -> Result<()> {
         let Slot { lpn, stream, .. } = self.slots[slot as usize];
-        let (first, pages) = self.run_around(lpn, stream);
+        let (first, pages) = if self.evicts_runs { self.run_around(lpn, stream) } else { (lpn, 1) };
         let whole = Run::whole(first, pages, self.page_bytes, Data::None);
         let mut run = Run { request_bytes: 0, stream, ..whole };
         let mut bytes = 0;
@@ -379,9 +363,18 @@ impl WriteBuffer {
             }
         }
         self.counts.runs += 1;
-        run.request_bytes = run.request_bytes.max(bytes);
-        let data = self.gathered.as_ref().map(|cells| cells.data(0, self.sectors_per_page));
-        let run = Run { data: data.unwrap_or(Data::None), ..run };
+        if self.evicts_runs {
+            run.request_bytes = run.request_bytes.max(bytes);
+        }
+        if let Some(ghost) = self.ghost.as_mut().filter(|_| reason == WriteReason::Room) {
+            ghost.enter(lpn);
+        }
+        let (cells, slot) = match &self.gathered {
+            Some(gathered) => (Some(gathered), 0),
+            None => (self.cells.as_ref(), slot),
+        };
+        let data = cells.map_or(Data::None, |cells| cells.data(slot, self.sectors_per_page));
+        let run = Run { data, ..run };
         self.lost = self.below.write_leaving(nand, &run)?.or(self.lost);
         Ok(())
     }

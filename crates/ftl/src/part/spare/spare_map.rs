@@ -32,6 +32,8 @@ pub struct SpareMap {
     pub blocks_per_superblock: u32,
     /// The counts since the last reset.
     pub counts: SpareMapCounts,
+    /// The mapped pages that were unmapped last. Kept to reuse its memory.
+    trimmed: Vec<u32>,
     /// Programs that wait, and scheme bytes.
     pub(super) writer: SpareWriter,
     logical_blocks: u32,
@@ -81,6 +83,7 @@ impl SpareMap {
             pgd: vec![NO_PAGE; device.logical_blocks as usize],
             blocks_per_superblock,
             counts: SpareMapCounts::new(geometry.pages_per_block()),
+            trimmed: Vec::with_capacity(geometry.pages_per_block() as usize),
             writer: SpareWriter::default(),
             logical_blocks: device.logical_blocks,
             pages_per_block: geometry.pages_per_block(),
@@ -158,31 +161,34 @@ impl SpareMap {
         self.pgd[lbn as usize] = (lpn.0 - self.page(lbn, 0).0) as u16;
     }
 
-    /// Unmaps pages of a logical block, and lists those that were mapped. If no mapped page is
-    /// left, the logical block has no PMD page any more.
-    pub fn unmap(&mut self, nand: &Nand, lbn: Lbn, pages: &Range<u32>, mapped: &mut Vec<Lpn>) {
-        mapped.clear();
-        mapped.extend(pages.clone().map(Lpn).filter(|&lpn| self.flat.newest(lpn).is_some()));
-        for &lpn in &*mapped {
-            let old = self.flat.point(lpn, Ppn::NONE);
-            self.blocks.supersede(nand.geometry().block_of(old), 1);
+    /// Unmaps pages of a logical block. If no mapped page is left, the logical block has no PMD page
+    /// any more.
+    pub fn unmap(&mut self, nand: &Nand, lbn: Lbn, pages: &Range<u32>) {
+        self.trimmed.clear();
+        for lpn in pages.clone() {
+            let old = self.flat.point(Lpn(lpn), Ppn::NONE);
+            if old != Ppn::NONE {
+                self.blocks.supersede(nand.geometry().block_of(old), 1);
+                self.trimmed.push(lpn);
+            }
         }
         if self.flat.mapped_run(self.page(lbn, 0).0..self.page(lbn + 1, 0).0).is_none() {
             self.pgd[lbn as usize] = NO_PAGE;
         }
     }
 
-    /// Notes that pages of a logical block were trimmed. If no page is left, notes a trim of the
-    /// whole logical block; otherwise a mount could take an old PMD page for the newest.
+    /// Notes that the pages were trimmed that were [unmapped](Self::unmap) last. If no page of their
+    /// logical block is left, notes a trim of the whole block; otherwise a mount could take an old
+    /// PMD page for the newest.
     ///
     /// # Errors
     /// The power fails.
-    pub fn note_trimmed(&mut self, nand: &mut Nand, lbn: Lbn, trimmed: &[Lpn]) -> Result<()> {
+    pub fn note_trimmed(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
         if self.directory(lbn).is_none() {
             return self.flat.note_trimmed(nand, self.page(lbn, 0).0..self.page(lbn + 1, 0).0);
         }
-        for run in trimmed.chunk_by(|a, b| a.0 + 1 == b.0) {
-            self.flat.note_trimmed(nand, run[0].0..run[run.len() - 1].0 + 1)?;
+        for run in self.trimmed.chunk_by(|a, b| a + 1 == *b) {
+            self.flat.note_trimmed(nand, run[0]..run[run.len() - 1] + 1)?;
         }
         Ok(())
     }

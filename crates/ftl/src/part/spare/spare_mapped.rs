@@ -24,7 +24,8 @@ use core::ops::Range;
 
 use nand::{BlockId, Cause, Lpn, Nand, Ppn, Sink};
 
-use crate::contract::{Base, Error, Extent, Facet, FacetKind, Result, Run, Span};
+use crate::contract::{Base, Error, Result, Run, Span};
+use crate::part::map::flat_map::answered_by_flat;
 use crate::part::spare::spare_map::{Lbn, SpareMap};
 use crate::part::spare::superblocks::Sbn;
 
@@ -132,6 +133,9 @@ pub trait SpareMapped: Send {
 }
 
 impl<S: SpareMapped> Base for S {
+    answered_by_flat!([map().flat] place extent);
+    answered_by_flat!([map_mut().flat] flush facet);
+
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
         for (first, _) in self.map().portions(run.first, run.pages) {
             let lbn = self.map().lbn_of(first);
@@ -152,10 +156,6 @@ impl<S: SpareMapped> Base for S {
         Ok(())
     }
 
-    fn flush(&mut self, nand: &mut Nand, only: Option<&Run>) -> Result<()> {
-        self.map_mut().flat.flush(nand, only)
-    }
-
     fn prefetch(&self, spans: &[Span], read_from: Option<&Nand>) {
         let map = self.map();
         map.flat.prefetch(spans, read_from);
@@ -163,17 +163,5 @@ impl<S: SpareMapped> Base for S {
             map.blocks.prefetch(map.superblock_of_page(lpn));
             self.prefetch_own(lpn);
         }
-    }
-
-    fn place(&self, _: &Nand, lpn: Lpn) -> Option<Ppn> {
-        self.map().flat.newest(lpn)
-    }
-
-    fn extent(&self, lpns: Range<u32>) -> Extent {
-        self.map().flat.extent(lpns)
-    }
-
-    fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
-        self.map_mut().flat.facet(kind)
     }
 }

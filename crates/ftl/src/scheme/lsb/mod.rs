@@ -146,8 +146,7 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let ftl = Lsb {
         chains: GroupChains::new(layout, device.logical_blocks, nand.geometry()),
         portion: Vec::with_capacity(np as usize),
-        trimmed: Vec::with_capacity(np as usize),
-        victim: VictimPages::new(device.logical_blocks.min(map.blocks_per_superblock) * np),
+        victim: VictimPages::default(),
         pages_per_block: np,
         attempts: 0,
         is_tight: false,
@@ -160,11 +159,8 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
 struct Lsb {
     map: SpareMap,
     chains: GroupChains,
-    /// The pages of the portion being written. This and the next lists are reused to save
-    /// allocations.
+    /// The pages of the portion being written. Kept to reuse its memory.
     portion: Vec<Lpn>,
-    /// The pages that a trim unmaps.
-    trimmed: Vec<Lpn>,
     /// The valid pages of the block that is being emptied, or was examined last.
     victim: VictimPages,
     pages_per_block: u32,
@@ -195,16 +191,6 @@ impl Lsb {
         if anchors.is_empty() {
             anchors.extend(self.map.directory_anchor(lbn, pages));
         }
-    }
-
-    /// Unmaps pages. Returns those that were mapped.
-    fn unmap(&mut self, nand: &Nand, lbn: Lbn, pages: &Range<u32>) -> Vec<Lpn> {
-        let mut trimmed = core::mem::take(&mut self.trimmed);
-        self.map.unmap(nand, lbn, pages, &mut trimmed);
-        for group in self.chains.groups.between(pages) {
-            self.chains.forget(&self.map.flat, group);
-        }
-        trimmed
     }
 
     // ---- Recovery -----------------------------------------------------------------------------
@@ -247,7 +233,10 @@ impl SpareMapped for Lsb {
             let programs = lsb.chains.programs_max(&anchors);
             lsb.has_room(lsb.map.superblock_of(lbn), programs)
         })?;
-        let trimmed = self.unmap(nand, lbn, &pages);
+        self.map.unmap(nand, lbn, &pages);
+        for group in self.chains.groups.between(&pages) {
+            self.chains.forget(&self.map.flat, group);
+        }
         if !anchors.is_empty() {
             self.map.counts.trim_copies += anchors.len() as u64;
             self.write_portion(nand, PageSource::Copy(Cause::Map), &anchors)?;
@@ -255,9 +244,7 @@ impl SpareMapped for Lsb {
         }
         self.portion = anchors;
         // Recorded last: a mount that finds the record also finds these copies.
-        self.map.note_trimmed(nand, lbn, &trimmed)?;
-        self.trimmed = trimmed;
-        Ok(())
+        self.map.note_trimmed(nand, lbn)
     }
 
     fn prefetch_own(&self, lpn: Lpn) {
