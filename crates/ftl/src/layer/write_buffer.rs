@@ -155,7 +155,7 @@ struct Counts {
     read_hits: u64,
     read_misses: u64,
     /// Pages that became dirty: new pages, and pages that were clean before.
-    soiled: u64,
+    dirtied: u64,
     /// Dirty pages evicted for lack of room, and dirty pages written because of a flush.
     evicted: u64,
     drained: u64,
@@ -455,7 +455,7 @@ impl WriteBuffer {
         self.counts.dram_accesses += 1;
         let page = &mut self.slots[slot as usize];
         if page.written == 0 {
-            self.counts.soiled += 1;
+            self.counts.dirtied += 1;
             self.waiting += 1;
         }
         page.held |= mask;
@@ -568,7 +568,7 @@ impl WriteBuffer {
             ("read_hits", Metric::Count(c.read_hits)),
             ("read_misses", Metric::Count(c.read_misses)),
             ("read_hit_ratio", ratio(c.read_hits, c.read_hits + c.read_misses)),
-            ("soiled", Metric::Count(c.soiled)),
+            ("soiled", Metric::Count(c.dirtied)),
             ("evicted", Metric::Count(c.evicted)),
             ("drained", Metric::Count(c.drained)),
             ("dropped", Metric::Count(c.dropped)),

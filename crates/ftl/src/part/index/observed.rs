@@ -82,7 +82,7 @@ impl<T> Observed<T> {
         }
     }
 
-    /// Bytes of RAM if a state has so many outside of its own fields.
+    /// Bytes of RAM if a state has `outside` bytes outside of its own fields.
     pub fn bytes(&self, outside: usize) -> u64 {
         (self.most * (size_of::<(u32, T)>() + outside)) as u64 + self.slot_of.bytes()
     }

@@ -89,7 +89,7 @@ impl StackDistances {
         *self = StackDistances { now, ..StackDistances::new(self.pages_max) };
     }
 
-    /// When the page was used last that is the last one in a cache of so many pages. It is 0 if the
+    /// The last use of the page that was used longest ago in a cache of `cached` pages; 0 if the
     /// cache is not full.
     pub fn oldest_use(&self, cached: u32) -> u32 {
         match self.place_of.len().checked_sub(cached) {
@@ -166,7 +166,7 @@ impl StackDistances {
         sum
     }
 
-    /// The first taken place behind so many others.
+    /// The first taken place behind `others` other taken places.
     fn place_behind(&self, others: u32) -> u32 {
         let (mut end, mut left) = (0, others);
         let mut step = self.taken.len().next_power_of_two();

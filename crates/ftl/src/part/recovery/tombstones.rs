@@ -17,7 +17,7 @@ pub struct Tombstones {
 }
 
 impl Tombstones {
-    /// No tombstones of so many logical pages.
+    /// No tombstones, for this number of logical pages.
     pub fn new(logical_pages: u32) -> Tombstones {
         Tombstones { numbers: vec![0; logical_pages as usize], versions: vec![0] }
     }

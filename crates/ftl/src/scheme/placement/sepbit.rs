@@ -184,7 +184,7 @@ impl Limit {
         self.sum.is_none_or(|sum| u128::from(age) * u128::from(MEASURED_BLOCKS) < limit(sum))
     }
 
-    /// Whether ℓ is at least so many pages.
+    /// Whether ℓ ≥ `pages`.
     fn reaches(&self, pages: u64) -> bool {
         self.sum.is_none_or(|sum| pages * MEASURED_BLOCKS <= sum)
     }
@@ -208,7 +208,7 @@ impl RecentPages {
         RecentPages { length: 0, longest: 0, logical_pages: logical_pages.into() }
     }
 
-    /// Whether the queue holds a page that was written so many writes ago.
+    /// Whether the queue holds a page that was written `lifespan` writes ago.
     fn reaches(&self, lifespan: u64) -> bool {
         lifespan <= self.length
     }

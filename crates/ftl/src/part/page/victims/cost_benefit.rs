@@ -145,7 +145,7 @@ impl<R: Reading> CostBenefit<R> {
         let mut best: Option<Score<R>> = None;
         let (eldest, np) = (self.full.oldest_of_all()?, self.pages_per_block);
         for valid in u32::from(self.full.lowest()).max(1)..np {
-            // The highest score that a block with so many valid pages can have.
+            // The highest score that a block with this valid count can have.
             let most = Score::of(eldest, valid, self.age(eldest, now), np);
             if best.is_some_and(|best| best.cmp_value(&most).is_gt()) {
                 break;

@@ -168,8 +168,8 @@ impl Oracle {
         self.open.range(own..).next().map(|(&window, _)| window)
     }
 
-    /// What it costs to put a page into a block of another window that has so many pages, in pages
-    /// that are stale for one host write.
+    /// The cost of putting a page into the block of another window, which has `written` pages, in
+    /// pages that are stale for one host write.
     fn cost_of_misplacing(&self, own: Window, window: Window, written: u64) -> u64 {
         let far = self.far();
         let (own_end, end) = (own.end.min(far), window.end.min(far));
