@@ -24,10 +24,10 @@ pub(super) fn associated_blocks(runs: &[LabelledResult]) -> Option<Figure> {
         histograms.push((run.label.to_owned(), bars.collect()));
     }
     let histograms: Vec<Curve<(f64, f64)>> = distinct(histograms);
-    let values = curves::values(
-        &histograms,
-        |label, &(na, share)| json!({"run": label, "Na": na, "share": share, "from": na - 0.4, "to": na + 0.4}),
-    );
+    let values = curves::values(&histograms, |label, &(na, share)| {
+        json!({"run": label, "Na": na, "share": share,
+               "from": na - 0.4, "to": na + 0.4})
+    });
     if values.is_empty() {
         return None;
     }

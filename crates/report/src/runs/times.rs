@@ -159,10 +159,10 @@ pub(super) fn distribution(runs: &[LabelledResult], of: &RequestTime, op: &str) 
     if !times().any(|time| time > shortest) {
         return None;
     }
-    let values = curves::values(
-        &curves,
-        |label, &(us, longer)| json!({"run": label, "us": us, "share": 1.0 - longer, "longer": longer}),
-    );
+    let values = curves::values(&curves, |label, &(us, longer)| {
+        json!({"run": label, "us": us, "share": 1.0 - longer,
+               "longer": longer})
+    });
     let view = json!({
         "mark": {"type": "line", "interpolate": "step-after", "clip": true, "tooltip": true},
         "height": 280,

@@ -331,7 +331,8 @@ mod tests {
     #[test]
     fn append_points_move_through_their_tables() {
         let database = Database::new(PAGES).unwrap();
-        let (history, next) = (database.tables.history.first_page, database.tables.orders.first_page);
+        let tables = &database.tables;
+        let (history, next) = (tables.history.first_page, tables.orders.first_page);
         let written = written_pages("writes=60K");
         let appended: Vec<_> =
             written.into_iter().filter(|page| (history..next).contains(page)).collect();
