@@ -5,7 +5,7 @@ SCHEMES = "page,block,superblock,nftl,faster"
 PACKAGES = ["ftlab-ftl", "ftlab-check"]
 
 BLOCK = "crates/ftl/src/scheme/block.rs"
-BLOCK_AUDIT = "crates/ftl/src/part/map/block_audit.rs"
+BLOCK_AUDIT = "crates/ftl/src/part/recovery/block_audit.rs"
 FASTER = "crates/ftl/src/scheme/faster/mod.rs"
 FLASH_ARRAY = "crates/nand/src/flash_array.rs"
 LOG_MAP = "crates/ftl/src/part/log/log_map.rs"

@@ -216,7 +216,8 @@ pub trait PageStore: Any + Send {
 
     /// Makes all changes so far durable. If the slow part is left to the caller, the caller runs
     /// the job and passes its result to [`end_sync`](Self::end_sync); meanwhile the store may be
-    /// used in every other way, and may sync by itself. Without a job, all changes are durable already.
+    /// used in every other way, and may sync by itself. Without a job, all changes are durable
+    /// already.
     ///
     /// The caller guarantees that no other sync by the caller has begun and not ended.
     ///

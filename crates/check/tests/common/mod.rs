@@ -10,8 +10,8 @@ use check::workload::named::WORKLOADS;
 use ftl::{Choice, Durability, SCHEMES, Scheme};
 use spec::Spec;
 
-/// All registered schemes, or those that the environment variable `FTLAB_SCHEMES` lists. A name that
-/// is not registered fails, because a test without its scheme would pass.
+/// All registered schemes, or those that the environment variable `FTLAB_SCHEMES` lists. A name
+/// that is not registered fails, because a test without its scheme would pass.
 pub fn schemes() -> Vec<&'static Scheme> {
     let Ok(only) = std::env::var("FTLAB_SCHEMES") else { return SCHEMES.to_vec() };
     only.split(',').map(|name| Choice::from_spec(&Spec::plain(name)).unwrap().scheme).collect()

@@ -35,9 +35,9 @@ use crate::contract::{
 };
 use crate::part::index::bit_set::BitSet;
 use crate::part::index::prefetch::prefetch;
-use crate::part::map::block_audit;
 use crate::part::map::block_pool::BlockPool;
 use crate::part::map::rmw;
+use crate::part::recovery::block_audit;
 use crate::part::recovery::page_kind;
 use crate::part::recovery::spare_scan::{PageCopy, SpareScan, Suspects};
 use crate::part::recovery::survey::{self, Survey};

@@ -6,9 +6,9 @@
 //! Its operations are in `operations`, a mount's accounts in `mounting`, its power in `power`.
 
 mod guard;
-mod mounting;
+pub mod mounting;
 mod operations;
-mod power;
+pub mod power;
 mod seen_pages;
 
 use core::any::Any;
@@ -22,9 +22,6 @@ use crate::op_sink::{Ledger, OpSink};
 use crate::payload::Mode;
 use crate::power_cut::TestPower;
 use seen_pages::SeenPages;
-
-pub use mounting::Mounting;
-pub use power::Power;
 
 /// Work of an FTL before programs. It sees all of them, whoever starts them, except its own.
 pub trait ProgramGuard: Send {
@@ -43,8 +40,8 @@ pub trait ProgramGuard: Send {
 /// The caller obeys the rules of flash: it programs a page once between two erases of its block, in
 /// the chip's program order, reads and copies only programmed pages, and names the owner of each
 /// page that it reads. Breaking a rule is a bug of the FTL and panics. A chip that was powered up
-/// must be mounted first: until the mount is [complete](Mounting::finish), the caller may only use
-/// what it has read.
+/// must be mounted first: until the mount is [complete](mounting::Mounting::finish), the caller may
+/// only use what it has read.
 ///
 /// The chip performs each operation, or the part of it that the power allows, and counts it under
 /// the cause that the caller names. What has been programmed or erased when a call returns survives
@@ -151,7 +148,8 @@ impl Nand {
     /// version of a tombstone.
     ///
     /// # Panics
-    /// A mount has not [resumed](Mounting::resume) the order yet. So do programs and copies.
+    /// A mount has not [resumed](mounting::Mounting::resume) the order yet. So do programs and
+    /// copies.
     pub fn take_sequence(&mut self) -> u64 {
         self.take_sequences(1)
     }

@@ -69,8 +69,8 @@ impl Nand {
         if is_as_before { Ok(state) } else { Err(Error::Unreadable(ppn)) }
     }
 
-    /// Books the reads of spare areas whose contents the caller knows from elsewhere. Works in every
-    /// mode.
+    /// Books the reads of spare areas whose contents the caller knows from elsewhere. Works in
+    /// every mode.
     ///
     /// # Errors
     /// Power lost.

@@ -130,9 +130,10 @@ impl<'a> Simulator<'a> {
         self.ftl.base().prefetch(spans, some_read.then_some(&self.nand));
     }
 
-    /// Serves a request. If it is a write, some of the writes that are `next` may be served with it,
-    /// each of which is a request of a single span. Returns the time that the request took, and the
-    /// number of the others; each of these took [the program of a page](Self::program_of_a_page).
+    /// Serves a request. If it is a write, some of the writes that are `next` may be served with
+    /// it, each of which is a request of a single span. Returns the time that the request took, and
+    /// the number of the others; each of these took [the program of a
+    /// page](Self::program_of_a_page).
     ///
     /// # Errors
     /// The FTL gave up, or returned wrong data.

@@ -603,8 +603,8 @@ impl Ftl for Partitioner {
     }
 
     /// All pages pass through the buffer first. What it hands down goes on to the map unchanged, so
-    /// the partitioner's report follows the buffer's. RAM that the budget pays for is reported under
-    /// its own names; all other parts of the map are `other`.
+    /// the partitioner's report follows the buffer's. RAM that the budget pays for is reported
+    /// under its own names; all other parts of the map are `other`.
     fn report(&self) -> Report {
         let mut report = self.buffer.report();
         let own = LayerReport {

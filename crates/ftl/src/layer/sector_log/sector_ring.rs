@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use nand::{BlockId, Cause, Geometry, Nand, Ppn};
 
 use crate::contract::{Result, Violation, ensure};
-use crate::part::map::block_audit;
+use crate::part::recovery::block_audit;
 
 /// The number of a frame.
 pub type Frame = u32;

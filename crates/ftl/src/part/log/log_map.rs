@@ -29,8 +29,8 @@ use crate::contract::{
     Base, Metric, MountConfig, Ram, Report, Result, Run, Violation, ensure, table_bytes,
 };
 use crate::part::index::bit_set::BitSet;
-use crate::part::map::block_audit;
 use crate::part::map::flat_map::{FlatMap, answered_by_flat};
+use crate::part::recovery::block_audit;
 use crate::part::recovery::page_kind;
 
 /// Logical block number: the pages of a block, in the host's address space.

@@ -19,7 +19,7 @@ use crate::part::index::recency::Recency;
 use crate::part::log::log_map::{Lbn, LogMap};
 use crate::part::log::log_mount::FoundLog;
 use crate::part::log::merge::LogBlock;
-use crate::part::map::block_audit;
+use crate::part::recovery::block_audit;
 
 /// The minimum of extra blocks: a log block, and a clean block for merging.
 pub const LEAST_EXTRA: u32 = 2;

@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 
 use crate::contract::{BlockLender, MountConfig, Result, Violation, ensure};
-use crate::part::map::block_audit;
+use crate::part::recovery::block_audit;
 use crate::part::recovery::trim_log::TrimLog;
 use nand::{BlockId, Cause, Nand};
 

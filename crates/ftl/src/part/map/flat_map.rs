@@ -270,8 +270,8 @@ impl FlatMap {
         }
     }
 
-    /// Compares each entry, the free blocks and the trims with the chip. Returns the number of valid
-    /// pages in each block.
+    /// Compares each entry, the free blocks and the trims with the chip. Returns the number of
+    /// valid pages in each block.
     ///
     /// # Errors
     /// The first contradiction.

@@ -3,7 +3,7 @@
 use nand::{BlockId, Geometry, Nand, Ppn};
 
 use crate::contract::Violation;
-use crate::part::map::block_audit;
+use crate::part::recovery::block_audit;
 
 /// The next page to program in a block, and the number of pages left.
 #[derive(Clone, Copy, Debug)]

@@ -403,8 +403,8 @@ impl PageMap {
 
     // ---- Answers common to all page-granular schemes ------------------------------------------
 
-    /// What all page-granular schemes report: an entry of four bytes a page, valid counts, trims and
-    /// free blocks.
+    /// What all page-granular schemes report: an entry of four bytes a page, valid counts, trims
+    /// and free blocks.
     pub fn report(&self) -> Report {
         let map = 4 * u64::from(self.logical_pages);
         let other = self.victims.counts().ram_bytes() + self.flat.pool.trim_bytes();

@@ -10,3 +10,4 @@ pub mod spare_mount;
 pub mod spare_sheet;
 pub mod spare_writer;
 pub mod superblocks;
+pub mod waiting_pages;

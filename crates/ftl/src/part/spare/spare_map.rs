@@ -4,12 +4,12 @@ use core::ops::Range;
 
 use nand::{BlockId, Cause, Lpn, Nand, Ppn};
 
-use super::spare_writer::SpareWriter;
 use crate::contract::{Error, Metric, MountConfig, Ram, Report, Result, Violation, ensure};
 use crate::part::map::flat_map::FlatMap;
 use crate::part::spare::map_cache::MapCache;
 use crate::part::spare::spare_sheet::BLOCK_BITS;
 use crate::part::spare::superblocks::{Sbn, Superblocks};
+use crate::part::spare::waiting_pages::WaitingPages;
 
 /// The number of a logical block.
 pub type Lbn = u32;
@@ -35,7 +35,7 @@ pub struct SpareMap {
     /// The mapped pages that were unmapped last. Kept to reuse its memory.
     trimmed: Vec<u32>,
     /// Programs that wait, and scheme bytes.
-    pub(super) writer: SpareWriter,
+    pub(super) waiting: WaitingPages,
     logical_blocks: u32,
     pages_per_block: u32,
     /// log2 of the pages per block if it is an integer: every write would otherwise need divisions.
@@ -84,7 +84,7 @@ impl SpareMap {
             blocks_per_superblock,
             counts: SpareMapCounts::new(geometry.pages_per_block()),
             trimmed: Vec::with_capacity(geometry.pages_per_block() as usize),
-            writer: SpareWriter::default(),
+            waiting: WaitingPages::default(),
             logical_blocks: device.logical_blocks,
             pages_per_block: geometry.pages_per_block(),
             shift: Some(geometry.pages_per_block())
@@ -161,8 +161,8 @@ impl SpareMap {
         self.pgd[lbn as usize] = (lpn.0 - self.page(lbn, 0).0) as u16;
     }
 
-    /// Unmaps pages of a logical block. If no mapped page is left, the logical block has no PMD page
-    /// any more.
+    /// Unmaps pages of a logical block. If no mapped page is left, the logical block has no PMD
+    /// page any more.
     pub fn unmap(&mut self, nand: &Nand, lbn: Lbn, pages: &Range<u32>) {
         self.trimmed.clear();
         for lpn in pages.clone() {
@@ -177,9 +177,9 @@ impl SpareMap {
         }
     }
 
-    /// Notes that the pages were trimmed that were [unmapped](Self::unmap) last. If no page of their
-    /// logical block is left, notes a trim of the whole block; otherwise a mount could take an old
-    /// PMD page for the newest.
+    /// Notes that the pages were trimmed that were [unmapped](Self::unmap) last. If no page of
+    /// their logical block is left, notes a trim of the whole block; otherwise a mount could take
+    /// an old PMD page for the newest.
     ///
     /// # Errors
     /// The power fails.

@@ -10,16 +10,15 @@
 //! the scheme [finishes](SpareMap::finish). A guard would see the programs too late, so with a
 //! guard no page waits.
 
-use core::ops::Range;
-
 use nand::{Cause, Content, Copies, Data, Geometry, Lpn, Nand, Page, Pages, Ppn};
 
-use super::spare_map::SpareMap;
 use crate::contract::{Result, Run};
 use crate::part::map::flat_map::FlatMap;
 use crate::part::map::rmw;
 use crate::part::recovery::page_kind;
+use crate::part::spare::spare_map::SpareMap;
 use crate::part::spare::superblocks::Sbn;
+use crate::part::spare::waiting_pages::WaitingPages;
 
 /// Where the contents of a page to be programmed come from.
 #[derive(Clone, Copy, Debug)]
@@ -30,34 +29,11 @@ pub enum PageSource<'a> {
     Copy(Cause),
 }
 
-/// The programs that wait, and the scheme bytes of a page that does not.
-#[derive(Debug)]
-pub(super) struct SpareWriter {
-    /// The former places of pages to be copied.
-    from: Vec<Ppn>,
-    /// The pages of the host.
-    host: Range<u32>,
-    cause: Cause,
-    /// The place of the next page.
-    next: Ppn,
-    /// Number of pages that the open block can still take; 0 if no page waits.
-    room: u32,
-    /// The scheme bytes being composed. Kept to reuse its memory.
-    bytes: Vec<u8>,
-}
-
-impl Default for SpareWriter {
-    fn default() -> SpareWriter {
-        let (from, bytes) = (Vec::new(), Vec::new());
-        SpareWriter { from, host: 0..0, cause: Cause::Gc, next: Ppn::NONE, room: 0, bytes }
-    }
-}
-
 impl SpareMap {
     /// Number of pages that the open block of a superblock can take, after those that wait.
     #[inline]
     pub fn open_room(&self, superblock: Sbn) -> u32 {
-        match self.writer.room {
+        match self.waiting.room {
             0 => self.blocks.room(superblock),
             room => room,
         }
@@ -70,8 +46,8 @@ impl SpareMap {
     /// The power fails.
     #[inline]
     pub fn next(&mut self, nand: &mut Nand, superblock: Sbn) -> Result<Ppn> {
-        if self.writer.room > 0 {
-            return Ok(self.writer.next);
+        if self.waiting.room > 0 {
+            return Ok(self.waiting.next);
         }
         if self.blocks.room(superblock) == 0 {
             let block = self.flat.pool.take(nand)?;
@@ -80,8 +56,8 @@ impl SpareMap {
         Ok(self.blocks.next(superblock))
     }
 
-    /// Writes a page to the [next](Self::next) place `to`. `compose` composes its scheme bytes, once
-    /// the map has the new place, and returns its kind.
+    /// Writes a page to the [next](Self::next) place `to`. `compose` composes its scheme bytes,
+    /// once the map has the new place, and returns its kind.
     ///
     /// # Errors
     /// The power fails, or the old page of a partial write cannot be read.
@@ -99,14 +75,14 @@ impl SpareMap {
             match source {
                 PageSource::Copy(cause) => {
                     self.join(nand, cause, to)?;
-                    self.writer.from.push(old);
+                    self.waiting.from.push(old);
                     return self.note_joined(nand);
                 }
                 PageSource::Host(run) if run.pages > 1 && is_whole(nand, run, lpn) => {
                     self.join(nand, Cause::Host, to)?;
                     self.leave(nand, old);
                     self.flat.note_written(lpn);
-                    let host = &mut self.writer.host;
+                    let host = &mut self.waiting.host;
                     host.start = if host.start == host.end { lpn.0 } else { host.start };
                     host.end = lpn.0 + 1;
                     return self.note_joined(nand);
@@ -114,13 +90,13 @@ impl SpareMap {
                 PageSource::Host(_) => self.finish(nand)?,
             }
         }
-        let mut bytes = core::mem::take(&mut self.writer.bytes);
+        let mut bytes = core::mem::take(&mut self.waiting.bytes);
         let kind = match nand.array().keeps_pages() {
             true => compose(nand.geometry(), &self.flat, &mut bytes),
             false => page_kind::DATA,
         };
         let done = self.program(nand, source, lpn, [old, to], (kind, &bytes));
-        self.writer.bytes = bytes;
+        self.waiting.bytes = bytes;
         done
     }
 
@@ -158,13 +134,13 @@ impl SpareMap {
     /// Lets a page of this cause wait for its program at `to`, with those before it.
     #[inline]
     fn join(&mut self, nand: &mut Nand, cause: Cause, to: Ppn) -> Result<()> {
-        if self.writer.room > 0 && self.writer.cause != cause {
+        if self.waiting.room > 0 && self.waiting.cause != cause {
             self.finish(nand)?;
         }
-        if self.writer.room == 0 {
+        if self.waiting.room == 0 {
             let superblock = self.blocks.owner(nand.geometry().block_of(to));
-            let writer = &mut self.writer;
-            (writer.cause, writer.next, writer.room) = (cause, to, self.blocks.room(superblock));
+            let waiting = &mut self.waiting;
+            (waiting.cause, waiting.next, waiting.room) = (cause, to, self.blocks.room(superblock));
         }
         Ok(())
     }
@@ -172,9 +148,9 @@ impl SpareMap {
     /// Notes that a page has joined those that wait. If their block is full, none waits any more.
     #[inline]
     fn note_joined(&mut self, nand: &mut Nand) -> Result<()> {
-        self.writer.next = self.writer.next.plus(1);
-        self.writer.room -= 1;
-        if self.writer.room == 0 { self.finish(nand) } else { Ok(()) }
+        self.waiting.next = self.waiting.next.plus(1);
+        self.waiting.room -= 1;
+        if self.waiting.room == 0 { self.finish(nand) } else { Ok(()) }
     }
 
     /// Programs the pages that wait.
@@ -182,7 +158,7 @@ impl SpareMap {
     /// # Errors
     /// The power fails.
     pub fn finish(&mut self, nand: &mut Nand) -> Result<()> {
-        let SpareWriter { from, host, cause, next, room, .. } = &mut self.writer;
+        let WaitingPages { from, host, cause, next, room, .. } = &mut self.waiting;
         *room = 0;
         let pages = (from.len() + host.len()) as u32;
         if pages == 0 {

@@ -32,8 +32,8 @@ use nand::{BlockId, Geometry, Nand, Ppn};
 use crate::contract::{Violation, ensure};
 use crate::part::index::min_tree::MinTree;
 use crate::part::index::prefetch::prefetch;
-use crate::part::map::block_audit;
 use crate::part::map::frontier::Frontier;
+use crate::part::recovery::block_audit;
 use crate::part::spare::block_heaps::{BlockHeaps, Heap};
 
 /// The number of a superblock.

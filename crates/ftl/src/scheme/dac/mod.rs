@@ -191,8 +191,8 @@ impl Clustered {
         Ok(done)
     }
 
-    /// Writes the first of the requests that follow a run, as [`Ftl::write`] does: single whole pages
-    /// whose regions have room. Returns their number.
+    /// Writes the first of the requests that follow a run, as [`Ftl::write`] does: single whole
+    /// pages whose regions have room. Returns their number.
     fn write_next(&mut self, nand: &mut Nand, next: &[Span]) -> Result<usize> {
         let mut written = 0;
         for span in single_pages(nand, next) {

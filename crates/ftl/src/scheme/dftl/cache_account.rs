@@ -1,5 +1,5 @@
-//! An account of dftl's cache: its figures, and what a layer needs to know that divides DRAM between
-//! the cache and a buffer (adaptive partitioning, §III.D and Table IV).
+//! An account of dftl's cache: its figures, and what a layer needs to know that divides DRAM
+//! between the cache and a buffer (adaptive partitioning, §III.D and Table IV).
 //!
 //! Hit ratios and F_b, the mean number of entries that a batch cleans, count since the costs were
 //! last asked for. T_two and T_dwo, what the reclaim of a block adds to each program, count since

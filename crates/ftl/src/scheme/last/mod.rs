@@ -63,9 +63,8 @@ use spec::{Kind, Param, Params, Value};
 use self::beyond::Tuners;
 use self::merge_costs::{MergeCosts, Partition};
 use self::partition_regulator::{PartitionRegulator, PartitionState};
-use self::random_partition::RandomPartitions;
+use self::random_partition::{LEAST_RANDOM, RandomPartitions};
 use self::random_victim::RandomVictim;
-use self::report::LastCounts;
 use self::sequential_log::SequentialLog;
 use crate::contract::{
     Base, Ftl, Merges, MountConfig, Report, Result, Run, Scheme, Span, Violation, ensure,
@@ -140,8 +139,6 @@ pub static SCHEME: Scheme = Scheme {
     ..Scheme::PLAIN
 };
 
-/// The minimum of random log blocks: one for each partition.
-const LEAST_RANDOM: u64 = 2;
 /// Default size of the sequential log: one in this number of log blocks.
 const LOG_PER_SEQUENTIAL: u64 = 16;
 
@@ -175,6 +172,16 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         ftl.regulator.start(ftl.partition_state());
     }
     Ok(Box::new(ftl))
+}
+
+/// Counts since the last reset.
+#[derive(Clone, Copy, Default)]
+struct LastCounts {
+    /// Host pages written to each partition.
+    pages: [u64; 2],
+    dead_hot_victims: u64,
+    old_hot_victims: u64,
+    cold_victims: u64,
 }
 
 struct Last {
@@ -460,7 +467,7 @@ impl Ftl for Last {
     }
 
     fn report(&self) -> Report {
-        report::of(self)
+        self.own_report()
     }
 
     fn reset_report(&mut self) {

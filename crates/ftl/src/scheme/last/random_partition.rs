@@ -22,7 +22,10 @@ use crate::contract::{Violation, ensure};
 use crate::part::log::log_map::LogMap;
 use crate::part::log::log_mount::FoundLog;
 use crate::part::log::merge::LogBlock;
-use crate::part::map::block_audit;
+use crate::part::recovery::block_audit;
+
+/// The minimum of random log blocks: one for each partition.
+pub const LEAST_RANDOM: u64 = 2;
 
 const NONE: u32 = u32::MAX;
 /// The date of pages that a mount found.

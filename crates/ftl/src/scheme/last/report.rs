@@ -4,27 +4,17 @@ use super::Last;
 use super::merge_costs::Partition;
 use crate::contract::{Merges, Metric, Ram, Report};
 
-/// Counts since the last reset.
-#[derive(Clone, Copy, Default)]
-pub struct LastCounts {
-    /// Host pages written to each partition.
-    pub pages: [u64; 2],
-    pub dead_hot_victims: u64,
-    pub old_hot_victims: u64,
-    pub cold_victims: u64,
-}
-
-/// The report.
-pub(super) fn of(last: &Last) -> Report {
-    let mut report = last.map.report();
-    last.add_ram(&mut report.ram);
-    report.merges = Some(last.merges());
-    report.figures.extend(last.figures());
-    report.gauges = last.gauges();
-    report
-}
-
 impl Last {
+    /// The whole report.
+    pub(super) fn own_report(&self) -> Report {
+        let mut report = self.map.report();
+        self.add_ram(&mut report.ram);
+        report.merges = Some(self.merges());
+        report.figures.extend(self.figures());
+        report.gauges = self.gauges();
+        report
+    }
+
     /// As in LAST §4, the random log is mapped by page and the sequential log by block. In addition
     /// there is the merge-cost table, with log2 Np bits per random log block. The dates of random
     /// log pages, four bytes each, are not in the paper's count.

@@ -122,8 +122,8 @@ fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
     carriers::refuses(chip, physical as u32)
 }
 
-/// Every page keeps its part of the map in its spare area: with the defaults 44 bytes, allocated one
-/// by one. With the pointer to them and what the allocator adds these are 76 bytes.
+/// Every page keeps its part of the map in its spare area: with the defaults 44 bytes, allocated
+/// one by one. With the pointer to them and what the allocator adds these are 76 bytes.
 fn simulation_memory(_: &Params, geometry: &Geometry, mode: Mode) -> u64 {
     let kept_bytes = match mode {
         Mode::Count => 0,

@@ -71,7 +71,7 @@ use self::size::TrimLogSize;
 use self::void_range::VoidRange;
 use crate::contract::{MountConfig, Result, Violation};
 use crate::part::index::bit_set::BitSet;
-use crate::part::map::block_audit;
+use crate::part::recovery::block_audit;
 use crate::part::recovery::page_kind;
 use crate::part::recovery::spare_scan::{PageCopy, Suspects, pages_of};
 

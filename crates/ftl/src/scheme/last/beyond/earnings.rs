@@ -30,9 +30,9 @@
 
 use nand::Lpn;
 
-use super::super::LEAST_RANDOM;
-use super::super::merge_costs::MergeCosts;
 use crate::part::log::log_map::{Lbn, LogMap};
+use crate::scheme::last::merge_costs::MergeCosts;
+use crate::scheme::last::random_partition::LEAST_RANDOM;
 
 /// Maximum number of ghosts.
 pub const GHOSTS: usize = 16;

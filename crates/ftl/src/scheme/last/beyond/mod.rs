@@ -1,9 +1,9 @@
 //! Three tuners beyond the paper, all off by default. Its conclusion (LAST §5) leaves the first two
 //! as future work.
 //!
-//! * `sequential=adaptive` sizes the sequential log by what one more block would save on either part
-//!   of the log ([`earnings`]): after every log·Np pages written to the log, one block (or a 256th
-//!   of a large log) goes to the part that would save more.
+//! * `sequential=adaptive` sizes the sequential log by what one more block would save on either
+//!   part of the log ([`earnings`]): after every log·Np pages written to the log, one block (or a
+//!   256th of a large log) goes to the part that would save more.
 //! * `detector=streams` also recognises sequential streams of small writes: a run that continues a
 //!   stream is sequential if the stream including this run is larger than the threshold
 //!   ([`stream_table`]). This holds for runs of one page too.

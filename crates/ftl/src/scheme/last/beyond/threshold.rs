@@ -172,7 +172,8 @@ impl AutoThreshold {
         self.sequential[largest].add(0.0, cost);
     }
 
-    /// Records that page `index` of a run was written to the random log, at a place among the seats.
+    /// Records that page `index` of a run was written to the random log, at a place among the
+    /// seats.
     pub fn wrote_random(&mut self, run: &Run, index: u32, place: usize) {
         let pages = self.pages_per_block;
         let is_first = run.first.plus(index).0.is_multiple_of(pages);
