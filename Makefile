@@ -1,5 +1,5 @@
 # Two commands: `make demo` sets up and does the main job, `make test` sets up and checks everything.
-.PHONY: demo test test-long bench format lint unit docs python wheel setup setup-python build clean
+.PHONY: demo test test-long smoke bench format lint unit docs python wheel setup setup-python build clean
 
 PYTHON ?= python3
 VENV := target/python/venv
@@ -13,6 +13,12 @@ test: setup setup-python format lint unit docs python ## Everything that CI runs
 
 test-long: setup ## The same tests and those that take longer, optimised
 	cargo test --workspace --release -- --include-ignored
+
+smoke: ## Seconds: SCHEMES=fast (or fast,last) conforms and survives cuts and second cuts on tiny chips
+	$(if $(SCHEMES),,$(error make smoke needs SCHEMES, such as SCHEMES=fast or SCHEMES=fast,last))
+	FTLAB_SCHEMES=$(SCHEMES) cargo test -p ftlab-check --test every_scheme -- --exact \
+		every_form_conforms_under_paper every_form_survives_every_cut_on_two_chips \
+		every_scheme_survives_second_cuts_on_the_least_chip
 
 bench: ## Speed: schemes against bare loops, readers against the csv crate
 	cargo bench -p ftlab-benches

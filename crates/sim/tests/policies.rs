@@ -14,7 +14,7 @@ struct Separated {
 }
 
 impl PolicySource for Separated {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "Separated, written in Rust"
     }
 

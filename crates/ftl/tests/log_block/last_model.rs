@@ -364,7 +364,7 @@ impl Naive {
         let pages = self.valid(&block);
         let mut lbns: Vec<usize> = pages.iter().map(|lpn| lpn / self.np).collect();
         lbns.dedup();
-        let kind = if !block.hot { 2 } else { usize::from(!pages.is_empty()) };
+        let kind = if block.hot { usize::from(!pages.is_empty()) } else { 2 };
         self.figures.victims[kind] += 1;
         self.judge_last_victim(pages);
         self.counts.erases += 1;

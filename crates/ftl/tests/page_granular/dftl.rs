@@ -356,7 +356,7 @@ impl NaiveDftl {
                 None => uncached.push(number),
             }
         }
-        uncached.sort();
+        uncached.sort_unstable();
         let mut updates: Vec<Number> =
             uncached.iter().map(|number| self.pages + number / self.entries).collect();
         updates.dedup();

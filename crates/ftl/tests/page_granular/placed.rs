@@ -54,7 +54,7 @@ impl std::fmt::Debug for Tested {
 }
 
 impl PolicySource for Tested {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "Tested, written in Rust"
     }
 

@@ -72,7 +72,7 @@ impl Model {
         let slots = self.blocks[block].iter().enumerate();
         let valid = slots.filter(|&(slot, page)| self.place.get(page) == Some(&(block, slot)));
         let mut pages: Vec<usize> = valid.map(|(_, &page)| page).collect();
-        pages.sort();
+        pages.sort_unstable();
         pages
     }
 

@@ -53,10 +53,11 @@ pub fn all(directory: &Path) -> Vec<Shelved> {
 
 /// The names in a folder, in order.
 fn entries(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    let entries =
+        std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.collect();
     names.sort();
-    assert!(!names.is_empty(), "{folder:?} is empty");
+    assert!(!names.is_empty(), "{} is empty", folder.display());
     names
 }
