@@ -11,6 +11,7 @@
 
 use std::ops::Range;
 
+use ftl::Span;
 use trace::{Op, Request};
 
 use crate::clock::drive_queue::{DriveQueue, DriveRecord};
@@ -86,9 +87,11 @@ impl<'a, 'out> Pass<'a, 'out> {
             if !is_served {
                 continue;
             }
-            let next = if followers.want_each_request() { &[] } else { requests.singles() };
-            let most = observer.until_look().saturating_sub(1).min(next.len() as u64) as usize;
-            let (took, joined) = simulator.serve(request, spans, &next[..most])?;
+            let next = match simulator.joins_writes() && !followers.want_each_request() {
+                true => before_look(requests.singles(), observer),
+                false => &[],
+            };
+            let (took, joined) = simulator.serve(request, spans, next)?;
             observer.served(load, request.op, took, 1, simulator);
             if followers.need_operations() {
                 let number = *before + requests.passed() as u64;
@@ -124,6 +127,12 @@ impl<'a, 'out> Pass<'a, 'out> {
         let delivered = self.order.delivered(load, self.delivered + self.batch.len() as u64);
         delivered - later.count() as u64
     }
+}
+
+/// The requests that may be served, with the one before them, before the observer looks.
+fn before_look<'a>(next: &'a [Span], observer: &impl Observer) -> &'a [Span] {
+    let most = observer.until_look().saturating_sub(1).min(next.len() as u64);
+    &next[..most as usize]
 }
 
 /// Passes on the writes that were served together with the request before them.

@@ -20,6 +20,9 @@ const PART_PAGES: u32 = 1024;
 /// Pages that a fill writes between two reports of progress, rounded up to whole blocks.
 const FILL_PAGES: u32 = 1 << 20;
 
+/// Offers after which an FTL that has joined no writes gets no more. page and dac take the first.
+const OFFERS: u32 = 64;
+
 /// Number of requests after which debug builds audit the FTL for the first time.
 const FIRST_AUDIT: u64 = 1024;
 
@@ -43,8 +46,8 @@ pub struct Simulator<'a> {
     dram_access_ns: u64,
     honours_flushes: bool,
     shadow: Option<Shadow>,
-    /// Whether writes may be served together: nobody looks at their contents.
-    joins: bool,
+    /// How often further writes are still offered to an FTL that has joined none of them.
+    offers: u32,
     /// Whether a layer adapts after requests.
     has_tuner: bool,
     /// The time of a program under cause host.
@@ -88,7 +91,11 @@ impl<'a> Simulator<'a> {
         let shadow = || Shadow::new(device.logical_pages(), sectors_per_page);
         Ok(Simulator {
             device,
-            joins: !experiment.verify && nand.array().mode() == Mode::Count,
+            offers: if !experiment.verify && nand.array().mode() == Mode::Count {
+                OFFERS
+            } else {
+                0
+            },
             has_tuner: ftl.facet(FacetKind::Tuner).is_some(),
             page_program_ns: device.chip.timing.program_ns,
             nand,
@@ -152,7 +159,7 @@ impl<'a> Simulator<'a> {
         match request.op {
             trace::Op::Read if request.flags == Flags::NONE => self.read_all(request, spans)?,
             trace::Op::Write if request.flags == Flags::NONE => {
-                joined = self.write_all(request, spans, if self.joins { next } else { &[] })?;
+                joined = self.write_all(request, spans, next)?;
             }
             _ => self.serve_durably(request, spans)?,
         }
@@ -163,8 +170,18 @@ impl<'a> Simulator<'a> {
         self.served += 1 + joined as u64;
         self.audit_sample(before)?;
         let mut took = self.lap();
-        took.service_ns -= joined as u64 * self.page_program_ns;
+        if !next.is_empty() {
+            self.offers = if joined > 0 { OFFERS } else { self.offers - 1 };
+            took.service_ns -= joined as u64 * self.page_program_ns;
+        }
         Ok((took, joined))
+    }
+
+    /// Whether writes may be served together: nobody looks at their contents, and the FTL has
+    /// joined some of those that were offered to it.
+    #[inline]
+    pub fn joins_writes(&self) -> bool {
+        self.offers > 0
     }
 
     /// The time that a write takes which costs only the program of its page.

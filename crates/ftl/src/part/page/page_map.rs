@@ -133,6 +133,23 @@ impl PageMap {
         Ok(written)
     }
 
+    /// Writes one of [these](single_pages) pages at a frontier with room.
+    ///
+    /// # Errors
+    /// The power fails.
+    #[inline]
+    pub fn write_single(
+        &mut self,
+        nand: &mut Nand,
+        lpn: Lpn,
+        frontier: &mut Frontier,
+    ) -> Result<()> {
+        let pages = Pages::Run { first: lpn, pages: 1, kind: 0, data: Data::None };
+        nand.program(frontier.next(), pages, Cause::Host)?;
+        self.note_written(nand, core::iter::once(lpn.0), frontier);
+        Ok(())
+    }
+
     /// Notes that the host's pages `lpns` were programmed at a frontier.
     #[inline(always)]
     fn note_written(

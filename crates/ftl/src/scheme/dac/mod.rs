@@ -32,7 +32,7 @@
 
 pub mod page_ages;
 
-use nand::{BlockId, Cause, ChipModel, Data, Geometry, Lpn, Nand};
+use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Nand};
 use spec::{Kind, Param, Params};
 
 use self::page_ages::PageAges;
@@ -179,11 +179,8 @@ impl Clustered {
         let pages = run.whole_pages_from(index, nand.geometry().full_mask()).clamp(1, most);
         let written = self.map.written();
         for (lpn, now) in (0..pages).map(|page| first.plus(page)).zip(written + 1..) {
-            let old = self.region_of(nand.geometry(), lpn);
-            self.counts.promotions += u64::from(old.is_some_and(|old| old < region));
-            self.ages.renew(lpn, now);
+            self.note(lpn, self.region_of(nand.geometry(), lpn), region, now);
         }
-        self.counts.written[region as usize] += u64::from(pages);
         let kind = self.regions.kind_in(region);
         let frontier = &mut self.frontiers[region as usize];
         let done = self.map.write(nand, run, index, pages, frontier, kind)?;
@@ -191,18 +188,29 @@ impl Clustered {
         Ok(done)
     }
 
+    /// Notes that a page goes from one region to another, or to the same, as host page `now`.
+    #[inline]
+    fn note(&mut self, lpn: Lpn, from: Option<Region>, to: Region, now: u64) {
+        self.counts.promotions += u64::from(from.is_some_and(|from| from < to));
+        self.counts.written[to as usize] += 1;
+        self.ages.renew(lpn, now);
+    }
+
     /// Writes the first of the requests that follow a run, as [`Ftl::write`] does: single whole
     /// pages whose regions have room. Returns their number.
     fn write_next(&mut self, nand: &mut Nand, next: &[Span]) -> Result<usize> {
         let mut written = 0;
         for span in single_pages(nand, next) {
-            self.ages.prepare(self.map.written(), 1);
-            let old = self.region_of(nand.geometry(), Lpn(span.first));
-            let region = self.target(old, Lpn(span.first), self.map.written());
-            if self.frontiers[region as usize].room() == 0 {
+            let (lpn, now) = (Lpn(span.first), self.map.written());
+            self.ages.prepare(now, 1);
+            let old = self.region_of(nand.geometry(), lpn);
+            let region = self.target(old, lpn, now);
+            let frontier = &mut self.frontiers[region as usize];
+            if frontier.room() == 0 {
                 break;
             }
-            self.write_some(nand, &span.run(0, Data::None), 0)?;
+            self.map.write_single(nand, lpn, frontier)?;
+            self.note(lpn, old, region, now + 1);
             written += 1;
         }
         Ok(written)
