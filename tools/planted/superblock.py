@@ -61,7 +61,7 @@ MUTANTS = [
      "let never_answered = || self.is_copy(lpn, block);"),
     ("superblock-commit-before-copy", "superblock, mount: the commit comes before the suspect page is copied", SUPERBLOCK,
      "        if let Some(&suspect) = recovered.to_copy.first() {",
-     "        spare_mount::commit_recovery(nand, &mut self.map, &recovered)?;\n        if let Some(&suspect) = recovered.to_copy.first() {"),
+     "        self.map.flat.commit_recovery(nand, &recovered.suspects)?;\n        if let Some(&suspect) = recovered.to_copy.first() {"),
     ("stale-chain-followed", "superblock, lsb, mount: a chain may lead to a page that is newer than its PMD page", MOUNT,
      "newest == Some(written) =>",
      "newest.is_some() =>"),

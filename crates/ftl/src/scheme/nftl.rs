@@ -32,8 +32,8 @@
 //! of the primary block can only be written in order; and a mount that found a replacement block
 //! without a primary block.
 //!
-//! **Recovery**: see [`log_mount`]. A mount closes the replacement blocks that it finds. They are
-//! folded when they are in the way.
+//! **Recovery**: see [`log_mount`](crate::part::log::log_mount). A mount closes the replacement
+//! blocks that it finds. They are folded when they are in the way.
 //!
 //! Sources: the rules are those of a public simulator that follows the papers of Chang, Hsieh and
 //! Kuo (`NFTL.c` in the repository RonShih/WiscKey_GC-1), in its variant for chips that program a
@@ -53,7 +53,6 @@ use crate::contract::{
     Base, Ftl, Merges, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, ensure,
 };
 use crate::part::log::log_map::{self, Lbn, LogMap, WriteTarget};
-use crate::part::log::log_mount;
 use crate::part::log::merge::{self, LogBlock};
 use crate::part::log::tied_logs::{LEAST_EXTRA, TiedLogs};
 use crate::part::map::flat_map::answered_by_flat;
@@ -98,13 +97,7 @@ struct Counts {
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
-    let mut map = LogMap::format(nand, device);
-    let mut replacements = TiedLogs::new(&map);
-    if !nand.is_factory_new() {
-        for found in log_mount::recover(nand, device, &mut map)? {
-            replacements.take_over(&found)?;
-        }
-    }
+    let (map, replacements) = TiedLogs::mount(nand, device)?;
     Ok(Box::new(Nftl { map, replacements, counts: Counts::default() }))
 }
 

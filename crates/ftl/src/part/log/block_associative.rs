@@ -10,8 +10,8 @@
 //! merged when it fills, but when the next update needs room. The two schemes differ only in the
 //! choice of the victim, which needs no search.
 //!
-//! **Recovery**: see [`log_mount`]. Log blocks that a mount finds are closed. They are merged when
-//! they are in the way.
+//! **Recovery**: see [`log_mount`](crate::part::log::log_mount). Log blocks that a mount finds are
+//! closed. They are merged when they are in the way.
 
 use nand::Nand;
 
@@ -19,7 +19,6 @@ use crate::contract::{
     Base, Ftl, Merges, Metric, MountConfig, Report, Result, Run, Span, Violation,
 };
 use crate::part::log::log_map::{Lbn, LogMap, WriteTarget};
-use crate::part::log::log_mount;
 use crate::part::log::merge;
 use crate::part::log::tied_logs::TiedLogs;
 
@@ -53,13 +52,7 @@ impl BlockAssociative {
         device: &MountConfig,
         victim: VictimOrder,
     ) -> Result<BlockAssociative> {
-        let mut map = LogMap::format(nand, device);
-        let mut logs = TiedLogs::new(&map);
-        if !nand.is_factory_new() {
-            for found in log_mount::recover(nand, device, &mut map)? {
-                logs.take_over(&found)?;
-            }
-        }
+        let (map, logs) = TiedLogs::mount(nand, device)?;
         Ok(BlockAssociative { map, victim, logs, merges: Merges::default(), merged_slots: 0 })
     }
 

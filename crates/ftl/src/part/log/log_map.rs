@@ -30,6 +30,7 @@ use crate::contract::{
 };
 use crate::part::index::bit_set::BitSet;
 use crate::part::map::flat_map::{FlatMap, answered_by_flat};
+use crate::part::map::rmw;
 use crate::part::recovery::block_audit;
 use crate::part::recovery::page_kind;
 
@@ -270,7 +271,7 @@ impl<O: BlockObserver> LogMap<O> {
         to: Ppn,
         kind: u8,
     ) -> Result<u32> {
-        let done = self.flat.program(nand, run, index, most, to, kind)?;
+        let done = rmw::program(nand, (run, index, most), to, kind, |lpn| self.flat.newest(lpn))?;
         let first = run.first.plus(index);
         for page in 0..done {
             self.supersede(nand.geometry(), first.plus(page), to.plus(page));

@@ -14,10 +14,10 @@
 
 use nand::{BlockId, Nand};
 
-use crate::contract::{Error, Result, Run, Violation, ensure};
+use crate::contract::{Error, MountConfig, Result, Run, Violation, ensure};
 use crate::part::index::recency::Recency;
 use crate::part::log::log_map::{Lbn, LogMap};
-use crate::part::log::log_mount::FoundLog;
+use crate::part::log::log_mount::{self, FoundLog};
 use crate::part::log::merge::LogBlock;
 use crate::part::recovery::block_audit;
 
@@ -36,14 +36,25 @@ pub struct TiedLogs {
 }
 
 impl TiedLogs {
-    /// An empty set of log blocks, for the logical blocks of a map.
-    pub fn new(map: &LogMap) -> TiedLogs {
-        TiedLogs {
+    /// Mounts a map and its log blocks; a factory-new chip is formatted. Log blocks that are found
+    /// are closed.
+    ///
+    /// # Errors
+    /// The power is lost again, or the flash is in a state that such a log cannot have left.
+    pub fn mount(nand: &mut Nand, device: &MountConfig) -> Result<(LogMap, TiedLogs)> {
+        let mut map = LogMap::format(nand, device);
+        let mut logs = TiedLogs {
             of: vec![None; map.logical_blocks() as usize],
             queue: Recency::new(map.logical_blocks()),
             most: map.extra_blocks() - 1,
             pages_per_block: map.pages_per_block(),
+        };
+        if !nand.is_factory_new() {
+            for found in log_mount::recover(nand, device, &mut map)? {
+                logs.take_over(&found)?;
+            }
         }
+        Ok((map, logs))
     }
 
     // ---- Queries ------------------------------------------------------------------------------
@@ -138,7 +149,7 @@ impl TiedLogs {
     ///
     /// # Errors
     /// The flash is in a state that such a log cannot have left.
-    pub fn take_over(&mut self, found: &FoundLog) -> Result<()> {
+    fn take_over(&mut self, found: &FoundLog) -> Result<()> {
         let strange = |why: String| Err(Error::Unmountable(why));
         let block = found.block;
         let &[lbn] = found.lbns.as_slice() else {

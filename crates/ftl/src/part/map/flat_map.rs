@@ -143,26 +143,6 @@ impl FlatMap {
         rmw::check_bases(nand, run, |lpn| self.newest(lpn))
     }
 
-    /// Programs pages of a run, from page `index` on, to `to` and the pages after it. Returns how
-    /// many it programmed: up to `most` whole pages, or a single page of which the host wrote only
-    /// some sectors. The caller must then [point](Self::point) their entries there and
-    /// [note](Self::note_written) that they were written.
-    ///
-    /// # Errors
-    /// The power fails.
-    #[inline(always)]
-    pub fn program(
-        &self,
-        nand: &mut Nand,
-        run: &Run,
-        index: u32,
-        most: u32,
-        to: Ppn,
-        kind: u8,
-    ) -> Result<u32> {
-        rmw::program(nand, (run, index, most), to, kind, |lpn| self.newest(lpn))
-    }
-
     /// Notes that the host wrote a page: older trims of it no longer count.
     #[inline]
     pub fn note_written(&mut self, lpn: Lpn) {

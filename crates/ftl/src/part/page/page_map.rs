@@ -22,6 +22,7 @@ use nand::{BlockId, Cause, Content, Copies, Data, Geometry, Lpn, Nand, Page, Pag
 use crate::contract::{Base, MountConfig, Ram, Report, Result, Run, Span, Violation, ensure};
 use crate::part::map::flat_map::{FlatMap, answered_by_flat};
 use crate::part::map::frontier::Frontier;
+use crate::part::map::rmw;
 use crate::part::page::victims::Victims;
 use crate::part::page::victims::policy::Policy;
 use crate::part::recovery::recovery_plan::{self, RecoveryPlan};
@@ -101,7 +102,8 @@ impl PageMap {
         kind: u8,
     ) -> Result<u32> {
         let (first, to) = (run.first.plus(index), frontier.next());
-        let done = self.flat.program(nand, run, index, most.min(frontier.room()), to, kind)?;
+        let some = (run, index, most.min(frontier.room()));
+        let done = rmw::program(nand, some, to, kind, |lpn| self.flat.newest(lpn))?;
         self.note_written(nand, first.0..first.0 + done, frontier);
         Ok(done)
     }

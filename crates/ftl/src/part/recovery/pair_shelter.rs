@@ -28,8 +28,8 @@ const BLOCKS: usize = 2;
 /// Bytes behind the scheme bytes of a copy: the page's place (4), and its sequence (5).
 pub const EXTRA_BYTES: usize = 9;
 
-/// Number of blocks of the shelter of a device on a chip with `cell_bits` bits per cell. They are
-/// the last ones of its blocks.
+/// Number of blocks of a device's shelter, if its chip has `cell_bits` bits per cell. They are the
+/// last ones of its blocks.
 pub fn blocks(cell_bits: u32, durability: Durability) -> u32 {
     if is_needed(cell_bits, durability) { BLOCKS as u32 } else { 0 }
 }

@@ -177,9 +177,9 @@ impl SpareMap {
         }
     }
 
-    /// Notes that the pages were trimmed that were [unmapped](Self::unmap) last. If no page of
-    /// their logical block is left, notes a trim of the whole block; otherwise a mount could take
-    /// an old PMD page for the newest.
+    /// Notes that the pages [unmapped](Self::unmap) last were trimmed. If no page of their logical
+    /// block is left, notes a trim of the whole block; otherwise a mount could take an old PMD page
+    /// for the newest.
     ///
     /// # Errors
     /// The power fails.

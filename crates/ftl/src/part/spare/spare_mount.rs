@@ -128,7 +128,8 @@ impl<'a> FoundSpares<'a> {
 pub struct SpareRecovery {
     /// The suspect pages that are valid: the scheme must copy them.
     pub to_copy: Vec<Ppn>,
-    suspects: Suspects,
+    /// The suspect pages, for the commit.
+    pub suspects: Suspects,
 }
 
 /// Fills a freshly formatted map, and what the scheme keeps beside it, with what is on the flash.
@@ -168,18 +169,6 @@ pub fn recover(
     }
     map.audit_superblocks(nand).map_err(|violation| Error::Unmountable(violation.0))?;
     Ok(SpareRecovery { to_copy: plan.to_copy, suspects })
-}
-
-/// Resumes the trim log, after the suspect page has been copied.
-///
-/// # Errors
-/// The power is lost again.
-pub fn commit_recovery(
-    nand: &mut Nand,
-    map: &mut SpareMap,
-    recovered: &SpareRecovery,
-) -> Result<()> {
-    map.flat.commit_recovery(nand, &recovered.suspects)
 }
 
 struct SpareMountPlan {

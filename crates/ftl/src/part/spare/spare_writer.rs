@@ -56,8 +56,8 @@ impl SpareMap {
         Ok(self.blocks.next(superblock))
     }
 
-    /// Writes a page to the [next](Self::next) place `to`. `compose` composes its scheme bytes,
-    /// once the map has the new place, and returns its kind.
+    /// Writes a page to the [next](Self::next) place `to`. `compose` composes its scheme bytes and
+    /// returns its kind. It is called once the map has the new place.
     ///
     /// # Errors
     /// The power fails, or the old page of a partial write cannot be read.

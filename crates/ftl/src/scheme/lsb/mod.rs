@@ -201,7 +201,7 @@ impl Lsb {
             let lpn = nand.owner(suspect);
             self.write_portion(nand, PageSource::Copy(Cause::Meta), &[lpn])?;
         }
-        spare_mount::commit_recovery(nand, &mut self.map, &recovered)?;
+        self.map.flat.commit_recovery(nand, &recovered.suspects)?;
         // Under the paper's rule the duration of a mount would have no bound.
         if self.can_tighten() {
             self.tighten();

@@ -122,8 +122,8 @@ fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
     carriers::refuses(chip, physical as u32)
 }
 
-/// Every page keeps its part of the map in its spare area: with the defaults 44 bytes, allocated
-/// one by one. With the pointer to them and what the allocator adds these are 76 bytes.
+/// Every page keeps its part of the map in its spare area: with the defaults 44 bytes, in an
+/// allocation of its own. With the pointer to it and the allocator's overhead these are 76 bytes.
 fn simulation_memory(_: &Params, geometry: &Geometry, mode: Mode) -> u64 {
     let kept_bytes = match mode {
         Mode::Count => 0,
@@ -289,7 +289,7 @@ impl Superblock {
             self.move_out(nand, block, Cause::Meta)?;
             self.map.erase(nand, block, Cause::Meta)?;
         }
-        spare_mount::commit_recovery(nand, &mut self.map, &recovered)?;
+        self.map.flat.commit_recovery(nand, &recovered.suspects)?;
         while self.map.flat.pool.len() < RESERVE {
             self.collect(nand)?;
         }
