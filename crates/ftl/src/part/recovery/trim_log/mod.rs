@@ -1,5 +1,5 @@
-//! The trim log, under [`Durability::Full`]: which logical pages are trimmed, and which physical
-//! pages do not count.
+//! The trim log, under [`Durability::Full`](crate::contract::Durability::Full): which logical pages
+//! are trimmed, and which physical pages do not count.
 //!
 //! A trim leaves no trace in the data blocks, so at the next mount the old copies of a trimmed page
 //! would come back. Therefore trims are written to *system blocks*, no later than at the next
