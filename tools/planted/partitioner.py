@@ -84,7 +84,7 @@ MUTANTS = [
     ("cache-forecast-weight", "dftl, forecast: a translation page of the sample stands for itself only", CACHE,
      "self.pages.weight() * batch_ns", "batch_ns"),
     ("cache-forecast-absorbed", "dftl, forecast: a batch counts where the buffer absorbs the write", CACHE,
-     "observed.presence(oldest).batch & shares_from(first)", "observed.presence(oldest).batch & shares_from(0 * first)"),
+     "observed.presence(oldest).left & shares_from(first)", "observed.presence(oldest).left & shares_from(0 * first)"),
     ("balance-trim-free", "balance: a trim of a page that would be programmed costs nothing", BALANCE,
      "            self.costs.add(first..SHARES, page.write_ns);\n            self.forecast.trim", "            self.forecast.trim"),
     ("balance-trim-stays", "balance: a trimmed page still counts as buffered", BALANCE,

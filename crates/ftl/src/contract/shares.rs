@@ -74,6 +74,41 @@ pub fn members(set: ShareSet) -> impl Iterator<Item = usize> {
     (0..SHARES).filter(move |share| set >> share & 1 == 1)
 }
 
+/// The shares at which something still has members in a cache or log, such as dirty entries or
+/// valid pages.
+#[derive(Clone, Copy, Debug)]
+pub struct Presence {
+    /// None of them has left.
+    pub stays: ShareSet,
+    /// One of them has left.
+    pub left: ShareSet,
+}
+
+impl Presence {
+    /// The presence if members have left together at these times, by share. `oldest` is when the
+    /// oldest member since then was used; `has_left` tells at which shares it has left.
+    pub fn new(
+        times: &Shares<u32>,
+        oldest: impl Fn(u32) -> Option<u32>,
+        has_left: impl Fn(u32, usize) -> bool,
+    ) -> Presence {
+        let mut presence = Presence { stays: 0, left: 0 };
+        let (mut known, mut used) = (times[0], oldest(times[0]));
+        for (share, &since) in times.iter().enumerate() {
+            // Neighbouring shares mostly have the same time.
+            if known != since {
+                (known, used) = (since, oldest(since));
+            }
+            match used {
+                Some(used) if has_left(used, share) => presence.left |= 1 << share,
+                Some(_) => presence.stays |= 1 << share,
+                None => {}
+            }
+        }
+        presence
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,7 +26,7 @@
 use nand::{Lpn, Timing};
 
 use super::{CACHED_BYTES, Dftl};
-use crate::contract::shares::{ShareSet, members, shares_from};
+use crate::contract::shares::{Presence, members, shares_from};
 use crate::contract::{
     ForecastableMap, MapForecast, PageCosts, SHARES, ShareCosts, Shares, Violation,
 };
@@ -34,7 +34,7 @@ use crate::part::index::observed::Observed;
 use crate::part::index::sample::Sample;
 use crate::part::index::stack_distances::StackDistances;
 
-/// Pages in the sample at most. With so many, the error of a curve of misses is below 1 % (SHARDS).
+/// Pages in the sample at most. The error of a curve of misses is below 1 % then (SHARDS).
 const PAGES_MAX: u64 = 8192;
 /// Entries of the translation pages in their sample at most; but at least 16 pages.
 const ENTRIES_MAX: u32 = 1 << 16;
@@ -82,15 +82,6 @@ struct Entry {
     written: u32,
 }
 
-/// Where the cache has dirty entries of a translation page.
-#[derive(Clone, Copy, Debug)]
-struct Presence {
-    /// None of them has left.
-    stays: ShareSet,
-    /// One of them has left: there was a batch.
-    batch: ShareSet,
-}
-
 impl CacheForecast {
     /// Nothing was used yet. The cache has these numbers of entries.
     pub fn new(entries: Shares<u32>, entries_per_page: u32) -> CacheForecast {
@@ -114,14 +105,14 @@ impl CacheForecast {
         let (ns, entries) = (self.pages.weight() * batch_ns, self.entries_per_page);
         let new = || TranslationPage::new(entries);
         let observed = self.pages.observe(page, new, |page| {
-            let Presence { stays, batch } = page.presence(oldest);
+            let Presence { stays, left } = page.presence(oldest);
             if stays == 0 {
-                costs.add_at(batch, ns);
+                costs.add_at(left, ns);
             }
             stays != 0
         })?;
         if observed.checked != now {
-            let batch = observed.presence(oldest).batch & shares_from(first);
+            let batch = observed.presence(oldest).left & shares_from(first);
             costs.add_at(batch, ns);
             members(batch).for_each(|share| observed.cleaned[share] = now - 1);
             observed.checked = if first == 0 { now } else { 0 };
@@ -235,24 +226,12 @@ impl TranslationPage {
         TranslationPage { entries, cleaned: [0; SHARES], checked: 0 }
     }
 
-    /// Where the cache has dirty entries, if its oldest entries were used last at these times.
+    /// Where the cache has dirty entries, if its oldest entries were used last at these times. If one
+    /// of them has left, there was a batch.
     fn presence(&self, oldest: &Shares<u32>) -> Presence {
-        let mut presence = Presence { stays: 0, batch: 0 };
-        let (mut since, mut used) = (u32::MAX, None);
-        for (share, (&cleaned, &oldest)) in self.cleaned.iter().zip(oldest).enumerate() {
-            // Neighbouring shares were mostly cleaned at the same time.
-            if since != cleaned {
-                since = cleaned;
-                let dirty = self.entries.iter().filter(|entry| entry.written > since);
-                used = dirty.map(|entry| entry.used).min();
-            }
-            match used {
-                Some(used) if used < oldest => presence.batch |= 1 << share,
-                Some(_) => presence.stays |= 1 << share,
-                None => {}
-            }
-        }
-        presence
+        let dirty = |since| self.entries.iter().filter(move |entry| entry.written > since);
+        let first_used = |since| dirty(since).map(|entry| entry.used).min();
+        Presence::new(&self.cleaned, first_used, |used, share| used < oldest[share])
     }
 }
 
@@ -264,6 +243,7 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
+    use crate::contract::shares::ShareSet;
 
     const MAP: PageCosts = PageCosts { map_read_ns: 7.0, map_write_ns: 100.0, ..PageCosts::ZERO };
 

@@ -29,7 +29,7 @@
 use nand::{Lpn, Timing};
 
 use super::Fast;
-use crate::contract::shares::{ALL_SHARES, ShareSet, members, shares_from, shares_where};
+use crate::contract::shares::{ALL_SHARES, Presence, ShareSet, members, shares_from, shares_where};
 use crate::contract::{
     ForecastableMap, MapForecast, PageCosts, SHARES, ShareCosts, Shares, Violation,
 };
@@ -74,15 +74,6 @@ struct ObservedBlock {
     merged: Shares<u32>,
 }
 
-/// The shares at which the log has pages of a block.
-#[derive(Clone, Copy, Debug)]
-struct Presence {
-    /// None of them has reached the end.
-    stays: ShareSet,
-    /// One of them has reached the end: the block was merged.
-    merged: ShareSet,
-}
-
 impl LogForecast {
     /// Nothing was written yet. The random log has these numbers of pages.
     pub fn new(log_pages: Shares<u32>, pages_per_block: u32, timing: &Timing) -> LogForecast {
@@ -105,9 +96,9 @@ impl LogForecast {
         let (merge_ns, pages, arrivals) = (self.merge_ns(), self.pages_per_block, &self.arrivals);
         let new = || ObservedBlock::new(pages);
         let observed = self.blocks.observe(block, new, |observed| {
-            let Presence { stays, merged } = observed.presence(arrivals);
+            let Presence { stays, left } = observed.presence(arrivals);
             if stays == 0 {
-                costs.add_at(merged, merge_ns);
+                costs.add_at(left, merge_ns);
             }
             stays != 0
         });
@@ -247,7 +238,7 @@ impl ObservedBlock {
         merge_ns: f64,
         costs: &mut ShareCosts,
     ) {
-        let merged = shares & self.presence(arrivals).merged;
+        let merged = shares & self.presence(arrivals).left;
         costs.add_at(merged, merge_ns);
         self.empty(merged, arrivals.epoch);
     }
@@ -257,24 +248,13 @@ impl ObservedBlock {
         members(shares).for_each(|share| self.merged[share] = epoch);
     }
 
-    /// Where the log has pages of the block.
+    /// Where the log has pages of the block. If one of them has reached the end, the block was merged.
     fn presence(&self, arrivals: &Arrivals) -> Presence {
         let ObservedBlock { written, merged } = self;
-        let mut presence = Presence { stays: 0, merged: 0 };
-        let (mut since, mut oldest) = (0, None);
-        for (share, merged) in merged.iter().enumerate() {
-            // Neighbouring shares have mostly merged the block at the same time.
-            if since != (*merged).max(1) {
-                since = (*merged).max(1);
-                oldest = written.iter().copied().filter(|&epoch| epoch >= since).min();
-            }
-            let Some(oldest) = oldest else { continue };
-            match arrivals.since(oldest, share) >= arrivals.log_pages[share] {
-                true => presence.merged |= 1 << share,
-                false => presence.stays |= 1 << share,
-            }
-        }
-        presence
+        let valid = |since: u32| written.iter().copied().filter(move |&at| at >= since.max(1));
+        let is_full =
+            |oldest, share: usize| arrivals.since(oldest, share) >= arrivals.log_pages[share];
+        Presence::new(merged, |since| valid(since).min(), is_full)
     }
 }
 

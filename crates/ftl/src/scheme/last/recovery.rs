@@ -1,13 +1,13 @@
 //! Recovery: which part of the log gets each log block that a mount finds.
 //!
-//! A mount closes the log blocks that it finds, and takes them in the order of their
-//! last programs. As long as the sequential log is below its size, a block with all pages at home
-//! joins it, unless its logical block has one there already. Such a block need not have been
-//! sequential: it may have been a random block, or the data block that a sequential block replaced.
-//! All other blocks join the random log. They fit: if the sequential log is full, at most R blocks
-//! are left. If it is not full, it turned a block with all pages at home away only because of
-//! another block of the same logical block. At most one of these two was sequential, and at most
-//! one a data block. So no more blocks are left than the random log had.
+//! A mount closes the log blocks that it finds, and takes them in the order of their last programs.
+//! As long as the sequential log is below its size, a block with all pages at home joins it, unless
+//! its logical block has one there already. Such a block need not have been sequential: it may have
+//! been a random block, or the data block that a sequential block replaced. All other blocks join
+//! the random log. They fit: if the sequential log is full, at most R blocks are left. If it is not
+//! full, it turned a block with all pages at home away only because of another block of the same
+//! logical block. At most one of these two was sequential, and at most one a data block. So no more
+//! blocks are left than the random log had.
 //!
 //! A random block is hot or cold according to the kind of its last page, unless that partition has
 //! R − 1 blocks already. `k`, the threshold, the sizes, the order of writes within a partition, and
