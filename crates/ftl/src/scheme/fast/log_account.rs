@@ -49,6 +49,7 @@ impl LogAccount {
     }
 
     /// Records that the host wrote a page of which the log held no copy.
+    #[inline(never)]
     pub fn missed(&mut self, lpn: Lpn) {
         self.events.push(MapEvent::WriteMissed(lpn));
     }

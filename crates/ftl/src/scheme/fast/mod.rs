@@ -94,6 +94,7 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
 
 impl Fast {
     /// Merges the block of the random log that was allocated first.
+    #[inline(never)]
     fn reclaim(&mut self, nand: &mut Nand) -> Result<()> {
         let victim = self.log.random.take_oldest(nand).block;
         if let Some(account) = &mut self.account {
@@ -121,16 +122,17 @@ impl Ftl for Fast {
         self.log.map.flat.check_bases(nand, run)?;
         let mut index = 0;
         while index < run.pages {
-            let lpn = run.first.plus(index);
             // An account records of each page whether the log held an older copy.
             let (most, missed) = match &self.account {
                 None => (run.pages - index, false),
-                Some(_) => (1, !self.log.map.is_away(lpn)),
+                Some(_) => (1, !self.log.map.is_away(run.first.plus(index))),
             };
             match self.log.step(nand, run, index, most)? {
                 WriteStep::Wrote(pages) => {
+                    if let Some(account) = self.account.as_mut().filter(|_| missed) {
+                        account.missed(run.first.plus(index));
+                    }
                     index += pages;
-                    self.account.iter_mut().filter(|_| missed).for_each(|it| it.missed(lpn));
                 }
                 WriteStep::MadeRoom => {}
                 WriteStep::MustReclaim => self.reclaim(nand)?,
