@@ -226,8 +226,8 @@ impl TranslationPage {
         TranslationPage { entries, cleaned: [0; SHARES], checked: 0 }
     }
 
-    /// Where the cache has dirty entries, if its oldest entries were used last at these times. If one
-    /// of them has left, there was a batch.
+    /// Where the cache has dirty entries, if its oldest entries were used last at these times. If
+    /// one of them has left, there was a batch.
     fn presence(&self, oldest: &Shares<u32>) -> Presence {
         let dirty = |since| self.entries.iter().filter(move |entry| entry.written > since);
         let first_used = |since| dirty(since).map(|entry| entry.used).min();

@@ -248,7 +248,8 @@ impl ObservedBlock {
         members(shares).for_each(|share| self.merged[share] = epoch);
     }
 
-    /// Where the log has pages of the block. If one of them has reached the end, the block was merged.
+    /// Where the log has pages of the block. If one of them has reached the end, the block was
+    /// merged.
     fn presence(&self, arrivals: &Arrivals) -> Presence {
         let ObservedBlock { written, merged } = self;
         let valid = |since: u32| written.iter().copied().filter(move |&at| at >= since.max(1));
