@@ -40,7 +40,7 @@ python: setup setup-python ## The Python package, installed from its wheel into 
 	rm -rf $(VENV) $(WHEELS)
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip wheel --quiet --no-deps --wheel-dir $(WHEELS) -C build-args="--profile dev" .
-	$(VENV)/bin/pip install --quiet "$$(echo $(WHEELS)/ftlab-*.whl)[test]"
+	$(VENV)/bin/pip install --quiet --no-compile "$$(echo $(WHEELS)/ftlab-*.whl)[test]"
 	FTLAB_WHEELS=$(WHEELS) $(VENV)/bin/python -m pytest --quiet
 
 wheel: setup setup-python ## A wheel for CPython 3.10 and later, in target/wheels

@@ -18,9 +18,20 @@ use ftl::Durability;
 use nand::{Outcome, Pairing};
 use part::one_in;
 
+/// The smallest chip, on which second cuts are many and cheap.
+const LEAST: &str = "least";
+
 /// Every scheme with its default parameters.
 fn default_subjects() -> Vec<Subject> {
     schemes().into_iter().map(|scheme| Subject::of(scheme, &[]).unwrap()).collect()
+}
+
+/// Every other scheme with its default parameters, from the first or from the second one on. A
+/// single scheme belongs to both halves.
+fn half_of_the_defaults(from: usize) -> Vec<Subject> {
+    let all = default_subjects();
+    let from = from.min(all.len() - 1);
+    all.into_iter().skip(from).step_by(2).collect()
 }
 
 /// Every scheme with its defaults, its corner settings and every single change of a parameter.
@@ -51,9 +62,12 @@ fn survives_all_cuts(campaign: &Campaign, cuts_min: u64) {
     }
 }
 
+/// The chip of the second cuts is not among them.
 #[test]
 fn every_scheme_survives_every_cut() {
-    let campaign = campaign(default_subjects(), small_models());
+    let mut models = small_models();
+    models.retain(|model| model.name != LEAST);
+    let campaign = campaign(default_subjects(), models);
     let campaign = Campaign { second_cuts: SecondCuts::OneIn(800), ..campaign };
     one_in(3, &campaign).iter().for_each(|part| survives_all_cuts(part, 1001));
 }
@@ -69,7 +83,7 @@ fn every_form_survives_every_cut_on_two_chips() {
 
 #[test]
 fn every_scheme_survives_second_cuts_on_the_least_chip() {
-    let campaign = campaign(default_subjects(), models(&["least"]));
+    let campaign = campaign(default_subjects(), models(&[LEAST]));
     let report = finds_nothing(&Campaign { second_cuts: SecondCuts::OneIn(32), ..campaign }, 0);
     for (subject, totals) in &report.rows {
         let second = totals.cuts.second;
@@ -91,10 +105,11 @@ fn every_scheme_survives_every_cut_of_sixteen_pages_per_block() {
     parts.iter().for_each(|part| _ = finds_nothing(part, 0));
 }
 
-/// A checkpoint of trims has several pages here, and mounts read it.
+/// A checkpoint of trims has several pages here, and mounts read it. The trim log and the layout of
+/// paired pages are the same in all schemes, so each of the large chips has one half of them.
 #[test]
-fn every_scheme_survives_cuts_with_several_checkpoint_windows() {
-    let campaign = campaign(default_subjects(), models(&["windows"]));
+fn schemes_survive_cuts_with_several_checkpoint_windows() {
+    let campaign = campaign(half_of_the_defaults(1), models(&["windows"]));
     finds_nothing(&campaign, 5);
 }
 
@@ -106,21 +121,29 @@ fn every_form_survives_every_cut_of_paired_pages() {
 }
 
 #[test]
-fn every_scheme_survives_every_cut_of_three_bits_per_cell() {
+fn schemes_survive_every_cut_of_three_bits_per_cell() {
     let workloads = vec!["merges".to_owned()];
-    let campaign = campaign(default_subjects(), models(&["small-tlc"]));
+    let campaign = campaign(half_of_the_defaults(0), models(&["small-tlc"]));
     finds_nothing(&Campaign { workloads, ..campaign }, 0);
 }
 
 #[test]
 fn the_same_campaign_gives_the_same_report() {
-    let workloads = ["random", "trims"].map(str::to_owned).to_vec();
-    let campaign = campaign(default_subjects(), models(&["least", "odd"]));
+    let workloads = vec!["random".to_owned()];
+    let campaign = campaign(default_subjects(), models(&[LEAST]));
     let campaign = Campaign { workloads, second_cuts: SecondCuts::OneIn(300), ..campaign };
     let lines = |report: CampaignReport| -> Vec<String> {
         report.rows.iter().map(|(subject, totals)| format!("{subject:?} {totals:?}")).collect()
     };
     assert_eq!(lines(campaign.run().unwrap()), lines(campaign.run().unwrap()));
+}
+
+#[test]
+#[ignore = "a minute: all schemes on the large chips"]
+fn every_scheme_survives_every_cut_on_the_large_chips() {
+    let workloads = ["windows", "merges"].map(str::to_owned).to_vec();
+    let campaign = campaign(default_subjects(), models(&["windows", "small-tlc"]));
+    finds_nothing(&Campaign { workloads, ..campaign }, 5);
 }
 
 #[test]

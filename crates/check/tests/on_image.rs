@@ -6,6 +6,7 @@ mod common;
 mod layers;
 
 use check::campaign::{Campaign, Totals};
+use check::cut::faults::Faults;
 use check::cut::power_loss::SecondCuts;
 use check::flash::Storage;
 use check::subject::Subject;
@@ -60,8 +61,9 @@ fn paired_pages_survive_cuts_and_crashes_on_an_image() {
 fn an_image_survives_every_second_crash() {
     let subjects = under(&[Layers::default()]).into_iter().take(1);
     let campaign = on_images(subjects.collect(), &["least"], &["random"]);
-    let (seeds, second_cuts) = (vec![1], SecondCuts::All);
-    keeps_everything(&Campaign { seeds, second_cuts, ..campaign }, 100);
+    // The other tests, and those in memory, cut the power with all faults.
+    let (seeds, faults, second_cuts) = (vec![1], Faults::BASIC, SecondCuts::All);
+    keeps_everything(&Campaign { seeds, faults, second_cuts, ..campaign }, 100);
 }
 
 #[test]
