@@ -226,7 +226,7 @@ pub struct Copies<'a, S = Empty<u32>> {
 
 impl<'a> Copies<'a> {
     /// Copies of these pages, with the kinds and the scheme bytes that they have.
-    #[inline]
+    #[inline(always)]
     pub fn of(from: &'a [Ppn]) -> Copies<'a> {
         Copies { from, kind: None, extra: None, around: None }
     }
@@ -234,20 +234,20 @@ impl<'a> Copies<'a> {
 
 impl<'a, S> Copies<'a, S> {
     /// The same copies; all get the kind, if there is one.
-    #[inline]
+    #[inline(always)]
     pub fn with_kind(self, kind: Option<u8>) -> Copies<'a, S> {
         Copies { kind, ..self }
     }
 
     /// The same copies; all get these scheme bytes.
-    #[inline]
+    #[inline(always)]
     pub fn with_extra(self, extra: &'a [u8]) -> Copies<'a, S> {
         Copies { extra: Some(extra), ..self }
     }
 
     /// The same copies, made faster: all pages but a few strays are consecutive, page `n` at
     /// `base + n`. The caller guarantees it, and names the strays by their numbers.
-    #[inline]
+    #[inline(always)]
     pub fn around<T: Iterator<Item = u32>>(self, base: Ppn, strays: T) -> Copies<'a, T> {
         let Copies { from, kind, extra, .. } = self;
         Copies { from, kind, extra, around: Some((base, strays)) }

@@ -164,7 +164,7 @@ impl Nand {
     ///
     /// # Panics
     /// A rule of flash is broken.
-    #[inline]
+    #[inline(always)]
     pub fn copy<S: Iterator<Item = u32>>(
         &mut self,
         to: Ppn,
