@@ -6,7 +6,7 @@ use crate::address::{BlockId, Ppn};
 use crate::error::Result;
 
 impl Nand {
-    /// Whether a [guard](ProgramGuard) is attached.
+    /// Whether a [guard](super::ProgramGuard) is attached.
     #[inline]
     pub fn has_guard(&self) -> bool {
         self.guard.is_some()
