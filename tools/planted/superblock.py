@@ -7,6 +7,7 @@ PACKAGES = ["ftlab-ftl", "ftlab-check", "ftlab --test replays"]
 SUPERBLOCK = "crates/ftl/src/scheme/superblock/mod.rs"
 CARRIERS = "crates/ftl/src/scheme/superblock/carriers.rs"
 SUPERBLOCKS = "crates/ftl/src/part/spare/superblocks.rs"
+MAP = "crates/ftl/src/part/spare/spare_map.rs"
 MAPPED = "crates/ftl/src/part/spare/spare_mapped.rs"
 HEAPS = "crates/ftl/src/part/spare/block_heaps.rs"
 MOUNT = "crates/ftl/src/part/spare/spare_mount.rs"
@@ -15,17 +16,17 @@ SPARE_SCAN = "crates/ftl/src/part/recovery/spare_scan.rs"
 # Name, description, file, original text, replacement.
 MUTANTS = [
     ("superblock-collects-late", "superblock, limit: collection starts when there is no longer room for the moved pages", SUPERBLOCK,
-     "worth.is_some_and(|valid| blocks.room(superblock) <= valid)",
-     "worth.is_some_and(|valid| blocks.room(superblock) < valid)"),
+     "worth.is_some_and(|valid| self.map.open_room(superblock) <= valid)",
+     "worth.is_some_and(|valid| self.map.open_room(superblock) < valid)"),
     ("superblock-ninth-block", "superblock, limit: a host write opens one block too many", SUPERBLOCK,
      "let may_open = has < self.blocks_max", "let may_open = has <= self.blocks_max"),
     ("superblock-one-dead-block", "superblock, collection: inside a superblock only one dead block is erased at a time", SUPERBLOCK,
      "            self.reclaim(nand, block)?;\n        }\n        Ok(())",
      "            return self.reclaim(nand, block);\n        }\n        Ok(())"),
     ("superblock-device-first", "superblock, collection: the whole device is searched although the superblock has update blocks", SUPERBLOCK,
-     "} else if has > self.map.logical_blocks_of(superblock) {",
-     "} else if has > self.map.logical_blocks_of(superblock) + 1 {"),
-    ("superblock-last-one-whole", "superblock: the last one counts as large as the others", MAPPED,
+     "if must_collect || has > self.map.logical_blocks_of(superblock) {",
+     "if must_collect || has > self.map.logical_blocks_of(superblock) + 1 {"),
+    ("superblock-last-one-whole", "superblock: the last one counts as large as the others", MAP,
      "self.blocks_per_superblock.min(self.logical_blocks - first)",
      "self.blocks_per_superblock.max(self.logical_blocks - first)"),
     ("superblock-open-always-victim", "superblock, victims: dead open blocks are offered without the option", SUPERBLOCKS,
@@ -37,8 +38,8 @@ MUTANTS = [
      "            NO_PAGE => own,\n", "            NO_PAGE | 0 => own,\n"),
     ("superblock-trim-first", "superblock, trims: pages are removed before others are copied for them", SUPERBLOCK,
      "        // Copied first, while all pages to which their entries refer still exist.\n        for lpn in",
-     "        let trimmed = self.unmap(nand, lbn, &pages);\n        for lpn in"),
-    ("superblock-block-trimmed-in-part", "superblock, trims: a logical block trimmed completely has tombstones only for its last pages", MAPPED,
+     "        self.map.unmap(nand, lbn, &pages);\n        for lpn in"),
+    ("superblock-block-trimmed-in-part", "superblock, trims: a logical block trimmed completely has tombstones only for its last pages", MAP,
      "        if self.directory(lbn).is_none() {\n            return self.flat.note_trimmed(nand, self.page(lbn, 0).0..self.page(lbn + 1, 0).0);\n        }\n", ""),
     ("superblock-free-in-order", "mount: the fallback is erased before the suspect page is copied", MOUNT,
      "free.sort_by_key(|block| plan.fallback.contains(block));",
@@ -60,7 +61,7 @@ MUTANTS = [
      "let never_answered = || self.is_copy(lpn, block);"),
     ("superblock-commit-before-copy", "superblock, mount: the commit comes before the suspect page is copied", SUPERBLOCK,
      "        if let Some(&suspect) = recovered.to_copy.first() {",
-     "        spare_mount::commit_recovery(nand, &mut self.map, &recovered)?;\n        if let Some(&suspect) = recovered.to_copy.first() {"),
+     "        self.map.flat.commit_recovery(nand, &recovered.suspects)?;\n        if let Some(&suspect) = recovered.to_copy.first() {"),
     ("stale-chain-followed", "superblock, lsb, mount: a chain may lead to a page that is newer than its PMD page", MOUNT,
      "newest == Some(written) =>",
      "newest.is_some() =>"),

@@ -37,18 +37,13 @@ use crate::part::recovery::recovery_plan;
 use crate::part::recovery::spare_scan::{PageCopy, SpareScan, Suspects};
 use crate::part::recovery::survey::{self, Survey};
 use crate::part::recovery::tombstones::Tombstones;
-use crate::part::spare::spare_mapped::{Lbn, SpareMap};
-
-/// Maximum number of spare areas that a look-up reads.
-const SPARES_MAX: usize = 3;
+use crate::part::spare::spare_map::{Lbn, SpareMap};
 
 /// The chain from the newest PMD page of a logical block to one of its pages.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LookupPath {
     /// The pages whose spare areas are read, the PMD page first.
-    pub spares: [Ppn; SPARES_MAX],
-    /// Number of these pages.
-    pub len: usize,
+    pub spares: Vec<Ppn>,
     /// The place to which the chain leads; none if it says that the page is unmapped.
     pub page: Option<Ppn>,
 }
@@ -56,26 +51,12 @@ pub struct LookupPath {
 impl LookupPath {
     /// A chain that consists of the PMD page only.
     pub fn new(directory: Ppn) -> LookupPath {
-        LookupPath { spares: [directory; SPARES_MAX], len: 1, page: None }
-    }
-
-    /// Appends a page whose spare area is read next.
-    ///
-    /// # Panics
-    /// The chain would be longer than three spare areas.
-    pub fn push(&mut self, ppn: Ppn) {
-        self.spares[self.len] = ppn;
-        self.len += 1;
+        LookupPath { spares: vec![directory], page: None }
     }
 
     /// Ends the chain at the place of the page, or at none.
     pub fn to(self, page: Option<Ppn>) -> LookupPath {
         LookupPath { page, ..self }
-    }
-
-    /// The pages whose spare areas are read.
-    pub fn spares(&self) -> &[Ppn] {
-        &self.spares[..self.len]
     }
 }
 
@@ -147,7 +128,8 @@ impl<'a> FoundSpares<'a> {
 pub struct SpareRecovery {
     /// The suspect pages that are valid: the scheme must copy them.
     pub to_copy: Vec<Ppn>,
-    suspects: Suspects,
+    /// The suspect pages, for the commit.
+    pub suspects: Suspects,
 }
 
 /// Fills a freshly formatted map, and what the scheme keeps beside it, with what is on the flash.
@@ -189,18 +171,6 @@ pub fn recover(
     Ok(SpareRecovery { to_copy: plan.to_copy, suspects })
 }
 
-/// Resumes the trim log, after the suspect page has been copied.
-///
-/// # Errors
-/// The power is lost again.
-pub fn commit_recovery(
-    nand: &mut Nand,
-    map: &mut SpareMap,
-    recovered: &SpareRecovery,
-) -> Result<()> {
-    map.flat.commit_recovery(nand, &recovered.suspects)
-}
-
 struct SpareMountPlan {
     /// The newest PMD page of each logical block; [`Ppn::NONE`] if there is none.
     directories: Vec<Ppn>,
@@ -232,7 +202,8 @@ impl ChainSearch<'_> {
         self.fill(flat, 0..self.logical_blocks, &directories)?;
         let suspects = suspects.valid(|copy| flat.is_newest(copy.spare.owner.0, copy.ppn));
         let fallback = suspects.endangered().map_or(Vec::new(), |suspect| self.fallback(suspect));
-        let free = self.free(blocks, flat);
+        let places = flat.entries(0..flat.pages());
+        let free = recovery_plan::free_blocks(&self.geometry, blocks, places);
         if free.iter().any(|block| !fallback.contains(block)) {
             let to_copy = suspects.pages.iter().map(|copy| copy.ppn).collect();
             return Ok(SpareMountPlan { directories, to_copy, given_up: None, fallback });
@@ -310,7 +281,7 @@ impl ChainSearch<'_> {
         let path = self.chains.path(&self.geometry, self.spares, directory, lpn);
         let Some(ppn) = path.page else { return Ok(Ppn::NONE) };
         let (tombstone, written) = (self.tombstones.of(lpn), self.sequence(directory));
-        let newest = path.spares().iter().chain([&ppn]).map(|&ppn| self.sequence(ppn)).max();
+        let newest = path.spares.iter().chain([&ppn]).map(|&ppn| self.sequence(ppn)).max();
         match self.scan.copy(ppn) {
             Some(PageCopy { spare, .. }) if spare.owner == lpn && newest == Some(written) => {
                 Ok(if spare.version > tombstone { ppn } else { Ppn::NONE })
@@ -331,7 +302,7 @@ impl ChainSearch<'_> {
 
     /// The sequence of the spare area at the end of a chain.
     fn written(&self, path: &LookupPath) -> u64 {
-        let last = path.spares().last().and_then(|&ppn| self.scan.copy(ppn));
+        let last = path.spares.last().and_then(|&ppn| self.scan.copy(ppn));
         last.map_or(u64::MAX, |copy| copy.spare.sequence)
     }
 
@@ -349,18 +320,10 @@ impl ChainSearch<'_> {
         for (lpn, place) in self.pages(lbn).zip(&places) {
             let directory = directories[lbn as usize];
             let path = self.chains.path(&self.geometry, self.spares, directory, lpn);
-            let pages = path.spares().iter().chain([place]).filter(|&&ppn| ppn != Ppn::NONE);
+            let pages = path.spares.iter().chain([place]).filter(|&&ppn| ppn != Ppn::NONE);
             needed.extend(pages.map(|&ppn| self.geometry.block_of(ppn)));
         }
         needed
-    }
-
-    fn free(&self, blocks: &[BlockId], flat: &FlatMap) -> Vec<BlockId> {
-        let mut used = vec![false; self.geometry.blocks() as usize];
-        for &ppn in flat.entries(0..flat.pages()).iter().filter(|&&ppn| ppn != Ppn::NONE) {
-            used[self.geometry.block_of(ppn).0 as usize] = true;
-        }
-        blocks.iter().copied().filter(|block| !used[block.0 as usize]).collect()
     }
 
     fn block_programmed_last(&self) -> Result<BlockId> {
@@ -466,11 +429,11 @@ pub fn audit(
             let path = chains.path(nand.geometry(), nand, directory, lpn);
             let place = map.flat.newest(lpn);
             ensure!(path.page == place, "{lpn:?} is at {place:?}, but spare areas say {path:?}");
-            for &ppn in path.spares() {
+            for &ppn in &path.spares {
                 let alive = map.flat.is_newest(nand.owner(ppn).0, ppn);
                 ensure!(alive, "the chain to {lpn:?} passes through {ppn:?}, which is dead");
             }
-            read.extend(path.spares());
+            read.extend(&path.spares);
         }
         let mut loaded = uses(lbn);
         read.sort_unstable();
@@ -610,7 +573,7 @@ mod tests {
         ) -> LookupPath {
             let link = Ppn(spares.at(directory).unwrap().1[0].into());
             let mut path = LookupPath::new(directory);
-            path.push(link);
+            path.spares.push(link);
             path.to(Some(Ppn(spares.at(link).unwrap().1[lpn.0 as usize].into())))
         }
 

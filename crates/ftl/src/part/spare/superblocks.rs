@@ -101,12 +101,12 @@ pub struct Superblocks {
     changed: Vec<Sbn>,
     pages_per_block: u32,
     /// Whether an open block without valid pages is offered as well.
-    offers_open: bool,
+    pub offers_open: bool,
 }
 
 impl Superblocks {
     /// Superblocks that have no blocks.
-    pub fn new(geometry: &Geometry, superblocks: u32, offers_open: bool) -> Superblocks {
+    pub fn new(geometry: &Geometry, superblocks: u32) -> Superblocks {
         let none = Heap::EMPTY;
         let (full, offered, aside) = (none, none, none);
         let (open, changed) = (Frontier::NONE, false);
@@ -122,7 +122,7 @@ impl Superblocks {
             live: MinTree::new(superblocks as usize),
             changed: Vec::new(),
             pages_per_block: geometry.pages_per_block(),
-            offers_open,
+            offers_open: false,
         }
     }
 
@@ -500,7 +500,7 @@ mod tests {
     /// Two superblocks over eight blocks of four pages.
     fn superblocks() -> (Geometry, Superblocks) {
         let geometry = Geometry::new(512, 64, PAGES, 8, ProgramOrder::Any).unwrap();
-        let superblocks = Superblocks::new(&geometry, 2, false);
+        let superblocks = Superblocks::new(&geometry, 2);
         (geometry, superblocks)
     }
 

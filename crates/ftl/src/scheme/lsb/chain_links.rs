@@ -10,7 +10,7 @@ use nand::{Geometry, Lpn, Ppn};
 use super::group_chains::{EMPTY, Group, GroupChains, NONE};
 use crate::part::map::flat_map::FlatMap;
 use crate::part::recovery::page_kind;
-use crate::part::spare::spare_mapped::SpareMap;
+use crate::part::spare::spare_map::SpareMap;
 use crate::part::spare::spare_mount::{LookupPath, SpareAreas, SpareChains};
 
 /// The format of a spare area that is being read.
@@ -50,7 +50,7 @@ impl GroupChains {
         ppn: Ppn,
         group: u32,
     ) -> Option<ChainPage<'s>> {
-        self.link(spares, ppn).filter(|link| self.group_of(link.owner) == group)
+        self.link(spares, ppn).filter(|link| self.groups.of(link.owner) == group)
     }
 
     /// The place of a group's carrier, according to the PMD page at `top`.
@@ -62,7 +62,7 @@ impl GroupChains {
         group: u32,
     ) -> Ppn {
         match self.link(spares, top) {
-            Some(link) if self.group_of(link.owner) != group => {
+            Some(link) if self.groups.of(link.owner) != group => {
                 self.to_group(geometry, &link, group % self.layout().groups)
             }
             _ => top,
@@ -94,7 +94,7 @@ impl GroupChains {
     /// Whether the place `to` in the page entries of a PMD page is that of the PT page. It is if
     /// more than one entry refers to it.
     fn is_through(&self, geometry: &Geometry, link: &ChainPage, to: Ppn) -> bool {
-        let pages = 0..self.pages_of(self.group_of(link.owner));
+        let pages = 0..self.groups.pages_in(self.groups.of(link.owner));
         let alike = pages.filter(|&page| self.to_page(geometry, link, page) == to);
         link.form != SheetForm::Table && to != link.ppn && alike.count() > 1
     }
@@ -109,8 +109,8 @@ impl GroupChains {
         top: Ppn,
         group: u32,
     ) -> Group {
-        let entries = self.entries(flat, group);
-        if entries.iter().all(|&ppn| ppn == Ppn::NONE) {
+        let entries = self.groups.entries(flat, group);
+        if self.groups.is_empty(flat, group) {
             return EMPTY;
         }
         let ppn = self.carrier_at(geometry, spares, top, group);
@@ -146,7 +146,7 @@ impl SpareChains for GroupChains {
         directory: Ppn,
         lpn: Lpn,
     ) -> LookupPath {
-        let group = self.group_of(lpn);
+        let group = self.groups.of(lpn);
         let number = self.number_in(group, lpn).into();
         let mut path = LookupPath::new(directory);
         let ppn = self.carrier_at(geometry, spares, directory, group);
@@ -154,7 +154,7 @@ impl SpareChains for GroupChains {
             return path;
         };
         if ppn != directory {
-            path.push(ppn);
+            path.spares.push(ppn);
         }
         let to = self.to_page(geometry, &carrier, number);
         if to == ppn || !self.is_through(geometry, &carrier, to) {
@@ -164,7 +164,7 @@ impl SpareChains for GroupChains {
             Some(table) if table.form != SheetForm::Table => path,
             Some(table) if table.owner == lpn => path.to(Some(to)),
             Some(table) => {
-                path.push(to);
+                path.spares.push(to);
                 let place = self.to_page(geometry, &table, number);
                 path.to((place != to).then_some(place))
             }
@@ -176,7 +176,7 @@ impl SpareChains for GroupChains {
         for lbn in 0..map.logical_blocks() {
             let top = map.directory(lbn).and_then(|page| map.flat.newest(page));
             let Some(top) = top else { continue };
-            for group in self.groups_of(lbn) {
+            for group in self.groups.of_block(lbn) {
                 let recalled = self.recalled(geometry, spares, &map.flat, top, group);
                 let home = self.home(geometry, &map.flat, group, recalled.carrier);
                 self.set_group(group, recalled, home);

@@ -32,7 +32,8 @@ use crate::contract::{Violation, ensure};
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::flat_map::FlatMap;
 use crate::part::recovery::page_kind;
-use crate::part::spare::spare_mapped::Lbn;
+use crate::part::spare::page_groups::PageGroups;
+use crate::part::spare::spare_map::Lbn;
 
 /// Stands for no page of a group.
 pub(super) const NONE: u8 = u8::MAX;
@@ -127,10 +128,8 @@ pub struct GroupChains {
     stale: Vec<u64>,
     /// Counts the blocks to which a page refers. Kept to reuse its memory.
     referred: BlockCounter,
-    pub(super) pages_per_block: u32,
-    /// log2 of the pages per block and per group, if both are integers. They save every write some
-    /// divisions.
-    shifts: Option<[u32; 2]>,
+    /// The pages of each group.
+    pub groups: PageGroups,
 }
 
 impl GroupChains {
@@ -139,12 +138,10 @@ impl GroupChains {
         let pages_per_block = geometry.pages_per_block();
         let ends = vec![[NONE; 2]; (logical_blocks * layout.groups) as usize];
         let stale = vec![0; (logical_blocks * pages_per_block).div_ceil(64) as usize];
-        let sizes = [pages_per_block, layout.group_pages];
-        let whole = sizes.iter().all(|size| size.is_power_of_two());
-        let shifts = whole.then(|| sizes.map(u32::trailing_zeros));
+        let groups = PageGroups::new(pages_per_block, layout.groups, layout.group_pages);
         let referred = BlockCounter::new(geometry.blocks());
         let homes = vec![referred.nowhere(); ends.len()];
-        GroupChains { layout, ends, homes, stale, referred, pages_per_block, shifts }
+        GroupChains { layout, ends, homes, stale, referred, groups }
     }
 
     /// The layout of groups and spare areas.
@@ -154,57 +151,20 @@ impl GroupChains {
 
     // ---- Page and block numbers ---------------------------------------------------------------
 
-    /// The number of a page's group, counted over the device.
-    #[inline]
-    pub fn group_of(&self, lpn: Lpn) -> u32 {
-        if let Some([_, group]) = self.shifts {
-            return lpn.0 >> group;
-        }
-        let (lbn, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
-        lbn * self.layout.groups + offset / self.layout.group_pages
-    }
-
     /// A page, with its place in its group.
     #[inline]
     pub fn page(&self, lpn: Lpn) -> GroupPage {
-        let group = self.group_of(lpn);
-        GroupPage { lpn, group, first: self.first_of(group), pages: self.pages_of(group) }
-    }
-
-    /// The first page of a group.
-    #[inline]
-    pub(super) fn first_of(&self, group: u32) -> Lpn {
-        if let Some([_, pages]) = self.shifts {
-            return Lpn(group << pages);
+        let group = self.groups.of(lpn);
+        GroupPage {
+            lpn,
+            group,
+            first: self.groups.first(group),
+            pages: self.groups.pages_in(group),
         }
-        let (lbn, number) = (group / self.layout.groups, group % self.layout.groups);
-        Lpn(lbn * self.pages_per_block + number * self.layout.group_pages)
-    }
-
-    /// Number of pages of a group.
-    #[inline]
-    pub fn pages_of(&self, group: u32) -> u32 {
-        if self.shifts.is_some() {
-            return self.layout.group_pages;
-        }
-        self.layout.pages_of(self.pages_per_block, group % self.layout.groups)
-    }
-
-    /// The logical block of a page.
-    #[inline]
-    pub(super) fn lbn_of(&self, lpn: Lpn) -> Lbn {
-        match self.shifts {
-            Some([block, _]) => lpn.0 >> block,
-            None => lpn.0 / self.pages_per_block,
-        }
-    }
-
-    pub(super) fn groups_of(&self, lbn: Lbn) -> Range<u32> {
-        lbn * self.layout.groups..(lbn + 1) * self.layout.groups
     }
 
     pub(super) fn number_in(&self, group: u32, lpn: Lpn) -> u8 {
-        (lpn.0 - self.first_of(group).0) as u8
+        (lpn.0 - self.groups.first(group).0) as u8
     }
 
     /// What is kept for a group.
@@ -218,7 +178,7 @@ impl GroupChains {
     pub(super) fn set_group(&mut self, at: u32, group: Group, home: BlockId) {
         self.ends[at as usize] = [group.carrier, group.table];
         self.homes[at as usize] = home;
-        let (first, pages) = (self.first_of(at).0, self.pages_of(at));
+        let (first, pages) = (self.groups.first(at).0, self.groups.pages_in(at));
         let (word, shift) = (first as usize / 64, first % 64);
         let all = u64::MAX >> (64 - pages);
         let stale = group.stale & all;
@@ -232,7 +192,7 @@ impl GroupChains {
     /// The stale pages of a group.
     #[inline]
     fn stale_of(&self, at: u32) -> u64 {
-        self.stale_between(self.first_of(at), self.pages_of(at))
+        self.stale_between(self.groups.first(at), self.groups.pages_in(at))
     }
 
     /// The stale pages among these consecutive ones.
@@ -250,19 +210,13 @@ impl GroupChains {
 
     /// The page with this number in a group; none for [`NONE`].
     fn page_of(&self, group: u32, number: u8) -> Option<Lpn> {
-        (number != NONE).then(|| self.first_of(group).plus(number.into()))
-    }
-
-    /// The entries of a group, mapped or not.
-    pub(super) fn entries<'a>(&self, flat: &'a FlatMap, group: u32) -> &'a [Ppn] {
-        let first = self.first_of(group).0;
-        flat.entries(first..first + self.pages_of(group))
+        (number != NONE).then(|| self.groups.first(group).plus(number.into()))
     }
 
     /// Prefetches the group of a page.
     #[inline(always)]
     pub fn prefetch(&self, lpn: Lpn) {
-        let group = self.group_of(lpn) as usize;
+        let group = self.groups.of(lpn) as usize;
         prefetch(&self.ends, group);
         prefetch(&self.homes, group);
         prefetch(&self.stale, lpn.0 as usize / 64);
@@ -318,10 +272,11 @@ impl GroupChains {
     /// The page to copy as the PT page of a group, before page `lpn` is written: the old PT page
     /// or, if there is none, the lowest other valid page.
     pub fn table_to_copy(&self, flat: &FlatMap, lpn: Lpn) -> Option<Lpn> {
-        let at = self.group_of(lpn);
+        let at = self.groups.of(lpn);
         let table = self.page_of(at, self.group(at).table).filter(|&table| table != lpn);
-        let entries = self.entries(flat, at).iter();
-        let mut valid = entries.zip(self.first_of(at).0..).filter(|&(&ppn, _)| ppn != Ppn::NONE);
+        let entries = self.groups.entries(flat, at).iter();
+        let mut valid =
+            entries.zip(self.groups.first(at).0..).filter(|&(&ppn, _)| ppn != Ppn::NONE);
         table.or_else(|| valid.find(|&(_, page)| page != lpn.0).map(|(_, page)| Lpn(page)))
     }
 
@@ -348,7 +303,7 @@ impl GroupChains {
         direct: u64,
         block: BlockId,
     ) -> bool {
-        let groups = self.groups_of(self.lbn_of(page.lpn));
+        let groups = self.groups.of_block(self.groups.lbn_of(page.lpn));
         let homes = &self.homes[groups.start as usize..groups.end as usize];
         let (before, after) = homes.split_at((page.group - groups.start) as usize);
         let entries = flat.entries(page.first.0..page.first.0 + page.pages);
@@ -370,8 +325,8 @@ impl GroupChains {
     /// remaining page, if the trim removes a page that holds map entries of others.
     pub fn anchor(&self, flat: &FlatMap, group: u32, gone: &Range<u32>) -> Option<Lpn> {
         let known = self.group(group);
-        let first = self.first_of(group).0;
-        let entries = self.entries(flat, group);
+        let first = self.groups.first(group).0;
+        let entries = self.groups.entries(flat, group);
         let is_left = |at: usize| entries[at] != Ppn::NONE && !gone.contains(&(first + at as u32));
         let lowest = (0..entries.len()).find(|&at| is_left(at))?;
         let through = |at: usize| is_left(at) && known.stale >> at & 1 == 0;
@@ -383,10 +338,10 @@ impl GroupChains {
 
     /// Notes that pages of a group were trimmed. A trimmed PT page is not used any more.
     pub fn forget(&mut self, flat: &FlatMap, group: u32) {
-        let entries = self.entries(flat, group);
+        let entries = self.groups.entries(flat, group);
         let is_gone = |number: u8| number != NONE && entries[number as usize] == Ppn::NONE;
         let known = self.group(group);
-        if entries.iter().all(|&ppn| ppn == Ppn::NONE) {
+        if self.groups.is_empty(flat, group) {
             self.set_group(group, EMPTY, self.referred.nowhere());
         } else if is_gone(known.table) {
             let home = self.homes[group as usize];
@@ -401,42 +356,29 @@ impl GroupChains {
         let (mut alone, mut induced) = (false, 0);
         let (mut lbn, mut group) = (None, None);
         for &lpn in pages {
-            let own = (Some(self.lbn_of(lpn)), self.group_of(lpn));
+            let own = (Some(self.groups.lbn_of(lpn)), self.groups.of(lpn));
             induced += u32::from(alone && own.0 != lbn);
-            alone = Some(own.1) != group && self.pages_of(own.1) > 1;
+            alone = Some(own.1) != group && self.groups.pages_in(own.1) > 1;
             (lbn, group) = (own.0, Some(own.1));
         }
         pages.len() as u32 + induced + u32::from(alone)
     }
 
-    /// The groups to which these pages belong.
-    pub fn groups_between(&self, pages: &Range<u32>) -> Range<u32> {
-        self.group_of(Lpn(pages.start))..self.group_of(Lpn(pages.end - 1)) + 1
-    }
-
     // ---- Queries ------------------------------------------------------------------------------
 
-    /// Lists the pages whose spare areas hold the current map of a logical block.
-    pub fn spares(&self, flat: &FlatMap, lbn: Lbn, places: &mut Vec<Ppn>) {
-        places.clear();
-        let groups = self.groups_of(lbn);
-        let end = (lbn + 1) * self.pages_per_block;
-        let mut first = lbn * self.pages_per_block;
-        for &[carrier, table] in &self.ends[groups.start as usize..groups.end as usize] {
-            let pages = self.layout.group_pages.min(end - first);
-            let entries = flat.entries(first..first + pages);
-            if carrier != NONE {
-                places.push(entries[carrier as usize]);
-            }
-            if table != NONE && table != carrier {
-                let fresh = !self.stale_between(Lpn(first), pages);
-                let served = fresh & u64::MAX >> (64 - pages) & !(1 << table);
-                if ones(served).any(|number| entries[number] != Ppn::NONE) {
-                    places.push(entries[table as usize]);
-                }
-            }
-            first += pages;
-        }
+    /// The pages whose spare areas hold the current map of a logical block.
+    pub fn spares<'a>(&'a self, flat: &'a FlatMap, lbn: Lbn) -> impl Iterator<Item = Ppn> + 'a {
+        self.groups.of_block(lbn).flat_map(move |at| {
+            let ([carrier, table], entries) =
+                (self.ends[at as usize], self.groups.entries(flat, at));
+            let serves = || {
+                let served = !self.stale_of(at) & u64::MAX >> (64 - entries.len()) & !(1 << table);
+                ones(served).any(|number| entries[number] != Ppn::NONE)
+            };
+            let carries = (carrier != NONE).then(|| entries[carrier as usize]);
+            let other = table != NONE && table != carrier && serves();
+            [carries, other.then(|| entries[table as usize])].into_iter().flatten()
+        })
     }
 
     // ---- Auditing -----------------------------------------------------------------------------

@@ -129,11 +129,6 @@ impl GroupLayout {
             false => format!("groups={} would fit", fitting.join(" or ")),
         }
     }
-
-    /// Number of pages of a group.
-    pub fn pages_of(&self, pages_per_block: u32, group: u32) -> u32 {
-        self.group_pages.min(pages_per_block - group * self.group_pages)
-    }
 }
 
 #[cfg(test)]

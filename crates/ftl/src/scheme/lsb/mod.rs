@@ -49,10 +49,8 @@
 
 pub mod block_counter;
 pub mod chain_links;
-mod copy_batch;
 pub mod group_chains;
 pub mod layout;
-mod moves;
 mod portions;
 mod room;
 pub mod spare_bytes;
@@ -63,18 +61,18 @@ use core::ops::Range;
 use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn};
 use spec::{Kind, Param, Params};
 
-use self::copy_batch::CopyBatch;
 use self::group_chains::GroupChains;
 use self::layout::GroupLayout;
 use self::victim_pages::VictimPages;
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation,
-    table_bytes,
+    Base, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, table_bytes,
 };
-use crate::part::spare::spare_mapped::{Lbn, PageSource, SpareMap, SpareMapped};
+use crate::part::recovery::survey;
+use crate::part::spare::spare_map::{Lbn, SpareMap};
+use crate::part::spare::spare_mapped::SpareMapped;
 use crate::part::spare::spare_mount;
 use crate::part::spare::spare_sheet::BLOCK_BITS;
-use crate::part::spare::superblocks::Sbn;
+use crate::part::spare::spare_writer::PageSource;
 
 /// Erased blocks that only garbage collection may open.
 const RESERVE: u32 = 2;
@@ -142,50 +140,29 @@ fn simulation_memory(_: &Params, geometry: &Geometry, mode: Mode) -> u64 {
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
+    let map = SpareMap::format(nand, device, SCHEME.name)?;
     let np = nand.geometry().pages_per_block();
-    let count = |name| device.params.count(name) as u32;
-    if nand.geometry().blocks() > 1 << BLOCK_BITS {
-        let blocks = nand.geometry().blocks();
-        let why = format!("{blocks} blocks; a spare area's block numbers have {BLOCK_BITS} bits");
-        return Err(Error::Refused { scheme: "lsb", why });
-    }
-    let layout = GroupLayout::on(nand.geometry(), count("groups"));
-    let mut ftl = Lsb {
-        map: SpareMap::format(nand, device, count("blocks"), count("map_cache"), false),
+    let layout = GroupLayout::on(nand.geometry(), device.params.count("groups") as u32);
+    let ftl = Lsb {
         chains: GroupChains::new(layout, device.logical_blocks, nand.geometry()),
         portion: Vec::with_capacity(np as usize),
-        trimmed: Vec::with_capacity(np as usize),
-        victim: VictimPages::new(device.logical_blocks.min(count("blocks")) * np),
-        copies: CopyBatch::new(np),
-        spares: Vec::new(),
-        bytes: Vec::with_capacity(layout.directory.bytes()),
+        victim: VictimPages::default(),
         pages_per_block: np,
         attempts: 0,
         is_tight: false,
         tight: TightCounts::default(),
+        map,
     };
-    if !nand.is_factory_new() {
-        ftl.recover(nand, device)?;
-    }
-    Ok(Box::new(ftl))
+    survey::mounted(nand, device, ftl, Lsb::recover)
 }
 
 struct Lsb {
     map: SpareMap,
     chains: GroupChains,
-    /// The pages of the portion being written. This and the next lists are reused to save
-    /// allocations.
+    /// The pages of the portion being written. Kept to reuse its memory.
     portion: Vec<Lpn>,
-    /// The pages that a trim unmaps.
-    trimmed: Vec<Lpn>,
     /// The valid pages of the block that is being emptied, or was examined last.
     victim: VictimPages,
-    /// The copies that a move has not made yet.
-    copies: CopyBatch,
-    /// The pages whose spare areas a look-up reads.
-    spares: Vec<Ppn>,
-    /// The scheme bytes being composed.
-    bytes: Vec<u8>,
     pages_per_block: u32,
     /// Number of collections since room was needed.
     attempts: u32,
@@ -203,32 +180,17 @@ struct TightCounts {
 }
 
 impl Lsb {
-    fn superblock_of(&self, lpn: Lpn) -> Sbn {
-        self.map.superblock_of(self.map.lbn_of(lpn))
-    }
-
     // ---- Trims --------------------------------------------------------------------------------
 
     /// Lists the pages that must be copied if these pages are trimmed.
     fn find_anchors(&self, lbn: Lbn, pages: &Range<u32>, anchors: &mut Vec<Lpn>) {
         anchors.clear();
         let flat = &self.map.flat;
-        let groups = self.chains.groups_between(pages);
+        let groups = self.chains.groups.between(pages);
         anchors.extend(groups.filter_map(|group| self.chains.anchor(flat, group, pages)));
-        let loses_directory = self.map.directory(lbn).is_some_and(|lpn| pages.contains(&lpn.0));
-        if anchors.is_empty() && loses_directory {
-            anchors.extend(self.map.lowest_but(lbn, pages));
+        if anchors.is_empty() {
+            anchors.extend(self.map.directory_anchor(lbn, pages));
         }
-    }
-
-    /// Unmaps pages. Returns those that were mapped.
-    fn unmap(&mut self, nand: &Nand, lbn: Lbn, pages: &Range<u32>) -> Vec<Lpn> {
-        let mut trimmed = core::mem::take(&mut self.trimmed);
-        self.map.unmap(nand, lbn, pages, &mut trimmed);
-        for group in self.chains.groups_between(pages) {
-            self.chains.forget(&self.map.flat, group);
-        }
-        trimmed
     }
 
     // ---- Recovery -----------------------------------------------------------------------------
@@ -239,7 +201,7 @@ impl Lsb {
             let lpn = nand.owner(suspect);
             self.write_portion(nand, PageSource::Copy(Cause::Meta), &[lpn])?;
         }
-        spare_mount::commit_recovery(nand, &mut self.map, &recovered)?;
+        self.map.flat.commit_recovery(nand, &recovered.suspects)?;
         // Under the paper's rule the duration of a mount would have no bound.
         if self.can_tighten() {
             self.tighten();
@@ -259,12 +221,8 @@ impl SpareMapped for Lsb {
         &mut self.map
     }
 
-    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
-        if !self.map.cache.touch(lbn) {
-            self.chains.spares(&self.map.flat, lbn, &mut self.spares);
-            nand.book_spare_reads(self.spares.iter().copied(), Cause::Map)?;
-        }
-        Ok(())
+    fn spares(&self, lbn: Lbn) -> impl Iterator<Item = Ppn> {
+        self.chains.spares(&self.map.flat, lbn)
     }
 
     fn trim_portion(&mut self, nand: &mut Nand, lbn: Lbn, pages: Range<u32>) -> Result<()> {
@@ -275,16 +233,18 @@ impl SpareMapped for Lsb {
             let programs = lsb.chains.programs_max(&anchors);
             lsb.has_room(lsb.map.superblock_of(lbn), programs)
         })?;
-        let trimmed = self.unmap(nand, lbn, &pages);
+        self.map.unmap(nand, lbn, &pages);
+        for group in self.chains.groups.between(&pages) {
+            self.chains.forget(&self.map.flat, group);
+        }
         if !anchors.is_empty() {
             self.map.counts.trim_copies += anchors.len() as u64;
             self.write_portion(nand, PageSource::Copy(Cause::Map), &anchors)?;
+            self.map.finish(nand)?;
         }
         self.portion = anchors;
         // Recorded last: a mount that finds the record also finds these copies.
-        self.map.note_trimmed(nand, lbn, &trimmed)?;
-        self.trimmed = trimmed;
-        Ok(())
+        self.map.note_trimmed(nand, lbn)
     }
 
     fn prefetch_own(&self, lpn: Lpn) {
@@ -295,12 +255,12 @@ impl SpareMapped for Lsb {
         self.victim.list(&self.map.flat, nand, block);
         let pages = self.victim.take();
         pages.iter().for_each(|&lpn| self.chains.prefetch(lpn));
-        match nand.array().keeps_pages() || nand.has_guard() {
-            true => self.move_by_portions(nand, &pages, cause)?,
-            false => self.move_at_once(nand, &pages, cause)?,
+        let np = self.pages_per_block;
+        for portion in pages.chunk_by(|a, b| a.0 / np == b.0 / np) {
+            self.write_portion(nand, PageSource::Copy(cause), portion)?;
         }
         self.victim.give_back(pages);
-        Ok(())
+        self.map.finish(nand)
     }
 
     fn needs(&mut self, nand: &Nand, block: BlockId) -> u32 {
@@ -336,6 +296,7 @@ impl Ftl for Lsb {
             let programs = self.chains.programs_max(&portion);
             self.make_room(nand, self.map.superblock_of(lbn), programs)?;
             self.write_portion(nand, PageSource::Host(run), &portion)?;
+            self.map.finish(nand)?;
             self.portion = portion;
         }
         Ok(0)
@@ -343,13 +304,8 @@ impl Ftl for Lsb {
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.map.audit(nand, 1)?;
-        let spares = |lbn| {
-            let mut places = Vec::new();
-            self.chains.spares(&self.map.flat, lbn, &mut places);
-            places
-        };
         self.chains.audit_homes(nand.geometry(), &self.map.flat)?;
-        spare_mount::audit(nand, &self.map, &self.chains, spares)
+        spare_mount::audit(nand, &self.map, &self.chains, |lbn| self.spares(lbn).collect())
     }
 
     /// A cached entry takes the bits of a PMD page, and an offset and a block number per page: 300

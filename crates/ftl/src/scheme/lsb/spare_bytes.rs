@@ -22,8 +22,8 @@ impl GroupChains {
         match role {
             Role::Plain => bytes.clear(),
             Role::Table { but } => {
-                let at = self.group_of(lpn);
-                let pages = self.entries(flat, at).iter().zip(self.first_of(at).0..);
+                let at = self.groups.of(lpn);
+                let pages = self.groups.entries(flat, at).iter().zip(self.groups.first(at).0..);
                 let place = |(&ppn, page): (&Ppn, u32)| match ppn {
                     Ppn::NONE => own,
                     _ if but == Some(Lpn(page)) => own,
@@ -45,7 +45,7 @@ impl GroupChains {
 
     /// The properties of a page that its wide entries depend on.
     pub(super) fn own(&self, ppn: Ppn, owner: Lpn) -> SheetPage {
-        let group = self.group_of(owner);
+        let group = self.groups.of(owner);
         let page = self.number_in(group, owner).into();
         SheetPage { ppn, group: group % self.layout.groups, page }
     }
@@ -62,10 +62,10 @@ impl GroupChains {
 
     /// The group entries of the PMD page `lpn`, which is at `own`.
     fn to_groups(&self, flat: &FlatMap, lpn: Lpn, own: Ppn) -> impl Iterator<Item = Ppn> {
-        let groups = self.groups_of(self.lbn_of(lpn));
-        let number = (self.group_of(lpn) - groups.start) as usize;
-        let first = self.first_of(groups.start).0;
-        let entries = flat.entries(first..first + self.pages_per_block);
+        let groups = self.groups.of_block(self.groups.lbn_of(lpn));
+        let number = (self.groups.of(lpn) - groups.start) as usize;
+        let first = self.groups.first(groups.start).0;
+        let entries = flat.entries(first..first + self.groups.pages_per_block);
         let ends = self.ends[groups.start as usize..groups.end as usize].iter().enumerate();
         let group_pages = self.layout.group_pages as usize;
         ends.map(move |(other, &[carrier, _])| match carrier {
@@ -80,12 +80,12 @@ impl GroupChains {
 
     /// The page entries of the PMD page `lpn`, which is at `own`.
     fn to_pages(&self, flat: &FlatMap, lpn: Lpn, own: Ppn) -> impl Iterator<Item = Ppn> {
-        let at = self.group_of(lpn);
+        let at = self.groups.of(lpn);
         let (number, mut group) = (self.number_in(at, lpn), self.group(at));
         if group.table == number {
             group.table = NONE;
         }
-        let entries = self.entries(flat, at);
+        let entries = self.groups.entries(flat, at);
         (0..entries.len()).map(move |page| match entries[page] {
             _ if page == number.into() => own,
             Ppn::NONE => own,

@@ -21,7 +21,8 @@ use nand::{ChipModel, Geometry, Lpn, Ppn};
 
 use crate::part::map::flat_map::FlatMap;
 use crate::part::recovery::page_kind;
-use crate::part::spare::spare_mapped::{Lbn, NO_PAGE, SpareMap};
+use crate::part::spare::page_groups::PageGroups;
+use crate::part::spare::spare_map::{Lbn, NO_PAGE, SpareMap};
 use crate::part::spare::spare_mount::{LookupPath, SpareAreas, SpareChains};
 use crate::part::spare::spare_sheet::{BLOCK_BITS, EntryFormat, SpareSheet};
 
@@ -39,11 +40,7 @@ pub struct Carriers {
     sheet: SpareSheet,
     /// For each group of the device: the offset of its newest page in the logical block.
     newest: Vec<u16>,
-    group_pages: u32,
-    pages_per_block: u32,
-    /// log2 of the pages per block and per group, if both are integers. They save every write some
-    /// divisions.
-    shifts: Option<[u32; 2]>,
+    groups: PageGroups,
 }
 
 /// The layout of spare areas for superblocks of at most `blocks_max` blocks, and the pages per
@@ -81,10 +78,8 @@ impl Carriers {
     pub fn new(logical_blocks: u32, pages_per_block: u32, blocks_max: u32) -> Carriers {
         let (sheet, group_pages) = layout(pages_per_block, blocks_max);
         let newest = vec![NO_PAGE; (logical_blocks * GROUPS) as usize];
-        let sizes = [pages_per_block, group_pages];
-        let whole = pages_per_block == GROUPS * group_pages && pages_per_block.is_power_of_two();
-        let shifts = whole.then(|| sizes.map(u32::trailing_zeros));
-        Carriers { sheet, newest, group_pages, pages_per_block, shifts }
+        let groups = PageGroups::new(pages_per_block, GROUPS, group_pages);
+        Carriers { sheet, newest, groups }
     }
 
     /// Number of bits of the entries in a spare area.
@@ -95,46 +90,14 @@ impl Carriers {
     /// Bytes of a map-cache entry: the PBMT, the PMD and all PTs of a logical block.
     pub fn entry_bytes(&self) -> u64 {
         let entry_bits = INDEX_BITS + self.sheet.offset_bits;
-        let bits = self.sheet.pbmt * BLOCK_BITS + (GROUPS + self.pages_per_block) * entry_bits;
+        let bits =
+            self.sheet.pbmt * BLOCK_BITS + (GROUPS + self.groups.pages_per_block) * entry_bits;
         u64::from(bits.div_ceil(8))
-    }
-
-    // ---- Page and block numbers ---------------------------------------------------------------
-
-    /// The number of a page's group, counted over the device.
-    #[inline]
-    fn group_of(&self, lpn: Lpn) -> u32 {
-        if let Some([_, pages]) = self.shifts {
-            return lpn.0 >> pages;
-        }
-        let (lbn, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
-        lbn * GROUPS + offset / self.group_pages
-    }
-
-    /// The offset of a page in its logical block.
-    #[inline]
-    fn offset_of(&self, lpn: Lpn) -> u16 {
-        match self.shifts {
-            Some([block, _]) => (lpn.0 & ((1 << block) - 1)) as u16,
-            None => (lpn.0 % self.pages_per_block) as u16,
-        }
-    }
-
-    fn first_of(&self, group: u32) -> Lpn {
-        let (lbn, number) = (group / GROUPS, group % GROUPS);
-        Lpn(lbn * self.pages_per_block + (number * self.group_pages).min(self.pages_per_block))
-    }
-
-    /// The entries of a group, mapped or not. In blocks of few pages the last groups may be empty.
-    fn entries<'a>(&self, flat: &'a FlatMap, group: u32) -> &'a [Ppn] {
-        let end = (group / GROUPS + 1) * self.pages_per_block;
-        let first = self.first_of(group).0;
-        flat.entries(first..end.min(first + self.group_pages))
     }
 
     /// Prefetches the group of a page.
     pub fn prefetch(&self, lpn: Lpn) {
-        crate::part::index::prefetch::prefetch(&self.newest, self.group_of(lpn) as usize);
+        crate::part::index::prefetch::prefetch(&self.newest, self.groups.of(lpn) as usize);
     }
 
     // ---- Writing ------------------------------------------------------------------------------
@@ -142,8 +105,8 @@ impl Carriers {
     /// Notes that a page got a new place.
     #[inline]
     pub fn note(&mut self, lpn: Lpn) {
-        let group = self.group_of(lpn);
-        self.newest[group as usize] = self.offset_of(lpn);
+        let group = self.groups.of(lpn);
+        self.newest[group as usize] = self.groups.offset_of(lpn);
     }
 
     /// Composes the scheme bytes of a page that has been noted. Returns its kind.
@@ -171,16 +134,16 @@ impl Carriers {
     }
 
     fn to_groups(&self, flat: &FlatMap, lpn: Lpn, own: Ppn) -> impl Iterator<Item = Ppn> {
-        let first = lpn.0 / self.pages_per_block * self.pages_per_block;
-        let at = (lpn.0 / self.pages_per_block * GROUPS) as usize;
-        self.newest[at..at + GROUPS as usize].iter().map(move |&offset| match offset {
+        let lbn = self.groups.lbn_of(lpn);
+        let first = lbn * self.groups.pages_per_block;
+        self.newest_of(lbn).iter().map(move |&offset| match offset {
             NO_PAGE => own,
             offset => flat.newest(Lpn(first + u32::from(offset))).unwrap_or(own),
         })
     }
 
     fn to_pages(&self, flat: &FlatMap, lpn: Lpn, own: Ppn) -> impl Iterator<Item = Ppn> {
-        let entries = self.entries(flat, self.group_of(lpn)).iter();
+        let entries = self.groups.entries(flat, self.groups.of(lpn)).iter();
         entries.map(move |&ppn| if ppn == Ppn::NONE { own } else { ppn })
     }
 
@@ -193,14 +156,13 @@ impl Carriers {
         flat: &'a FlatMap,
         gone: &'a core::ops::Range<u32>,
     ) -> impl Iterator<Item = Lpn> + 'a {
-        let groups = self.group_of(Lpn(gone.start))..=self.group_of(Lpn(gone.end - 1));
-        groups.filter_map(move |group| {
+        self.groups.between(gone).filter_map(move |group| {
             let newest = self.newest[group as usize];
             let lbn = group / GROUPS;
             let is_lost = newest != NO_PAGE
-                && gone.contains(&(lbn * self.pages_per_block + u32::from(newest)));
-            let first = self.first_of(group).0;
-            let mut pages = (first..).map(Lpn).zip(self.entries(flat, group));
+                && gone.contains(&(lbn * self.groups.pages_per_block + u32::from(newest)));
+            let first = self.groups.first(group).0;
+            let mut pages = (first..).map(Lpn).zip(self.groups.entries(flat, group));
             let left = pages.find(|(lpn, ppn)| **ppn != Ppn::NONE && !gone.contains(&lpn.0));
             left.filter(|_| is_lost).map(|(lpn, _)| lpn)
         })
@@ -209,22 +171,26 @@ impl Carriers {
     /// Notes that pages of a logical block were trimmed: groups without a remaining page have no
     /// newest page.
     pub fn forget(&mut self, flat: &FlatMap, lbn: Lbn) {
-        for group in lbn * GROUPS..(lbn + 1) * GROUPS {
-            if self.entries(flat, group).iter().all(|&ppn| ppn == Ppn::NONE) {
+        for group in self.groups.of_block(lbn) {
+            if self.groups.is_empty(flat, group) {
                 self.newest[group as usize] = NO_PAGE;
             }
         }
+    }
+
+    /// The offsets of the newest pages of a logical block's groups.
+    fn newest_of(&self, lbn: Lbn) -> &[u16] {
+        let groups = self.groups.of_block(lbn);
+        &self.newest[groups.start as usize..groups.end as usize]
     }
 
     // ---- Queries ------------------------------------------------------------------------------
 
     /// The pages whose spare areas hold the map of a logical block.
     pub fn spares<'a>(&'a self, flat: &'a FlatMap, lbn: Lbn) -> impl Iterator<Item = Ppn> + 'a {
-        let at = (lbn * GROUPS) as usize;
-        let newest = self.newest[at..at + GROUPS as usize].iter();
-        let newest = newest.filter(|&&offset| offset != NO_PAGE);
+        let newest = self.newest_of(lbn).iter().filter(|&&offset| offset != NO_PAGE);
         newest.filter_map(move |&offset| {
-            flat.newest(Lpn(lbn * self.pages_per_block + u32::from(offset)))
+            flat.newest(Lpn(lbn * self.groups.pages_per_block + u32::from(offset)))
         })
     }
 
@@ -237,12 +203,12 @@ impl Carriers {
         group: u32,
     ) -> Option<(Ppn, Lpn, Cow<'s, [u8]>)> {
         let (spare, bytes) = spares.at(top)?;
-        let ppn = match self.group_of(spare.owner) == group {
+        let ppn = match self.groups.of(spare.owner) == group {
             true => top,
             false => self.sheet.group(geometry, top, &bytes, group % GROUPS),
         };
         let (spare, bytes) = spares.at(ppn)?;
-        let is_own = spare.owner.is_host() && self.group_of(spare.owner) == group;
+        let is_own = spare.owner.is_host() && self.groups.of(spare.owner) == group;
         (is_own && spare.kind != page_kind::DATA).then_some((ppn, spare.owner, bytes))
     }
 }
@@ -260,14 +226,14 @@ impl SpareChains for Carriers {
         lpn: Lpn,
     ) -> LookupPath {
         let mut path = LookupPath::new(directory);
-        let group = self.group_of(lpn);
+        let group = self.groups.of(lpn);
         let Some((ppn, owner, bytes)) = self.carrier(geometry, spares, directory, group) else {
             return path;
         };
         if ppn != directory {
-            path.push(ppn);
+            path.spares.push(ppn);
         }
-        let number = lpn.0 - self.first_of(group).0;
+        let number = lpn.0 - self.groups.first(group).0;
         let to = self.sheet.page(geometry, ppn, &bytes, number);
         path.to((to != ppn || owner == lpn).then_some(to))
     }
@@ -276,11 +242,11 @@ impl SpareChains for Carriers {
         for lbn in 0..map.logical_blocks() {
             let top = map.directory(lbn).and_then(|page| map.flat.newest(page));
             let Some(top) = top else { continue };
-            for group in lbn * GROUPS..(lbn + 1) * GROUPS {
+            for group in self.groups.of_block(lbn) {
                 let carrier = self.carrier(geometry, spares, top, group);
-                let is_empty = self.entries(&map.flat, group).iter().all(|&ppn| ppn == Ppn::NONE);
+                let is_empty = self.groups.is_empty(&map.flat, group);
                 if let Some((_, owner, _)) = carrier.filter(|_| !is_empty) {
-                    self.newest[group as usize] = self.offset_of(owner);
+                    self.newest[group as usize] = self.groups.offset_of(owner);
                 }
             }
         }

@@ -21,7 +21,7 @@
 //! So a superblock that has its maximum of blocks must collect even while many blocks are free.
 //! This is what lsb improves on (LSB §II.C). If the device runs out of free blocks and the
 //! superblock has no more blocks than logical ones, the victim is chosen over the whole device: see
-//! [`spare_mapped`].
+//! [`spare_mapped`](crate::part::spare::spare_mapped).
 //!
 //! Invariants: a superblock has at most `physical` blocks, and `RESERVE` blocks are erased,
 //! whenever no block is being emptied. No chain passes through a dead page.
@@ -46,14 +46,14 @@ use spec::{Kind, Param, Params};
 
 use self::carriers::{BLOCKS_MAX, Carriers};
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation,
-    table_bytes,
+    Base, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, table_bytes,
 };
-use crate::part::map::rmw;
-use crate::part::recovery::page_kind;
-use crate::part::spare::spare_mapped::{self, Lbn, PageSource, SpareMap, SpareMapped};
+use crate::part::recovery::survey;
+use crate::part::spare::spare_map::{Lbn, SpareMap};
+use crate::part::spare::spare_mapped::SpareMapped;
 use crate::part::spare::spare_mount;
 use crate::part::spare::spare_sheet::BLOCK_BITS;
+use crate::part::spare::spare_writer::PageSource;
 use crate::part::spare::superblocks::Sbn;
 
 /// Erased blocks that only garbage collection may open.
@@ -133,27 +133,19 @@ fn simulation_memory(_: &Params, geometry: &Geometry, mode: Mode) -> u64 {
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
+    let mut map = SpareMap::format(nand, device, SCHEME.name)?;
+    map.blocks.offers_open = device.params.switch("open_victims");
     let np = nand.geometry().pages_per_block();
-    let count = |name| device.params.count(name) as u32;
-    if nand.geometry().blocks() > 1 << BLOCK_BITS {
-        let blocks = nand.geometry().blocks();
-        let why = format!("{blocks} blocks; a spare area's block numbers have {BLOCK_BITS} bits");
-        return Err(Error::Refused { scheme: "superblock", why });
-    }
-    let open_victims = device.params.switch("open_victims");
-    let mut ftl = Superblock {
-        map: SpareMap::format(nand, device, count("blocks"), count("map_cache"), open_victims),
-        carriers: Carriers::new(device.logical_blocks, np, count("physical")),
-        blocks_max: count("physical"),
-        open_victims,
+    let blocks_max = device.params.count("physical") as u32;
+    let ftl = Superblock {
+        map,
+        carriers: Carriers::new(device.logical_blocks, np, blocks_max),
+        blocks_max,
         pages_per_block: np,
         moving: Vec::with_capacity(np as usize),
-        bytes: Vec::new(),
+        anchors: Vec::new(),
     };
-    if !nand.is_factory_new() {
-        ftl.recover(nand, device)?;
-    }
-    Ok(Box::new(ftl))
+    survey::mounted(nand, device, ftl, Superblock::recover)
 }
 
 struct Superblock {
@@ -161,103 +153,31 @@ struct Superblock {
     carriers: Carriers,
     /// Blocks that a superblock may have.
     blocks_max: u32,
-    open_victims: bool,
     pages_per_block: u32,
-    /// Pages that are about to move, or were trimmed. This and the next are reused to save
-    /// allocations.
+    /// Pages that are about to move. This and the next are reused to save allocations.
     moving: Vec<Lpn>,
-    /// The scheme bytes being composed.
-    bytes: Vec<u8>,
+    /// Pages that must be copied because of a trim.
+    anchors: Vec<Lpn>,
 }
 
 impl Superblock {
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// Writes one page with its spare area. There must be room for it.
+    /// Writes one page. There must be room for it.
     fn write_page(&mut self, nand: &mut Nand, source: PageSource, lpn: Lpn) -> Result<()> {
-        let superblock = self.superblock_of(lpn);
+        let superblock = self.map.superblock_of_page(lpn);
         let room = self.map.room(superblock);
         debug_assert!(room > 0, "there is no room for {lpn:?} of superblock {superblock}");
         let to = self.map.next(nand, superblock)?;
-        let old = self.map.supersede(nand, lpn, to);
-        self.map.blocks.fill(nand.geometry(), superblock, 1);
-        self.note(lpn);
-        let kind = match nand.array().keeps_pages() {
-            true => {
-                let flat = &self.map.flat;
-                self.carriers.compose(nand.geometry(), flat, lpn, &mut self.bytes)
-            }
-            false => page_kind::DIRECTORY,
-        };
-        self.map.program(nand, source, lpn, [old, to], kind, &self.bytes)?;
+        let Superblock { map, carriers, .. } = self;
+        carriers.note(lpn);
+        map.write(nand, source, lpn, to, |geometry, flat, bytes| {
+            carriers.compose(geometry, flat, lpn, bytes)
+        })?;
+        map.set_directory(lpn);
         // Later pages refer to this one.
         nand.barrier();
         Ok(())
-    }
-
-    /// Writes pages of a run that are in one logical block: a single page or, if the chip keeps no
-    /// spare areas, as many as fit the open block. Returns how many.
-    fn write_pages(&mut self, nand: &mut Nand, run: &Run, first: Lpn, most: u32) -> Result<u32> {
-        if most == 1 || nand.array().keeps_pages() || nand.has_guard() {
-            self.write_page(nand, PageSource::Host(run), first)?;
-            return Ok(1);
-        }
-        let superblock = self.superblock_of(first);
-        let to = self.map.next(nand, superblock)?;
-        let most = most.min(self.map.blocks.room(superblock));
-        let index = first.0 - run.first.0;
-        let (part, newest) = ((run, index, most), |lpn| self.map.flat.newest(lpn));
-        let done = rmw::program(nand, part, to, page_kind::DIRECTORY, newest)?;
-        for page in 0..done {
-            self.map.supersede(nand, first.plus(page), to.plus(page));
-            self.map.flat.note_written(first.plus(page));
-            self.note(first.plus(page));
-        }
-        self.map.blocks.fill(nand.geometry(), superblock, done);
-        Ok(done)
-    }
-
-    fn move_one_by_one(&mut self, nand: &mut Nand, cause: Cause, pages: &[Lpn]) -> Result<()> {
-        for &lpn in pages {
-            self.write_page(nand, PageSource::Copy(cause), lpn)?;
-        }
-        Ok(())
-    }
-
-    /// Copies the valid pages of a block, if the chip keeps no spare areas: in as few steps as
-    /// blocks allow.
-    fn move_at_once(
-        &mut self,
-        nand: &mut Nand,
-        block: BlockId,
-        cause: Cause,
-        pages: &[Lpn],
-    ) -> Result<()> {
-        let (superblock, mut rest) = (self.map.blocks.owner(block), pages);
-        while !rest.is_empty() {
-            let to = self.map.next(nand, superblock)?;
-            let most = rest.len().min(self.map.blocks.room(superblock) as usize);
-            let (moved, later) = rest.split_at(most);
-            self.map.copy(nand, moved, to, cause)?;
-            for (ppn, &lpn) in (to.0..).map(Ppn).zip(moved) {
-                self.map.flat.point(lpn, ppn);
-                self.note(lpn);
-            }
-            self.map.blocks.fill(nand.geometry(), superblock, most as u32);
-            rest = later;
-        }
-        self.map.blocks.supersede(block, pages.len() as u16);
-        Ok(())
-    }
-
-    #[inline]
-    fn note(&mut self, lpn: Lpn) {
-        self.carriers.note(lpn);
-        self.map.set_directory(lpn);
-    }
-
-    fn superblock_of(&self, lpn: Lpn) -> Sbn {
-        self.map.superblock_of(self.map.lbn_of(lpn))
     }
 
     // ---- Room ---------------------------------------------------------------------------------
@@ -265,15 +185,16 @@ impl Superblock {
     /// Makes sure that a superblock can take `pages` pages.
     fn make_room(&mut self, nand: &mut Nand, superblock: Sbn, pages: u32) -> Result<()> {
         loop {
-            let blocks = &self.map.blocks;
-            let (has, room) = (blocks.blocks_of(superblock), blocks.room(superblock));
+            let has = self.map.blocks.blocks_of(superblock);
             let may_open = has < self.blocks_max && self.map.flat.pool.len() > RESERVE;
+            let room = self.map.open_room(superblock);
             let there = room + if may_open { self.pages_per_block } else { 0 };
-            if self.must_collect(superblock) {
-                self.collect_inside(nand, superblock)?;
-            } else if there >= pages {
+            let must_collect = self.must_collect(superblock);
+            if there >= pages && !must_collect {
                 return Ok(());
-            } else if has > self.map.logical_blocks_of(superblock) {
+            }
+            self.map.finish(nand)?;
+            if must_collect || has > self.map.logical_blocks_of(superblock) {
                 self.collect_inside(nand, superblock)?;
             } else {
                 self.collect(nand)?;
@@ -290,7 +211,7 @@ impl Superblock {
         }
         let emptiest = blocks.emptiest(superblock).map(|block| blocks.valid(block));
         let worth = emptiest.filter(|&valid| valid < self.pages_per_block);
-        worth.is_some_and(|valid| blocks.room(superblock) <= valid)
+        worth.is_some_and(|valid| self.map.open_room(superblock) <= valid)
     }
 
     /// Reclaims blocks of a superblock.
@@ -329,7 +250,7 @@ impl Superblock {
         }
         let superblock = self.map.blocks.deadest();
         let superblock = superblock.expect("with the minimum of extra blocks some page is dead");
-        if self.open_victims && self.is_open_worse(nand, superblock) {
+        if self.map.blocks.offers_open && self.is_open_worse(nand, superblock) {
             self.map.blocks.close(nand.geometry(), superblock);
         }
         self.merge_fully(nand, superblock)
@@ -349,30 +270,14 @@ impl Superblock {
 
     // ---- Trims --------------------------------------------------------------------------------
 
-    /// Lists the pages that must be copied if these pages are trimmed. Returns how many.
-    fn find_anchors(
-        &self,
-        lbn: Lbn,
-        pages: &Range<u32>,
-        anchors: &mut [Option<Lpn>; ANCHORS_MAX],
-    ) -> usize {
-        let flat = &self.map.flat;
-        let mut found = self.carriers.anchors(flat, pages);
-        *anchors = core::array::from_fn(|_| found.next());
-        assert!(found.next().is_none(), "consecutive pages have two ends");
-        let loses_directory = self.map.directory(lbn).is_some_and(|lpn| pages.contains(&lpn.0));
-        if anchors[0].is_none() && loses_directory {
-            anchors[0] = self.map.lowest_but(lbn, pages);
+    /// Lists the pages that must be copied if these pages are trimmed.
+    fn find_anchors(&self, lbn: Lbn, pages: &Range<u32>, anchors: &mut Vec<Lpn>) {
+        anchors.clear();
+        anchors.extend(self.carriers.anchors(&self.map.flat, pages));
+        if anchors.is_empty() {
+            anchors.extend(self.map.directory_anchor(lbn, pages));
         }
-        anchors.iter().flatten().count()
-    }
-
-    /// Unmaps pages. Returns those that were mapped.
-    fn unmap(&mut self, nand: &Nand, lbn: Lbn, pages: &Range<u32>) -> Vec<Lpn> {
-        let mut trimmed = core::mem::take(&mut self.moving);
-        self.map.unmap(nand, lbn, pages, &mut trimmed);
-        self.carriers.forget(&self.map.flat, lbn);
-        trimmed
+        debug_assert!(anchors.len() <= ANCHORS_MAX as usize, "consecutive pages have two ends");
     }
 
     // ---- Recovery -----------------------------------------------------------------------------
@@ -384,7 +289,7 @@ impl Superblock {
             self.move_out(nand, block, Cause::Meta)?;
             self.map.erase(nand, block, Cause::Meta)?;
         }
-        spare_mount::commit_recovery(nand, &mut self.map, &recovered)?;
+        self.map.flat.commit_recovery(nand, &recovered.suspects)?;
         while self.map.flat.pool.len() < RESERVE {
             self.collect(nand)?;
         }
@@ -401,7 +306,7 @@ impl Superblock {
 
 /// Maximum number of pages that must be copied because of a trim. Of the groups that a range of
 /// pages touches, only the first and the last can keep pages.
-const ANCHORS_MAX: usize = 2;
+const ANCHORS_MAX: u32 = 2;
 
 impl SpareMapped for Superblock {
     fn map(&self) -> &SpareMap {
@@ -412,30 +317,29 @@ impl SpareMapped for Superblock {
         &mut self.map
     }
 
-    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
-        if !self.map.cache.touch(lbn) {
-            nand.book_spare_reads(self.carriers.spares(&self.map.flat, lbn), Cause::Map)?;
-        }
-        Ok(())
+    fn spares(&self, lbn: Lbn) -> impl Iterator<Item = Ppn> {
+        self.carriers.spares(&self.map.flat, lbn)
     }
 
     fn trim_portion(&mut self, nand: &mut Nand, lbn: Lbn, pages: Range<u32>) -> Result<()> {
         self.look_up(nand, lbn)?;
-        let mut anchors = [None; ANCHORS_MAX];
-        if self.find_anchors(lbn, &pages, &mut anchors) > 0 {
-            self.make_room(nand, self.map.superblock_of(lbn), ANCHORS_MAX as u32)?;
+        let mut anchors = core::mem::take(&mut self.anchors);
+        self.find_anchors(lbn, &pages, &mut anchors);
+        if !anchors.is_empty() {
+            self.make_room(nand, self.map.superblock_of(lbn), ANCHORS_MAX)?;
             self.find_anchors(lbn, &pages, &mut anchors);
         }
         // Copied first, while all pages to which their entries refer still exist.
-        for lpn in anchors.into_iter().flatten() {
+        for lpn in anchors.drain(..) {
             self.map.counts.trim_copies += 1;
             self.write_page(nand, PageSource::Copy(Cause::Map), lpn)?;
         }
-        let trimmed = self.unmap(nand, lbn, &pages);
+        self.anchors = anchors;
+        self.map.finish(nand)?;
+        self.map.unmap(nand, lbn, &pages);
+        self.carriers.forget(&self.map.flat, lbn);
         // Recorded last: a mount that finds the record also finds these copies.
-        self.map.note_trimmed(nand, lbn, &trimmed)?;
-        self.moving = trimmed;
-        Ok(())
+        self.map.note_trimmed(nand, lbn)
     }
 
     fn prefetch_own(&self, lpn: Lpn) {
@@ -444,17 +348,12 @@ impl SpareMapped for Superblock {
 
     fn move_out(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
         let mut pages = core::mem::take(&mut self.moving);
-        spare_mapped::gather(&self.map.flat, nand, block, &mut pages);
-        match nand.array().keeps_pages() || nand.has_guard() {
-            true => self.move_one_by_one(nand, cause, &pages)?,
-            false => self.move_at_once(nand, block, cause, &pages)?,
+        self.map.flat.gather(nand, block, &mut pages, |lpn, _| lpn);
+        for &lpn in &pages {
+            self.write_page(nand, PageSource::Copy(cause), lpn)?;
         }
         self.moving = pages;
-        Ok(())
-    }
-
-    fn needs(&mut self, _nand: &Nand, block: BlockId) -> u32 {
-        self.map.blocks.valid(block)
+        self.map.finish(nand)
     }
 }
 
@@ -472,13 +371,12 @@ impl Ftl for Superblock {
         for (first, pages) in self.map.portions(run.first, run.pages) {
             let lbn = self.map.lbn_of(first);
             self.look_up(nand, lbn)?;
-            let (superblock, mut at) = (self.map.superblock_of(lbn), 0);
-            while at < pages {
+            let superblock = self.map.superblock_of(lbn);
+            for lpn in (first.0..first.0 + pages).map(Lpn) {
                 self.make_room(nand, superblock, 1)?;
-                let is_near = self.map.blocks.blocks_of(superblock) + 1 >= self.blocks_max;
-                let most = if is_near { 1 } else { pages - at };
-                at += self.write_pages(nand, run, first.plus(at), most)?;
+                self.write_page(nand, PageSource::Host(run), lpn)?;
             }
+            self.map.finish(nand)?;
         }
         Ok(0)
     }
@@ -486,8 +384,7 @@ impl Ftl for Superblock {
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.map.audit(nand, RESERVE)?;
         self.map.blocks.audit_limit(self.blocks_max)?;
-        let spares = |lbn| self.carriers.spares(&self.map.flat, lbn).collect();
-        spare_mount::audit(nand, &self.map, &self.carriers, spares)
+        spare_mount::audit(nand, &self.map, &self.carriers, |lbn| self.spares(lbn).collect())
     }
 
     fn report(&self) -> Report {
