@@ -16,8 +16,8 @@ MOUNT = "crates/ftl/src/part/spare/spare_mount.rs"
 # Name, description, file, original text, replacement.
 MUTANTS = [
     ("lsb-never-induced", "lsb, induced writes: none is ever made", PORTIONS,
-     "            false => self.make_fit(nand, source, last)?,",
-     "            false => Role::Directory,"),
+     "let role = self.make_fit(nand, source, last, to)?;",
+     "let role = Role::Directory;"),
     ("lsb-no-room-to-induce", "lsb, room: no page is reserved for a possible induced write", CHAINS,
      "pages.len() as u32 + induced + u32::from(alone)",
      "pages.len() as u32 + 0 * (induced + u32::from(alone))"),
@@ -53,9 +53,9 @@ MUTANTS = [
     ("lsb-aside-for-ever", "lsb, victims: a block set aside stays so when its superblock has room for it", SUPERBLOCKS,
      "self.offer_again(superblock, self.room(superblock));",
      "self.offer(superblock);"),
-    ("lsb-miss-is-free", "lsb, map cache: a miss reads the PMD page only", MAPPED,
-     "nand.book_spare_reads(self.spares(lbn), Cause::Map)?;",
-     "nand.book_spare_reads(self.spares(lbn).take(1), Cause::Map)?;"),
+    ("lsb-miss-is-free", "lsb, map cache: a miss reads the PMD page only", LSB,
+     "nand.book_spare_reads(self.spares.iter().copied(), Cause::Map)?;",
+     "nand.book_spare_reads(self.spares.iter().copied().take(1), Cause::Map)?;"),
     ("lsb-suspect-left", "lsb, mount: the suspect page is left where it is", LSB,
      "for &suspect in &recovered.to_copy {\n            let lpn",
      "for &suspect in &recovered.to_copy[..0] {\n            let lpn"),

@@ -68,7 +68,7 @@ pub fn program(
 
 /// Programs a page of which the host wrote some sectors, after reading the others.
 #[inline(never)]
-pub fn program_partial(nand: &mut Nand, to: Ppn, page: &Page) -> Result<()> {
+fn program_partial(nand: &mut Nand, to: Ppn, page: &Page) -> Result<()> {
     if let Content::Host { mask, base, .. } = page.content {
         read_rest(nand, page.owner, mask, base)?;
     }
@@ -79,7 +79,7 @@ pub fn program_partial(nand: &mut Nand, to: Ppn, page: &Page) -> Result<()> {
 ///
 /// # Errors
 /// The power fails, or the base cannot be read.
-fn read_rest(nand: &mut Nand, owner: Lpn, mask: SectorMask, base: Option<Ppn>) -> Result<()> {
+pub fn read_rest(nand: &mut Nand, owner: Lpn, mask: SectorMask, base: Option<Ppn>) -> Result<()> {
     let Some(old) = base else { return Ok(()) };
     let rest = nand.geometry().full_mask() & !mask;
     Ok(nand.read(old, owner, rest, &mut Sink::None, Cause::Rmw)?)

@@ -75,10 +75,11 @@ impl PageGroups {
         }
     }
 
-    /// The offset of a page in its logical block.
+    /// The logical block of a page, and its offset there.
     #[inline]
-    pub fn offset_of(&self, lpn: Lpn) -> u16 {
-        (lpn.0 - self.lbn_of(lpn) * self.pages_per_block) as u16
+    pub fn place_of(&self, lpn: Lpn) -> (Lbn, u16) {
+        let lbn = self.lbn_of(lpn);
+        (lbn, (lpn.0 - lbn * self.pages_per_block) as u16)
     }
 
     /// The groups of a logical block.

@@ -22,7 +22,7 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Lpn, Nand, Ppn, Sink};
+use nand::{BlockId, Cause, Lpn, Nand, Sink};
 
 use crate::contract::{Base, Error, Result, Run, Span};
 use crate::part::map::flat_map::answered_by_flat;
@@ -37,8 +37,12 @@ pub trait SpareMapped: Send {
     /// Its map, mutable.
     fn map_mut(&mut self) -> &mut SpareMap;
 
-    /// The pages whose spare areas hold the map of a logical block.
-    fn spares(&self, lbn: Lbn) -> impl Iterator<Item = Ppn>;
+    /// Looks up the map of a logical block in the map cache. A miss reads the spare areas that hold
+    /// it.
+    ///
+    /// # Errors
+    /// The power fails.
+    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()>;
 
     /// Trims pages of one logical block, which has a PMD page.
     ///
@@ -58,18 +62,6 @@ pub trait SpareMapped: Send {
     /// The maximum number of programs that moving a block's valid pages can take.
     fn needs(&mut self, _nand: &Nand, block: BlockId) -> u32 {
         self.map().blocks.valid(block)
-    }
-
-    /// Looks up the map of a logical block in the map cache. A miss reads the spare areas that hold
-    /// it.
-    ///
-    /// # Errors
-    /// The power fails.
-    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
-        if !self.map_mut().cache.touch(lbn) {
-            nand.book_spare_reads(self.spares(lbn), Cause::Map)?;
-        }
-        Ok(())
     }
 
     /// Copies the valid pages of a full block, if it has any, to free pages of its superblock, and

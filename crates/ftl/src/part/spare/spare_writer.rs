@@ -6,9 +6,9 @@
 //! ```
 //! A scheme writes page by page, because the spare area of a page depends on the pages before it. A
 //! chip that only counts has no spare areas. There, consecutive pages are booked in the map at once
-//! and programmed together: when their block is full, when a page of another cause follows, or when
-//! the scheme [finishes](SpareMap::finish). A guard would see the programs too late, so with a
-//! guard no page waits.
+//! and programmed together: when their block is full, before any other program, and when the scheme
+//! [finishes](SpareMap::finish). Whole pages of a longer run wait, and pages of a block that is
+//! being emptied. A guard would see the programs too late, so with a guard no page waits.
 
 use nand::{Cause, Content, Copies, Data, Geometry, Lpn, Nand, Page, Pages, Ppn};
 
@@ -16,7 +16,7 @@ use crate::contract::{Result, Run};
 use crate::part::map::flat_map::FlatMap;
 use crate::part::map::rmw;
 use crate::part::recovery::page_kind;
-use crate::part::spare::spare_map::SpareMap;
+use crate::part::spare::spare_map::{Lbn, SpareMap};
 use crate::part::spare::superblocks::Sbn;
 use crate::part::spare::waiting_pages::WaitingPages;
 
@@ -27,6 +27,17 @@ pub enum PageSource<'a> {
     Host(&'a Run<'a>),
     /// The page is copied from its present place, for this cause.
     Copy(Cause),
+    /// The same, for a page of a block that is being emptied.
+    Move(Cause),
+}
+
+/// What a scheme whose pages are all PMD pages keeps for them.
+pub trait SpareForm {
+    /// Notes that a page gets a new place. Returns its logical block, and its offset there.
+    fn note(&mut self, lpn: Lpn) -> (Lbn, u16);
+
+    /// Composes the scheme bytes of a page that has its new place. Returns its kind.
+    fn compose(&self, geometry: &Geometry, flat: &FlatMap, lpn: Lpn, bytes: &mut Vec<u8>) -> u8;
 }
 
 impl SpareMap {
@@ -39,16 +50,20 @@ impl SpareMap {
         }
     }
 
-    /// The page to program next in a superblock. If its open block has no room, a free block is
-    /// opened; there must be one. All pages that wait must be of this superblock.
+    /// The page to program next in the superblock of a page. If its open block has no room, a free
+    /// block is opened; there must be one. All pages that wait must be of this superblock.
     ///
     /// # Errors
     /// The power fails.
-    #[inline]
-    pub fn next(&mut self, nand: &mut Nand, superblock: Sbn) -> Result<Ppn> {
-        if self.waiting.room > 0 {
-            return Ok(self.waiting.next);
+    #[inline(always)]
+    pub fn next(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<Ppn> {
+        match self.waiting.room {
+            0 => self.next_of_open(nand, self.superblock_of_page(lpn)),
+            _ => Ok(self.waiting.next),
         }
+    }
+
+    fn next_of_open(&mut self, nand: &mut Nand, superblock: Sbn) -> Result<Ppn> {
         if self.blocks.room(superblock) == 0 {
             let block = self.flat.pool.take(nand)?;
             self.blocks.open(nand.geometry(), superblock, block);
@@ -61,7 +76,7 @@ impl SpareMap {
     ///
     /// # Errors
     /// The power fails, or the old page of a partial write cannot be read.
-    #[inline]
+    #[inline(always)]
     pub fn write(
         &mut self,
         nand: &mut Nand,
@@ -71,24 +86,43 @@ impl SpareMap {
         compose: impl FnOnce(&Geometry, &FlatMap, &mut Vec<u8>) -> u8,
     ) -> Result<()> {
         let old = self.flat.point(lpn, to);
-        if !nand.array().keeps_pages() && !nand.has_guard() {
-            match source {
-                PageSource::Copy(cause) => {
-                    self.join(nand, cause, to)?;
-                    self.waiting.from.push(old);
-                    return self.note_joined(nand);
-                }
-                PageSource::Host(run) if run.pages > 1 && is_whole(nand, run, lpn) => {
-                    self.join(nand, Cause::Host, to)?;
-                    self.leave(nand, old);
-                    self.flat.note_written(lpn);
-                    let host = &mut self.waiting.host;
-                    host.start = if host.start == host.end { lpn.0 } else { host.start };
-                    host.end = lpn.0 + 1;
-                    return self.note_joined(nand);
-                }
-                PageSource::Host(_) => self.finish(nand)?,
+        match source {
+            PageSource::Move(_) if self.waiting.room > 0 => {
+                self.waiting.from.push(old);
+                self.note_waiting(nand, 1)
             }
+            _ => self.begin(nand, source, lpn, [old, to], compose),
+        }
+    }
+
+    /// Programs a page, or lets it wait as the first one of those that are programmed together.
+    #[inline(never)]
+    fn begin(
+        &mut self,
+        nand: &mut Nand,
+        source: PageSource,
+        lpn: Lpn,
+        [old, to]: [Ppn; 2],
+        compose: impl FnOnce(&Geometry, &FlatMap, &mut Vec<u8>) -> u8,
+    ) -> Result<()> {
+        match source {
+            PageSource::Move(cause) if may_wait(nand) => {
+                self.open_batch(nand, cause, to);
+                self.waiting.from.push(old);
+                return self.note_waiting(nand, 1);
+            }
+            PageSource::Host(run)
+                if may_wait(nand) && run.pages > 1 && is_whole(nand, run, lpn) =>
+            {
+                self.open_batch(nand, Cause::Host, to);
+                self.leave(nand, old);
+                self.flat.note_written(lpn);
+                let host = &mut self.waiting.host;
+                host.start = if host.start == host.end { lpn.0 } else { host.start };
+                host.end = lpn.0 + 1;
+                return self.note_waiting(nand, 1);
+            }
+            _ => self.finish(nand)?,
         }
         let mut bytes = core::mem::take(&mut self.waiting.bytes);
         let kind = match nand.array().keeps_pages() {
@@ -100,7 +134,50 @@ impl SpareMap {
         done
     }
 
+    /// Writes PMD pages of one superblock, in this order. There must be room for them.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_all(
+        &mut self,
+        nand: &mut Nand,
+        source: PageSource,
+        pages: &[Lpn],
+        form: &mut impl SpareForm,
+    ) -> Result<()> {
+        let mut rest = pages;
+        while let Some(&lpn) = rest.first() {
+            let to = self.next(nand, lpn)?;
+            if let PageSource::Move(cause) = source
+                && may_wait(nand)
+            {
+                self.open_batch(nand, cause, to);
+                let (some, later) = rest.split_at(rest.len().min(self.waiting.room as usize));
+                let mut next = to.0;
+                self.waiting.from.extend(some.iter().map(|&lpn| {
+                    let (lbn, offset) = form.note(lpn);
+                    self.pgd[lbn as usize] = offset;
+                    next += 1;
+                    self.flat.point(lpn, Ppn(next - 1))
+                }));
+                self.note_waiting(nand, some.len() as u32)?;
+                rest = later;
+                continue;
+            }
+            let (lbn, offset) = form.note(lpn);
+            self.pgd[lbn as usize] = offset;
+            self.write(nand, source, lpn, to, |geometry, flat, bytes| {
+                form.compose(geometry, flat, lpn, bytes)
+            })?;
+            // Later pages refer to this one.
+            nand.barrier();
+            rest = &rest[1..];
+        }
+        Ok(())
+    }
+
     /// Programs a page with this kind and these scheme bytes; `old` is its former place.
+    #[inline(always)]
     fn program(
         &mut self,
         nand: &mut Nand,
@@ -112,7 +189,7 @@ impl SpareMap {
         self.leave(nand, old);
         self.fill(nand, to, 1);
         let run = match source {
-            PageSource::Copy(cause) => {
+            PageSource::Copy(cause) | PageSource::Move(cause) => {
                 let copies = [old];
                 let copies = Copies::of(&copies).with_kind(Some(kind)).with_extra(extra);
                 return Ok(nand.copy(to, copies, cause)?);
@@ -122,35 +199,42 @@ impl SpareMap {
         let (full, index) = (nand.geometry().full_mask(), lpn.0 - run.first.0);
         let mask = run.mask(index, full);
         let base = (mask != full && old != Ppn::NONE).then_some(old);
+        rmw::read_rest(nand, lpn, mask, base)?;
         let data = run.data.from_page(index, nand.geometry().page_bytes());
         let content = Content::Host { data, mask, base };
-        rmw::program_partial(nand, to, &Page { owner: lpn, kind, extra, content })?;
+        nand.program(to, &Page { owner: lpn, kind, extra, content }, Cause::Host)?;
         self.flat.note_written(lpn);
         Ok(())
     }
 
+    /// Ends a write of pages to which later ones refer. Pages wait only where no guard must know.
+    #[inline]
+    pub fn barrier(&self, nand: &mut Nand) {
+        if self.waiting.room == 0 {
+            nand.barrier();
+        }
+    }
+
     // ---- Pages that wait ----------------------------------------------------------------------
 
-    /// Lets a page of this cause wait for its program at `to`, with those before it.
-    #[inline]
-    fn join(&mut self, nand: &mut Nand, cause: Cause, to: Ppn) -> Result<()> {
-        if self.waiting.room > 0 && self.waiting.cause != cause {
-            self.finish(nand)?;
-        }
+    /// Lets pages of this cause wait from now on, the first one for its program at `to`, unless some
+    /// wait already.
+    fn open_batch(&mut self, nand: &Nand, cause: Cause, to: Ppn) {
         if self.waiting.room == 0 {
             let superblock = self.blocks.owner(nand.geometry().block_of(to));
             let waiting = &mut self.waiting;
             (waiting.cause, waiting.next, waiting.room) = (cause, to, self.blocks.room(superblock));
         }
-        Ok(())
+        debug_assert_eq!(self.waiting.cause, cause, "pages of another cause wait");
     }
 
-    /// Notes that a page has joined those that wait. If their block is full, none waits any more.
-    #[inline]
-    fn note_joined(&mut self, nand: &mut Nand) -> Result<()> {
-        self.waiting.next = self.waiting.next.plus(1);
-        self.waiting.room -= 1;
-        if self.waiting.room == 0 { self.finish(nand) } else { Ok(()) }
+    /// Notes that more pages wait. If their block is full, none waits any more.
+    #[inline(always)]
+    fn note_waiting(&mut self, nand: &mut Nand, pages: u32) -> Result<()> {
+        let waiting = &mut self.waiting;
+        waiting.next = waiting.next.plus(pages);
+        waiting.room -= pages;
+        if waiting.room == 0 { self.finish(nand) } else { Ok(()) }
     }
 
     /// Programs the pages that wait.
@@ -165,14 +249,14 @@ impl SpareMap {
             return Ok(());
         }
         let to = Ppn(next.0 - pages);
-        if from.is_empty() {
-            let (first, kind, data) = (Lpn(host.start), page_kind::DATA, Data::None);
-            nand.program(to, Pages::Run { first, pages, kind, data }, *cause)?;
-        } else {
-            nand.copy(to, Copies::of(from), *cause)?;
-            let block_of = |ppn: Ppn| nand.geometry().block_of(ppn);
-            for left in from.chunk_by(|&a, &b| block_of(a) == block_of(b)) {
-                self.blocks.supersede(block_of(left[0]), left.len() as u16);
+        match from.first() {
+            None => {
+                let (first, kind, data) = (Lpn(host.start), page_kind::DATA, Data::None);
+                nand.program(to, Pages::Run { first, pages, kind, data }, *cause)?;
+            }
+            Some(&first) => {
+                nand.copy(to, Copies::of(from), *cause)?;
+                self.blocks.supersede(nand.geometry().block_of(first), pages as u16);
             }
         }
         from.clear();
@@ -190,11 +274,17 @@ impl SpareMap {
     }
 
     /// Notes that the pages from `to` on are programmed.
-    #[inline]
+    #[inline(always)]
     fn fill(&mut self, nand: &Nand, to: Ppn, pages: u32) {
         let superblock = self.blocks.owner(nand.geometry().block_of(to));
         self.blocks.fill(nand.geometry(), superblock, pages);
     }
+}
+
+/// Whether pages may wait for their programs.
+#[inline]
+fn may_wait(nand: &Nand) -> bool {
+    !nand.array().keeps_pages() && !nand.has_guard()
 }
 
 /// Whether the host writes all sectors of a page.

@@ -8,7 +8,7 @@ use nand::{Cause, Ppn};
 /// The programs that wait, and the scheme bytes of a page that does not.
 #[derive(Debug)]
 pub(super) struct WaitingPages {
-    /// The former places of pages to be copied.
+    /// The former places of pages to be copied, which are all in one block.
     pub from: Vec<Ppn>,
     /// The pages of the host.
     pub host: Range<u32>,

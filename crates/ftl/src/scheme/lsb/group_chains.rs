@@ -74,11 +74,6 @@ impl Role {
             Role::WideDirectory => page_kind::WIDE_DIRECTORY,
         }
     }
-
-    /// Whether this is the role of a PMD page.
-    pub fn is_directory(self) -> bool {
-        matches!(self, Role::Directory | Role::WideDirectory)
-    }
 }
 
 /// What the simulation keeps for each group.
@@ -224,19 +219,11 @@ impl GroupChains {
 
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// Notes that a page got a new place, in this block and in this role.
+    /// Notes that a page got a new place in this block, as a PT page.
     #[inline]
-    pub fn note(&mut self, lpn: Lpn, block: BlockId, role: Role) {
-        let page = self.page(lpn);
-        match role {
-            Role::Plain => {}
-            Role::Table { .. } => {
-                let number = page.number();
-                let group = Group { stale: 0, carrier: number, table: number };
-                self.set_group(page.group, group, block);
-            }
-            Role::Directory | Role::WideDirectory => self.note_directory(page, block),
-        }
+    pub fn note_table(&mut self, page: GroupPage, block: BlockId) {
+        let number = page.number();
+        self.set_group(page.group, Group { stale: 0, carrier: number, table: number }, block);
     }
 
     /// Notes that a page got a new place in this block, as a PMD page.
@@ -366,19 +353,25 @@ impl GroupChains {
 
     // ---- Queries ------------------------------------------------------------------------------
 
-    /// The pages whose spare areas hold the current map of a logical block.
-    pub fn spares<'a>(&'a self, flat: &'a FlatMap, lbn: Lbn) -> impl Iterator<Item = Ppn> + 'a {
-        self.groups.of_block(lbn).flat_map(move |at| {
-            let ([carrier, table], entries) =
-                (self.ends[at as usize], self.groups.entries(flat, at));
-            let serves = || {
-                let served = !self.stale_of(at) & u64::MAX >> (64 - entries.len()) & !(1 << table);
-                ones(served).any(|number| entries[number] != Ppn::NONE)
-            };
-            let carries = (carrier != NONE).then(|| entries[carrier as usize]);
-            let other = table != NONE && table != carrier && serves();
-            [carries, other.then(|| entries[table as usize])].into_iter().flatten()
-        })
+    /// Appends the pages whose spare areas hold the current map of a logical block.
+    pub fn spares(&self, flat: &FlatMap, lbn: Lbn, places: &mut Vec<Ppn>) {
+        let groups = self.groups.of_block(lbn);
+        let (mut first, end) = (self.groups.first(groups.start).0, self.groups.first(groups.end).0);
+        for &[carrier, table] in &self.ends[groups.start as usize..groups.end as usize] {
+            let pages = self.layout.group_pages.min(end - first);
+            let entries = flat.entries(first..first + pages);
+            if carrier != NONE {
+                places.push(entries[carrier as usize]);
+            }
+            if table != NONE && table != carrier {
+                let fresh = !self.stale_between(Lpn(first), pages);
+                let served = fresh & u64::MAX >> (64 - pages) & !(1 << table);
+                if ones(served).any(|number| entries[number] != Ppn::NONE) {
+                    places.push(entries[table as usize]);
+                }
+            }
+            first += pages;
+        }
     }
 
     // ---- Auditing -----------------------------------------------------------------------------

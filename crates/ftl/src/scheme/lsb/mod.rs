@@ -146,7 +146,8 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let ftl = Lsb {
         chains: GroupChains::new(layout, device.logical_blocks, nand.geometry()),
         portion: Vec::with_capacity(np as usize),
-        victim: VictimPages::default(),
+        victim: VictimPages::new(device.logical_blocks.min(map.blocks_per_superblock) * np),
+        spares: Vec::new(),
         pages_per_block: np,
         attempts: 0,
         is_tight: false,
@@ -163,6 +164,8 @@ struct Lsb {
     portion: Vec<Lpn>,
     /// The valid pages of the block that is being emptied, or was examined last.
     victim: VictimPages,
+    /// The pages whose spare areas a look-up reads. Kept to reuse its memory.
+    spares: Vec<Ppn>,
     pages_per_block: u32,
     /// Number of collections since room was needed.
     attempts: u32,
@@ -221,8 +224,13 @@ impl SpareMapped for Lsb {
         &mut self.map
     }
 
-    fn spares(&self, lbn: Lbn) -> impl Iterator<Item = Ppn> {
-        self.chains.spares(&self.map.flat, lbn)
+    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
+        if !self.map.cache.touch(lbn) {
+            self.spares.clear();
+            self.chains.spares(&self.map.flat, lbn, &mut self.spares);
+            nand.book_spare_reads(self.spares.iter().copied(), Cause::Map)?;
+        }
+        Ok(())
     }
 
     fn trim_portion(&mut self, nand: &mut Nand, lbn: Lbn, pages: Range<u32>) -> Result<()> {
@@ -240,7 +248,6 @@ impl SpareMapped for Lsb {
         if !anchors.is_empty() {
             self.map.counts.trim_copies += anchors.len() as u64;
             self.write_portion(nand, PageSource::Copy(Cause::Map), &anchors)?;
-            self.map.finish(nand)?;
         }
         self.portion = anchors;
         // Recorded last: a mount that finds the record also finds these copies.
@@ -255,9 +262,14 @@ impl SpareMapped for Lsb {
         self.victim.list(&self.map.flat, nand, block);
         let pages = self.victim.take();
         pages.iter().for_each(|&lpn| self.chains.prefetch(lpn));
-        let np = self.pages_per_block;
-        for portion in pages.chunk_by(|a, b| a.0 / np == b.0 / np) {
-            self.write_portion(nand, PageSource::Copy(cause), portion)?;
+        let mut rest = &pages[..];
+        while let Some(&first) = rest.first() {
+            let lbn = self.map.lbn_of(first);
+            let is_other = |&lpn: &Lpn| self.map.lbn_of(lpn) != lbn;
+            let pages = rest.iter().position(is_other).unwrap_or(rest.len());
+            let (portion, later) = rest.split_at(pages);
+            self.write_portion(nand, PageSource::Move(cause), portion)?;
+            rest = later;
         }
         self.victim.give_back(pages);
         self.map.finish(nand)
@@ -305,7 +317,12 @@ impl Ftl for Lsb {
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.map.audit(nand, 1)?;
         self.chains.audit_homes(nand.geometry(), &self.map.flat)?;
-        spare_mount::audit(nand, &self.map, &self.chains, |lbn| self.spares(lbn).collect())
+        let spares = |lbn| {
+            let mut places = Vec::new();
+            self.chains.spares(&self.map.flat, lbn, &mut places);
+            places
+        };
+        spare_mount::audit(nand, &self.map, &self.chains, spares)
     }
 
     /// A cached entry takes the bits of a PMD page, and an offset and a block number per page: 300

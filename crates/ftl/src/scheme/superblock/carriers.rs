@@ -25,6 +25,7 @@ use crate::part::spare::page_groups::PageGroups;
 use crate::part::spare::spare_map::{Lbn, NO_PAGE, SpareMap};
 use crate::part::spare::spare_mount::{LookupPath, SpareAreas, SpareChains};
 use crate::part::spare::spare_sheet::{BLOCK_BITS, EntryFormat, SpareSheet};
+use crate::part::spare::spare_writer::SpareForm;
 
 /// Bits of a block index. The highest index means "this block".
 const INDEX_BITS: u32 = 3;
@@ -101,37 +102,6 @@ impl Carriers {
     }
 
     // ---- Writing ------------------------------------------------------------------------------
-
-    /// Notes that a page got a new place.
-    #[inline]
-    pub fn note(&mut self, lpn: Lpn) {
-        let group = self.groups.of(lpn);
-        self.newest[group as usize] = self.groups.offset_of(lpn);
-    }
-
-    /// Composes the scheme bytes of a page that has been noted. Returns its kind.
-    pub fn compose(
-        &self,
-        geometry: &Geometry,
-        flat: &FlatMap,
-        lpn: Lpn,
-        bytes: &mut Vec<u8>,
-    ) -> u8 {
-        let own =
-            flat.newest(lpn).expect("a page gets its place before its spare area is composed");
-        let block = geometry.block_of(own);
-        let (groups, pages) = (|| self.to_groups(flat, lpn, own), || self.to_pages(flat, lpn, own));
-        if self.sheet.fits(geometry, block, groups(), pages()) {
-            self.sheet.compose(geometry, own, groups(), pages(), bytes);
-            page_kind::DIRECTORY
-        } else if self.sheet.fits(geometry, block, core::iter::empty(), pages()) {
-            self.sheet.compose(geometry, own, core::iter::empty(), pages(), bytes);
-            page_kind::TABLE
-        } else {
-            bytes.clear();
-            page_kind::DATA
-        }
-    }
 
     fn to_groups(&self, flat: &FlatMap, lpn: Lpn, own: Ppn) -> impl Iterator<Item = Ppn> {
         let lbn = self.groups.lbn_of(lpn);
@@ -213,6 +183,32 @@ impl Carriers {
     }
 }
 
+impl SpareForm for Carriers {
+    #[inline(always)]
+    fn note(&mut self, lpn: Lpn) -> (Lbn, u16) {
+        let (group, (lbn, offset)) = (self.groups.of(lpn), self.groups.place_of(lpn));
+        self.newest[group as usize] = offset;
+        (lbn, offset)
+    }
+
+    fn compose(&self, geometry: &Geometry, flat: &FlatMap, lpn: Lpn, bytes: &mut Vec<u8>) -> u8 {
+        let own =
+            flat.newest(lpn).expect("a page gets its place before its spare area is composed");
+        let block = geometry.block_of(own);
+        let (groups, pages) = (|| self.to_groups(flat, lpn, own), || self.to_pages(flat, lpn, own));
+        if self.sheet.fits(geometry, block, groups(), pages()) {
+            self.sheet.compose(geometry, own, groups(), pages(), bytes);
+            page_kind::DIRECTORY
+        } else if self.sheet.fits(geometry, block, core::iter::empty(), pages()) {
+            self.sheet.compose(geometry, own, core::iter::empty(), pages(), bytes);
+            page_kind::TABLE
+        } else {
+            bytes.clear();
+            page_kind::DATA
+        }
+    }
+}
+
 impl SpareChains for Carriers {
     fn is_directory(&self, kind: u8) -> bool {
         kind == page_kind::DIRECTORY
@@ -246,7 +242,7 @@ impl SpareChains for Carriers {
                 let carrier = self.carrier(geometry, spares, top, group);
                 let is_empty = self.groups.is_empty(&map.flat, group);
                 if let Some((_, owner, _)) = carrier.filter(|_| !is_empty) {
-                    self.newest[group as usize] = self.groups.offset_of(owner);
+                    self.newest[group as usize] = self.groups.place_of(owner).1;
                 }
             }
         }

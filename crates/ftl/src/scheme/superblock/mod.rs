@@ -41,7 +41,7 @@ pub mod carriers;
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn};
+use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand};
 use spec::{Kind, Param, Params};
 
 use self::carriers::{BLOCKS_MAX, Carriers};
@@ -163,21 +163,9 @@ struct Superblock {
 impl Superblock {
     // ---- Writing ------------------------------------------------------------------------------
 
-    /// Writes one page. There must be room for it.
-    fn write_page(&mut self, nand: &mut Nand, source: PageSource, lpn: Lpn) -> Result<()> {
-        let superblock = self.map.superblock_of_page(lpn);
-        let room = self.map.room(superblock);
-        debug_assert!(room > 0, "there is no room for {lpn:?} of superblock {superblock}");
-        let to = self.map.next(nand, superblock)?;
-        let Superblock { map, carriers, .. } = self;
-        carriers.note(lpn);
-        map.write(nand, source, lpn, to, |geometry, flat, bytes| {
-            carriers.compose(geometry, flat, lpn, bytes)
-        })?;
-        map.set_directory(lpn);
-        // Later pages refer to this one.
-        nand.barrier();
-        Ok(())
+    /// Writes pages of one superblock, in this order. There must be room for them.
+    fn write_pages(&mut self, nand: &mut Nand, source: PageSource, pages: &[Lpn]) -> Result<()> {
+        self.map.write_all(nand, source, pages, &mut self.carriers)
     }
 
     // ---- Room ---------------------------------------------------------------------------------
@@ -317,8 +305,11 @@ impl SpareMapped for Superblock {
         &mut self.map
     }
 
-    fn spares(&self, lbn: Lbn) -> impl Iterator<Item = Ppn> {
-        self.carriers.spares(&self.map.flat, lbn)
+    fn look_up(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<()> {
+        if !self.map.cache.touch(lbn) {
+            nand.book_spare_reads(self.carriers.spares(&self.map.flat, lbn), Cause::Map)?;
+        }
+        Ok(())
     }
 
     fn trim_portion(&mut self, nand: &mut Nand, lbn: Lbn, pages: Range<u32>) -> Result<()> {
@@ -330,12 +321,9 @@ impl SpareMapped for Superblock {
             self.find_anchors(lbn, &pages, &mut anchors);
         }
         // Copied first, while all pages to which their entries refer still exist.
-        for lpn in anchors.drain(..) {
-            self.map.counts.trim_copies += 1;
-            self.write_page(nand, PageSource::Copy(Cause::Map), lpn)?;
-        }
+        self.map.counts.trim_copies += anchors.len() as u64;
+        self.write_pages(nand, PageSource::Copy(Cause::Map), &anchors)?;
         self.anchors = anchors;
-        self.map.finish(nand)?;
         self.map.unmap(nand, lbn, &pages);
         self.carriers.forget(&self.map.flat, lbn);
         // Recorded last: a mount that finds the record also finds these copies.
@@ -349,9 +337,7 @@ impl SpareMapped for Superblock {
     fn move_out(&mut self, nand: &mut Nand, block: BlockId, cause: Cause) -> Result<()> {
         let mut pages = core::mem::take(&mut self.moving);
         self.map.flat.gather(nand, block, &mut pages, |lpn, _| lpn);
-        for &lpn in &pages {
-            self.write_page(nand, PageSource::Copy(cause), lpn)?;
-        }
+        self.write_pages(nand, PageSource::Move(cause), &pages)?;
         self.moving = pages;
         self.map.finish(nand)
     }
@@ -374,7 +360,7 @@ impl Ftl for Superblock {
             let superblock = self.map.superblock_of(lbn);
             for lpn in (first.0..first.0 + pages).map(Lpn) {
                 self.make_room(nand, superblock, 1)?;
-                self.write_page(nand, PageSource::Host(run), lpn)?;
+                self.write_pages(nand, PageSource::Host(run), &[lpn])?;
             }
             self.map.finish(nand)?;
         }
@@ -384,7 +370,8 @@ impl Ftl for Superblock {
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.map.audit(nand, RESERVE)?;
         self.map.blocks.audit_limit(self.blocks_max)?;
-        spare_mount::audit(nand, &self.map, &self.carriers, |lbn| self.spares(lbn).collect())
+        let spares = |lbn| self.carriers.spares(&self.map.flat, lbn).collect();
+        spare_mount::audit(nand, &self.map, &self.carriers, spares)
     }
 
     fn report(&self) -> Report {
