@@ -85,7 +85,7 @@ fn msr() -> Case {
             time_ns: number(field(record, 0)?)?.checked_mul(100)?,
             device: [field(record, 1)?, field(record, 2)?],
             op: op(field(record, 3)?, b"read", b"write")?,
-            flags: Flags::NONE,
+            flags: Flags::empty(),
             offset: number(field(record, 4)?)?,
             bytes: number(field(record, 5)?)?,
         })
@@ -106,7 +106,7 @@ fn spc() -> Case {
             offset: number(field(record, 1)?)?.checked_mul(512)?,
             bytes: number(field(record, 2)?)?,
             op: op(field(record, 3)?, b"r", b"w")?,
-            flags: Flags::NONE,
+            flags: Flags::empty(),
             time_ns: decimal(field(record, 4)?, 9)?,
         })
     }
@@ -155,7 +155,7 @@ fn mqsim() -> Case {
             offset: number(field(record, 2)?)?.checked_mul(512)?,
             bytes: number(field(record, 3)?)?.checked_mul(512)?,
             op: if number(field(record, 4)?)? == 0 { Op::Write } else { Op::Read },
-            flags: Flags::NONE,
+            flags: Flags::empty(),
         })
     }
     Case { name: "mqsim", format: "mqsim", bytes, text: None, separator: b' ', convert }
@@ -174,7 +174,7 @@ fn columns() -> Case {
             offset: number(field(record, 3)?)?.checked_mul(512)?,
             bytes: number(field(record, 4)?)?.checked_mul(512)?,
             time_ns: decimal(field(record, 5)?, 9)?,
-            flags: Flags::NONE,
+            flags: Flags::empty(),
         })
     }
     let format = "csv:columns=_+dev+op+off.sectors+len.sectors+time.s";
@@ -208,7 +208,7 @@ fn convert_plain(record: &ByteRecord) -> Option<Raw<'_>> {
         time_ns: number(field(record, 0)?)?,
         device: [b"0", b""],
         op: op(field(record, 1)?, b"r", b"w")?,
-        flags: Flags::NONE,
+        flags: Flags::empty(),
         offset: number(field(record, 2)?)?.checked_mul(512)?,
         bytes: number(field(record, 3)?)?,
     })
@@ -289,7 +289,7 @@ fn rwbs(word: &[u8]) -> Option<(Op, Flags)> {
         b'W' => Op::Write,
         _ => return None,
     };
-    let mut flags = Flags::NONE;
+    let mut flags = Flags::empty();
     for letter in &word[1..] {
         flags |= match letter {
             b'F' => Flags::FUA,

@@ -103,6 +103,6 @@ MUTANTS = [
      "        self.order = LogOrder::new();\n",
      ""),
     ("served-record-fua-lost", "record: forced writes are recorded as any others", SCRIBE,
-     "if force { Flags::FUA } else { Flags::NONE }",
-     "if force { Flags::NONE } else { Flags::NONE }"),
+     "if force { Flags::FUA } else { Flags::empty() }",
+     "if force { Flags::empty() } else { Flags::empty() }"),
 ]

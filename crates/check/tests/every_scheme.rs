@@ -55,7 +55,7 @@ fn every_form_conforms_under_paper() {
 fn survives_all_cuts(campaign: &Campaign, cuts_min: u64) {
     let tried = finds_nothing(campaign, cuts_min).total().cuts;
     let has_pairs = campaign.models.iter().any(|model| model.pairing != Pairing::NONE);
-    for outcome in Outcome::NAMES.iter().filter_map(|name| Outcome::named(name)) {
+    for outcome in Outcome::ALL {
         let is_possible = outcome != Outcome::Paired || has_pairs;
         let expected = campaign.faults.contains(FaultClass::of(outcome)) && is_possible;
         assert_eq!(tried.of(outcome) > 0, expected, "{outcome:?}: {tried:?}");

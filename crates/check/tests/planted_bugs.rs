@@ -157,10 +157,6 @@ fn bugs_are_found_with_the_windows_of_a_log_and_can_be_replayed() {
     }
 }
 
-fn outcomes() -> impl Iterator<Item = Outcome> {
-    Outcome::NAMES.iter().filter_map(|name| Outcome::named(name))
-}
-
 /// The plain FTL believes that pages last which it has read, so lasting and paired faults damage
 /// it.
 #[test]
@@ -183,8 +179,10 @@ fn faults_of_every_further_class_are_tried_and_can_be_replayed() {
         // names another place, and a mount starts again if a page decays.
         let is_survived = class != FaultClass::Paired;
         let total = campaign.run().unwrap().total();
-        let tried =
-            outcomes().filter(|&it| FaultClass::of(it) == class).all(|it| total.cuts.of(it) > 0);
+        let tried = Outcome::ALL
+            .into_iter()
+            .filter(|&it| FaultClass::of(it) == class)
+            .all(|it| total.cuts.of(it) > 0);
         assert!(tried, "{class:?}: {:?}", total.cuts);
         match total.failed.first() {
             Some(failed) => {

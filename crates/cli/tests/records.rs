@@ -102,10 +102,10 @@ impl Random {
         let length = 1 + self.below(3 * per_page);
         let first = self.below(span.min(sectors - length));
         let (op, flags) = match self.below(12) {
-            0..5 => (Op::Write, Flags::NONE),
+            0..5 => (Op::Write, Flags::empty()),
             5..7 => (Op::Write, Flags::FUA),
-            7..9 => (Op::Read, Flags::NONE),
-            9..11 => (Op::Trim, Flags::NONE),
+            7..9 => (Op::Read, Flags::empty()),
+            9..11 => (Op::Trim, Flags::empty()),
             _ => (Op::Flush, Flags::PREFLUSH),
         };
         let (offset, bytes) =

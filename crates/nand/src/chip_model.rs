@@ -98,7 +98,7 @@ impl ChipModel {
         };
         let spare_bytes = number("spare", spare_bytes)?;
         let transfer_ns = time("transfer", self.timing.transfer_ns);
-        let order = params.opt_choice("program_order").and_then(ProgramOrder::named);
+        let order = params.opt_choice("program_order").and_then(|name| name.parse().ok());
         let chip = ChipModel {
             name: self.name,
             page_bytes,

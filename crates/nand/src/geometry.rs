@@ -1,5 +1,7 @@
 //! Pages and blocks of a chip. Only a [`Geometry`] does arithmetic on their numbers.
 
+use spec::named_enum;
+
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::error::{Error, Result};
 use crate::spare::HEADER_BYTES;
@@ -7,30 +9,15 @@ use crate::spare::HEADER_BYTES;
 /// Bytes of a sector, the unit of host addresses.
 pub const SECTOR_BYTES: u32 = 512;
 
-/// The order in which the pages of an erased block may be programmed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ProgramOrder {
-    /// Any order (small-block chips).
-    Any,
-    /// Ascending order; pages may be skipped, but then stay unused (large-block SLC).
-    Ascending,
-    /// Page k only after page k−1 (MLC, TLC, QLC, and the chip of LSB §II.A).
-    Sequential,
-}
-
-impl ProgramOrder {
-    /// The names that users write, in the order of the variants.
-    pub const NAMES: &'static [&'static str] = &["any", "ascending", "sequential"];
-
-    /// The order of that name.
-    pub fn named(name: &str) -> Option<ProgramOrder> {
-        let at = Self::NAMES.iter().position(|known| *known == name)?;
-        Some([ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::Sequential][at])
-    }
-
-    /// The name that users write.
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
+named_enum! {
+    /// The order in which the pages of an erased block may be programmed.
+    pub enum ProgramOrder: "program order" {
+        /// Any order (small-block chips).
+        Any = "any",
+        /// Ascending order; pages may be skipped, but then stay unused (large-block SLC).
+        Ascending = "ascending",
+        /// Page k only after page k−1 (MLC, TLC, QLC, and the chip of LSB §II.A).
+        Sequential = "sequential",
     }
 }
 

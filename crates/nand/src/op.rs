@@ -1,65 +1,40 @@
 //! Kinds of operations, their causes, and the tally that counts them.
 
-/// A kind of flash operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
-    /// Read a page with its spare area.
-    Read,
-    /// Read a page's spare area alone.
-    SpareRead,
-    /// Program a page, data and spare together.
-    Program,
-    /// Erase a block.
-    Erase,
-}
+use spec::named_enum;
 
-impl Op {
-    /// Every operation, in the order of the tally.
-    pub const ALL: [Op; 4] = [Op::Read, Op::SpareRead, Op::Program, Op::Erase];
-
-    /// The name in operation logs.
-    pub fn name(self) -> &'static str {
-        ["read", "spare", "program", "erase"][self as usize]
+named_enum! {
+    /// A kind of flash operation.
+    pub enum Op: "operation" {
+        /// Read a page with its spare area.
+        Read = "read",
+        /// Read a page's spare area alone.
+        SpareRead = "spare",
+        /// Program a page, data and spare together.
+        Program = "program",
+        /// Erase a block.
+        Erase = "erase",
     }
 }
 
-/// The reason for an operation. Each operation is counted under exactly one cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// A page that the host reads or writes.
-    Host,
-    /// The read of the old page for a write that covers only part of it.
-    Rmw,
-    /// Page-granular garbage collection: copies of valid pages, and erases.
-    Gc,
-    /// Switch, partial and full merges: copies, padding and erases.
-    Merge,
-    /// Mapping pages and mapping reads in flash.
-    Map,
-    /// All operations of the sector log.
-    Log,
-    /// Wear-levelling moves.
-    Wear,
-    /// The price of surviving power cuts: checkpoints, tombstones, mounts.
-    Meta,
-}
-
-impl Cause {
-    /// Every cause, in the order of results.
-    pub const ALL: [Cause; 8] = [
-        Cause::Host,
-        Cause::Rmw,
-        Cause::Gc,
-        Cause::Merge,
-        Cause::Map,
-        Cause::Log,
-        Cause::Wear,
-        Cause::Meta,
-    ];
-
-    /// The name in results.
-    pub fn name(self) -> &'static str {
-        ["host", "rmw", "gc", "merge", "map", "log", "wear", "meta"][self as usize]
+named_enum! {
+    /// The reason for an operation. Each operation is counted under exactly one cause.
+    pub enum Cause: "cause" {
+        /// A page that the host reads or writes.
+        Host = "host",
+        /// The read of the old page for a write that covers only part of it.
+        Rmw = "rmw",
+        /// Page-granular garbage collection: copies of valid pages, and erases.
+        Gc = "gc",
+        /// Switch, partial and full merges: copies, padding and erases.
+        Merge = "merge",
+        /// Mapping pages and mapping reads in flash.
+        Map = "map",
+        /// All operations of the sector log.
+        Log = "log",
+        /// Wear-levelling moves.
+        Wear = "wear",
+        /// The price of surviving power cuts: checkpoints, tombstones, mounts.
+        Meta = "meta",
     }
 }
 

@@ -3,40 +3,43 @@
 //! A cut interrupts one program or erase. The flash is then in one of several states, the
 //! [`Outcome`]s of that operation. Real flash shows all of them, so tests try all of them.
 
+use spec::named_enum;
+
 use crate::address::{BlockId, Lpn, Ppn};
 use crate::error::{Error, Result};
 use crate::flash_array::FlashArray;
 use crate::page_store::Health;
 
-/// What an interrupted operation leaves on flash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Outcome {
-    /// Program or erase: no change.
-    Untouched,
-    /// Program: some of the cells are written; error correction fails.
-    Torn,
-    /// Program: the page is written so weakly that it still reads as erased, but it is not.
-    LooksErased,
-    /// Program: the page can be read until it decays, which may be many mounts later.
-    Unstable,
-    /// Erase: the block reads as erased, but it must be erased again before it is programmed.
-    Half,
-    /// Program or erase: the operation completed, but it was never acknowledged.
-    Complete,
-    /// Program: a bit of the spare area is wrong, and error correction did not notice.
-    Flipped,
-    /// Program: the page has the spare area of the page that was programmed before it.
-    Stale,
-    /// Program: an erased page of another block was programmed instead.
-    Misdirected,
-    /// Program of an upper page: it is torn, and its lower pages are destroyed.
-    Paired,
-    /// Erase: all pages still read as before, until they decay; the block must be erased again
-    /// before it is programmed.
-    Intact,
-    /// Erase: some pages still read as before, some of them until they decay; others are torn or
-    /// look erased. The block must be erased again before it is programmed.
-    Mixed,
+named_enum! {
+    /// What an interrupted operation leaves on flash.
+    pub enum Outcome: "outcome" {
+        /// Program or erase: no change.
+        Untouched = "untouched",
+        /// Program: some of the cells are written; error correction fails.
+        Torn = "torn",
+        /// Program: the page is written so weakly that it still reads as erased, but it is not.
+        LooksErased = "looks-erased",
+        /// Program: the page can be read until it decays, which may be many mounts later.
+        Unstable = "unstable",
+        /// Erase: the block reads as erased, but it must be erased again before it is programmed.
+        Half = "half",
+        /// Program or erase: the operation completed, but it was never acknowledged.
+        Complete = "complete",
+        /// Program: a bit of the spare area is wrong, and error correction did not notice.
+        Flipped = "flipped",
+        /// Program: the page has the spare area of the page that was programmed before it.
+        Stale = "stale",
+        /// Program: an erased page of another block was programmed instead.
+        Misdirected = "misdirected",
+        /// Program of an upper page: it is torn, and its lower pages are destroyed.
+        Paired = "paired",
+        /// Erase: all pages still read as before, until they decay; the block must be erased again
+        /// before it is programmed.
+        Intact = "intact",
+        /// Erase: some pages still read as before, some of them until they decay; others are torn
+        /// or look erased. The block must be erased again before it is programmed.
+        Mixed = "mixed",
+    }
 }
 
 impl Outcome {
@@ -57,49 +60,10 @@ impl Outcome {
     /// The outcomes of an erase.
     pub const OF_ERASE: &'static [Outcome] =
         &[Outcome::Untouched, Outcome::Half, Outcome::Complete, Outcome::Intact, Outcome::Mixed];
-    /// The names that users write, in the order of the variants.
-    pub const NAMES: &'static [&'static str] = &[
-        "untouched",
-        "torn",
-        "looks-erased",
-        "unstable",
-        "half",
-        "complete",
-        "flipped",
-        "stale",
-        "misdirected",
-        "paired",
-        "intact",
-        "mixed",
-    ];
-    const ALL: [Outcome; 12] = [
-        Outcome::Untouched,
-        Outcome::Torn,
-        Outcome::LooksErased,
-        Outcome::Unstable,
-        Outcome::Half,
-        Outcome::Complete,
-        Outcome::Flipped,
-        Outcome::Stale,
-        Outcome::Misdirected,
-        Outcome::Paired,
-        Outcome::Intact,
-        Outcome::Mixed,
-    ];
 
     /// Whether the flash in this state follows from the flash before the operation, not after it.
     fn starts_from_before(self) -> bool {
         matches!(self, Outcome::Untouched | Outcome::Intact | Outcome::Mixed)
-    }
-
-    /// The outcome of that name.
-    pub fn named(name: &str) -> Option<Outcome> {
-        Some(Self::ALL[Self::NAMES.iter().position(|known| *known == name)?])
-    }
-
-    /// The name that users write.
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
     }
 }
 

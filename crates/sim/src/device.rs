@@ -17,7 +17,7 @@ pub fn of(setup: &Setup, needed_bytes: u64) -> Result<Device> {
     let logical_blocks = logical_blocks(&chip, capacity_bytes)?;
     let extra_blocks = Extra::of(experiment.extra, logical_blocks);
     let size = Size { logical_blocks, extra_blocks };
-    Ok(Device::new(chip, choice, layers, size, experiment.durability.into(), experiment.seed)?)
+    Ok(Device::new(chip, choice, layers, size, experiment.durability, experiment.seed)?)
 }
 
 /// The number of blocks that a capacity needs.
@@ -37,8 +37,8 @@ pub fn logical_blocks(chip: &ChipModel, capacity_bytes: u64) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::choices::Durability;
     use crate::config::experiment::Experiment;
+    use ftl::Durability;
 
     fn device(change: impl Fn(&mut Experiment), needed_bytes: u64) -> Result<Device> {
         let mut experiment = Experiment::default();

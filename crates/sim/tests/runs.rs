@@ -3,8 +3,9 @@
 
 use std::io::Write;
 
+use ftl::Durability;
 use serde_json::Value;
-use sim::config::choices::{Durability, Fit, FlushMode};
+use sim::config::choices::{Fit, FlushMode};
 use sim::config::experiment::Experiment;
 use sim::config::replay::Replay;
 use sim::config::values::{Extra, Interval, Volume};

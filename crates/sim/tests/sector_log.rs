@@ -1,7 +1,7 @@
 //! Runs with a sector log: its metrics agree with each other, and with runs without a log.
 
+use ftl::Durability;
 use serde_json::{Map, Value};
-use sim::config::choices::Durability;
 use sim::config::experiment::Experiment;
 use sim::{Error, RunOptions, RunResult, Setup, run};
 

@@ -11,6 +11,7 @@
 //! Numbers are exact decimals: 10.5 % of 1000 blocks is 105 on every machine.
 //!
 //! * [`mod@spec`]     a name with settings
+//! * [`named_enum!`]  enums whose values users name
 //! * [`params`]       declared parameters and their values
 //! * [`quantity`]     sizes, counts, times, ratios
 //! * [`share`]        exact shares such as `7%`
@@ -21,6 +22,7 @@
 #![warn(missing_docs)]
 
 pub mod error;
+mod named_enum;
 pub mod params;
 pub mod quantity;
 pub mod share;

@@ -1,7 +1,6 @@
 //! The request: the common form of all trace formats and workloads.
 
-use std::fmt;
-use std::ops::{BitOr, BitOrAssign};
+use bitflags::bitflags;
 
 /// The operation that the host requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,65 +41,20 @@ impl Op {
     }
 }
 
-/// The flags of a request; a set of bits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Flags(u8);
-
-impl Flags {
-    /// No flags.
-    pub const NONE: Flags = Flags(0);
-    /// The data are durable when the request completes (forced unit access).
-    pub const FUA: Flags = Flags(1);
-    /// Flush before executing the request.
-    pub const PREFLUSH: Flags = Flags(2);
-    /// A process waits for the request.
-    pub const SYNC: Flags = Flags(4);
-    /// The data are metadata of a file system.
-    pub const META: Flags = Flags(8);
-    /// The data are read before they are needed.
-    pub const READAHEAD: Flags = Flags(16);
-
-    /// The set as bits, for columns and temporary files.
-    pub fn bits(self) -> u8 {
-        self.0
-    }
-
-    /// The set with these bits, if all of them have a meaning.
-    #[inline]
-    pub fn of_bits(bits: u8) -> Option<Flags> {
-        (bits < 32).then_some(Flags(bits))
-    }
-
-    /// Whether all of `flags` are set.
-    pub fn contains(self, flags: Flags) -> bool {
-        self.0 & flags.0 == flags.0
-    }
-}
-
-impl BitOr for Flags {
-    type Output = Flags;
-
-    fn bitor(self, other: Flags) -> Flags {
-        Flags(self.0 | other.0)
-    }
-}
-
-impl BitOrAssign for Flags {
-    fn bitor_assign(&mut self, other: Flags) {
-        self.0 |= other.0;
-    }
-}
-
-impl fmt::Debug for Flags {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = [
-            (Flags::FUA, "FUA"),
-            (Flags::PREFLUSH, "PREFLUSH"),
-            (Flags::SYNC, "SYNC"),
-            (Flags::META, "META"),
-            (Flags::READAHEAD, "READAHEAD"),
-        ];
-        out.debug_set().entries(names.iter().filter(|n| self.contains(n.0)).map(|n| n.1)).finish()
+bitflags! {
+    /// The flags of a request. Their bits stand in columns and temporary files.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub struct Flags: u8 {
+        /// The data are durable when the request completes (forced unit access).
+        const FUA = 1;
+        /// Flush before executing the request.
+        const PREFLUSH = 2;
+        /// A process waits for the request.
+        const SYNC = 4;
+        /// The data are metadata of a file system.
+        const META = 8;
+        /// The data are read before they are needed.
+        const READAHEAD = 16;
     }
 }
 
@@ -151,7 +105,7 @@ mod tests {
         assert!(!flags.contains(Flags::SYNC | Flags::META));
         flags |= Flags::META;
         assert_eq!(format!("{flags:?}"), r#"{"FUA", "SYNC", "META"}"#);
-        assert!(flags.contains(Flags::NONE));
+        assert!(flags.contains(Flags::empty()));
     }
 
     #[test]
@@ -162,9 +116,9 @@ mod tests {
         let named = ["read", "W", "Trim", "f"].map(|name| Op::of_name(name.as_bytes()));
         assert_eq!(named, Op::ALL.map(Some));
         assert_eq!(["", "wr", "discard", "x"].map(|name| Op::of_name(name.as_bytes())), [None; 4]);
-        assert_eq!((Op::of_code(4), Flags::of_bits(32)), (None, None));
-        let all = (0..5).map(|bit| Flags::of_bits(1 << bit).unwrap());
-        assert_eq!(all.fold(Flags::NONE, BitOr::bitor).bits(), 31);
+        assert_eq!((Op::of_code(4), Flags::from_bits(32)), (None, None));
+        let all: Flags = (0..5).map(|bit| Flags::from_bits(1 << bit).unwrap()).collect();
+        assert_eq!(all.bits(), 31);
     }
 
     #[test]

@@ -196,7 +196,7 @@ mod tests {
             bytes: u64::MAX / 2,
             device: index as u32,
             op: Op::ALL[index % 4],
-            flags: Flags::of_bits(index as u8 % 32).unwrap(),
+            flags: Flags::from_bits(index as u8 % 32).unwrap(),
             stream: index as u8 % 64,
         };
         times.iter().enumerate().map(request).collect()

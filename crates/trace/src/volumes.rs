@@ -98,7 +98,7 @@ mod tests {
         let layout = VolumeLayout::new(&[100, 5000], VolumeChoice::One(1), 4096).unwrap();
         assert_eq!((layout.base(0), layout.base(1)), (None, Some(0)));
         assert_eq!(layout.total_bytes(), 8192);
-        let (op, flags) = (Op::Write, Flags::NONE);
+        let (op, flags) = (Op::Write, Flags::empty());
         let request = Request { time_ns: 1, offset: 7, bytes: 8, device: 1, op, flags, stream: 0 };
         assert_eq!(layout.place(&request), Some(Request { device: 0, ..request }));
         assert_eq!(layout.place(&Request { device: 0, ..request }), None);

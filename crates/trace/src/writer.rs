@@ -221,7 +221,7 @@ mod tests {
 
     /// The same requests without what an output cannot express.
     fn without(requests: &[Request], has_flags: bool) -> Vec<Request> {
-        let flags = |request: &Request| if has_flags { request.flags } else { Flags::NONE };
+        let flags = |request: &Request| if has_flags { request.flags } else { Flags::empty() };
         requests.iter().map(|r| Request { flags: flags(r), stream: 0, ..*r }).collect()
     }
 
@@ -266,7 +266,7 @@ mod tests {
     fn flags(bits: usize, op: Op) -> Flags {
         let all = [Flags::FUA, Flags::PREFLUSH, Flags::SYNC, Flags::META, Flags::READAHEAD];
         let chosen = all.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
-        let flags = chosen.fold(Flags::NONE, |flags, (_, &flag)| flags | flag);
+        let flags = chosen.fold(Flags::empty(), |flags, (_, &flag)| flags | flag);
         if op == Op::Flush { flags | Flags::PREFLUSH } else { flags }
     }
 
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn blkparse_refuses_requests_that_are_not_whole_sectors() {
-        let (op, flags) = (Op::Write, Flags::NONE);
+        let (op, flags) = (Op::Write, Flags::empty());
         let odd = Request { time_ns: 0, offset: 7, bytes: 9, device: 0, op, flags, stream: 0 };
         assert_eq!(round_trip(&[odd], OutputFormat::Fio), [odd]);
         let mut writer = TraceWriter::new(Vec::new(), OutputFormat::Blkparse).unwrap();

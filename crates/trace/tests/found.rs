@@ -336,7 +336,7 @@ fn conversions_keep(directory: &Path, shelved: &Shelved) {
     for (back, request) in fio.iter().zip(&requests) {
         let back = Request { device: names[back.device as usize][3..].parse().unwrap(), ..*back };
         let time_ns = micros(request.time_ns);
-        assert_eq!(back, Request { time_ns, flags: Flags::NONE, ..*request }, "{file}");
+        assert_eq!(back, Request { time_ns, flags: Flags::empty(), ..*request }, "{file}");
     }
     let (csv, names) = round_trip(&trace, OutputFormat::Csv, CSV_SPEC);
     assert_eq!(csv.len(), requests.len(), "{file}");

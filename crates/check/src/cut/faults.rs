@@ -11,39 +11,25 @@
 use std::fmt;
 
 use nand::Outcome;
+use spec::named_enum;
 
-/// A class of faults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultClass {
-    /// What every chip may leave. Unstable pages decay at the next cut at the latest.
-    Basic,
-    /// Unstable pages last: they survive further cuts and decay later, also during a mount.
-    Lasting,
-    /// An interrupted erase leaves pages that can still be read.
-    Erase,
-    /// An interrupted program writes a wrong spare area, or the wrong page.
-    Spare,
-    /// An interrupted program destroys other pages of the same cells.
-    Paired,
+named_enum! {
+    /// A class of faults.
+    pub enum FaultClass: "fault class" {
+        /// What every chip may leave. Unstable pages decay at the next cut at the latest.
+        Basic = "basic",
+        /// Unstable pages last: they survive further cuts and decay later, also during a mount.
+        Lasting = "lasting",
+        /// An interrupted erase leaves pages that can still be read.
+        Erase = "erase",
+        /// An interrupted program writes a wrong spare area, or the wrong page.
+        Spare = "spare",
+        /// An interrupted program destroys other pages of the same cells.
+        Paired = "paired",
+    }
 }
 
 impl FaultClass {
-    /// All classes.
-    pub const ALL: [FaultClass; 5] = [
-        FaultClass::Basic,
-        FaultClass::Lasting,
-        FaultClass::Erase,
-        FaultClass::Spare,
-        FaultClass::Paired,
-    ];
-    /// The names that users write, in the order of the variants.
-    pub const NAMES: &'static [&'static str] = &["basic", "lasting", "erase", "spare", "paired"];
-
-    /// The name that users write.
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
     /// The class to which an outcome belongs.
     pub fn of(outcome: Outcome) -> FaultClass {
         match outcome {
@@ -78,11 +64,7 @@ impl Faults {
         if text == "all" {
             return Ok(Faults::ALL);
         }
-        let class = |name: &str| {
-            let found = FaultClass::ALL.into_iter().find(|class| class.name() == name);
-            found.ok_or_else(|| spec::unknown("fault class", name, FaultClass::NAMES))
-        };
-        Ok(Faults::of(&text.split(',').map(class).collect::<spec::Result<Vec<_>>>()?))
+        Ok(Faults::of(&text.split(',').map(str::parse).collect::<spec::Result<Vec<_>>>()?))
     }
 
     /// Whether the set contains a class.
@@ -139,7 +121,7 @@ mod tests {
 
     #[test]
     fn every_outcome_has_a_class_with_a_name() {
-        for outcome in Outcome::NAMES.iter().filter_map(|name| Outcome::named(name)) {
+        for outcome in Outcome::ALL {
             let class = FaultClass::of(outcome);
             assert_ne!(class, FaultClass::Lasting, "{outcome:?} is a state, not a duration");
             assert_eq!(FaultClass::ALL[class as usize], class);

@@ -77,9 +77,7 @@ impl PowerCut {
             }
             None => (text, Decay::AfterMount),
         };
-        let outcome = Outcome::named(name);
-        let outcome = outcome.ok_or_else(|| spec::unknown("outcome", name, Outcome::NAMES))?;
-        Ok(PowerCut { after, outcome, decay })
+        Ok(PowerCut { after, outcome: name.parse()?, decay })
     }
 }
 

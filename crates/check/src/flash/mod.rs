@@ -2,31 +2,16 @@
 
 pub mod image_chip;
 
-/// Where the chip of a case is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Storage {
-    /// In memory. A sector is a stamp.
-    #[default]
-    Memory,
-    /// On an image, on a disk in memory that can crash. A sector has all its bytes.
-    Image,
-}
+use spec::named_enum;
 
-impl Storage {
-    /// The names that users write, in the order of the variants.
-    pub const NAMES: &'static [&'static str] = &["memory", "image"];
-
-    /// The name that users write.
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
-    /// The storage of that name.
-    ///
-    /// # Errors
-    /// The name is unknown.
-    pub fn named(name: &str) -> spec::Result<Storage> {
-        let found = [Storage::Memory, Storage::Image].into_iter().find(|it| it.name() == name);
-        found.ok_or_else(|| spec::unknown("storage", name, Self::NAMES))
+named_enum! {
+    /// Where the chip of a case is.
+    #[derive(Default)]
+    pub enum Storage: "storage" {
+        /// In memory. A sector is a stamp.
+        #[default]
+        Memory = "memory",
+        /// On an image, on a disk in memory that can crash. A sector has all its bytes.
+        Image = "image",
     }
 }

@@ -428,13 +428,7 @@ impl Base for PlainFtl {
 }
 
 impl Ftl for PlainFtl {
-    fn base(&self) -> &dyn Base {
-        self
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        self
-    }
+    ftl::base_is!(self);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         (0..run.pages).try_for_each(|index| self.write_page(nand, run, index))?;

@@ -28,7 +28,8 @@ use super::span::Span;
 /// writes it whole or trims it. After any other error, only reads are allowed, which may fail, and
 /// the FTL is best dropped.
 pub trait Ftl: Send {
-    /// The other half of the contract: the map of a scheme, or the FTL itself.
+    /// The other half of the contract: the map of a scheme, or the FTL itself. The macro
+    /// [`base_is`] writes this function and the next.
     fn base(&self) -> &dyn Base;
 
     /// The other half, for calls that change it.
@@ -66,6 +67,23 @@ pub trait Ftl: Send {
         self.base_mut().facet(kind)
     }
 }
+
+/// Says in an implementation of [`Ftl`] what its base is: `base_is!(self.map);`, or
+/// `base_is!(self);` for an FTL that is its own base.
+#[macro_export]
+macro_rules! base_is {
+    ($this:ident $(. $field:ident)*) => {
+        fn base(&$this) -> &dyn $crate::contract::ftl::Base {
+            &(*$this)$(.$field)*
+        }
+
+        fn base_mut(&mut $this) -> &mut dyn $crate::contract::ftl::Base {
+            &mut (*$this)$(.$field)*
+        }
+    };
+}
+
+pub use base_is;
 
 /// What the map of an FTL answers. A layer answers for itself and the FTL below it.
 pub trait Base: Send {

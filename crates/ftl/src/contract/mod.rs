@@ -28,7 +28,7 @@ pub use facets::{
     BlockLender, Facet, FacetKind, LayerTotals, MapEvent, MissCosts, ResizableMap, Tuner,
 };
 pub use forecast::{ForecastableMap, MapForecast, PageCosts};
-pub use ftl::{Base, Ftl};
+pub use ftl::{Base, Ftl, base_is};
 pub use mount_config::{Durability, MountConfig};
 pub use report::{Entered, LayerReport, Merges, Metric, Ram, Report};
 pub use run::Run;

@@ -1,7 +1,7 @@
 //! The configuration of a mount.
 
 use nand::{BlockId, Timing};
-use spec::Params;
+use spec::{Params, named_enum};
 
 use super::foresight::Foresight;
 use super::page_policy::PolicySource;
@@ -27,21 +27,12 @@ pub struct MountConfig<'a> {
     pub foresight: Option<&'a dyn Foresight>,
 }
 
-/// What must survive a power cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durability {
-    /// The papers' schemes without any additional program: trims may be forgotten.
-    Paper,
-    /// Everything that was flushed, including trims, for which tombstones go to system blocks.
-    Full,
-}
-
-impl Durability {
-    /// The names that users write, in the order of the variants.
-    pub const NAMES: &'static [&'static str] = &["paper", "full"];
-
-    /// The name that users write.
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
+named_enum! {
+    /// What must survive a power cut.
+    pub enum Durability: "durability" {
+        /// The papers' schemes without any additional program: trims may be forgotten.
+        Paper = "paper",
+        /// Everything that was flushed, including trims, for which tombstones go to system blocks.
+        Full = "full",
     }
 }

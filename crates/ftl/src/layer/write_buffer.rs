@@ -45,7 +45,7 @@ use spec::{Kind, Param, Params};
 
 use crate::contract::{
     Base, Error, Extent, Facet, FacetKind, Ftl, LayerTotals, Metric, MountConfig, Report, Result,
-    Run, Span, Violation, ensure,
+    Run, Span, Violation, base_is, ensure,
 };
 use crate::layer::below::Below;
 use crate::layer::definition::{Layer, LayerBlocks, LayerEvidence, equal, read_size_and_keys};
@@ -663,13 +663,7 @@ impl Base for WriteBuffer {
 }
 
 impl Ftl for WriteBuffer {
-    fn base(&self) -> &dyn Base {
-        self
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        self
-    }
+    base_is!(self);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         (0..run.pages).try_for_each(|index| self.write_page(nand, run, index))?;

@@ -31,7 +31,7 @@ use nand::{BlockId, Cause, Content, Copies, Geometry, Lpn, Nand, Page, Ppn, Prog
 
 use crate::contract::{
     Base, Error, Extent, Facet, FacetKind, Ftl, Metric, MountConfig, Ram, Report, Result, Run,
-    Scheme, Span, Violation, ensure, table_bytes,
+    Scheme, Span, Violation, base_is, ensure, table_bytes,
 };
 use crate::part::index::bit_set::BitSet;
 use crate::part::index::prefetch::prefetch;
@@ -392,13 +392,7 @@ impl Base for BlockMapped {
 }
 
 impl Ftl for BlockMapped {
-    fn base(&self) -> &dyn Base {
-        self
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        self
-    }
+    base_is!(self);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         let geometry = *nand.geometry();

@@ -50,7 +50,8 @@ use std::collections::BTreeMap;
 use nand::{Cause, Lpn, Nand, Ppn, ProgramOrder, Sink};
 
 use crate::contract::{
-    Base, Ftl, Merges, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, ensure,
+    Base, Ftl, Merges, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
+    ensure,
 };
 use crate::part::log::log_map::{self, Lbn, LogMap, WriteTarget};
 use crate::part::log::merge::{self, LogBlock};
@@ -233,13 +234,7 @@ impl Base for Nftl {
 }
 
 impl Ftl for Nftl {
-    fn base(&self) -> &dyn Base {
-        self
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        self
-    }
+    base_is!(self);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;

@@ -22,7 +22,7 @@ use spec::{Kind, Param, Params};
 
 use crate::contract::page_policy::{Class, PolicySource};
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation,
+    Error, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
     table_bytes,
 };
 use crate::part::map::frontier::Frontier;
@@ -165,13 +165,7 @@ impl PageMapped {
 }
 
 impl Ftl for PageMapped {
-    fn base(&self) -> &dyn Base {
-        &self.map
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        &mut self.map
-    }
+    base_is!(self.map);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, next: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;

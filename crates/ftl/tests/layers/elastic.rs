@@ -109,13 +109,7 @@ impl Base for Elastic {
 }
 
 impl Ftl for Elastic {
-    fn base(&self) -> &dyn Base {
-        self
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        self
-    }
+    ftl::base_is!(self);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, next: &[Span]) -> ftl::Result<usize> {
         self.touch(run, MapEvent::WriteMissed);

@@ -99,13 +99,7 @@ impl Base for Recorder {
 }
 
 impl Ftl for Recorder {
-    fn base(&self) -> &dyn Base {
-        self
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        self
-    }
+    ftl::base_is!(self);
 
     fn write(&mut self, _: &mut Nand, run: &Run, _: &[Span]) -> ftl::Result<usize> {
         self.entered.written += u64::from(run.pages);

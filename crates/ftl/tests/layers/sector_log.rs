@@ -613,7 +613,7 @@ fn a_log_with_addresses_in_its_pages_survives_every_cut() {
     let chip = chip(",spare=39");
     let blocks = LOGICAL_BLOCKS + 4 + 2 + system_blocks(&chip, LOGICAL_BLOCKS, Durability::Full);
     let (mut tried, full) = (0, Durability::Full);
-    for outcome in Outcome::NAMES.iter().filter_map(|name| Outcome::named(name)) {
+    for outcome in Outcome::ALL {
         for after in 0.. {
             let mut nand = Nand::new(chip.geometry(blocks).unwrap(), Mode::Stamps);
             let ftl = mount_as("page", "8KiB", full, &mut nand).unwrap();

@@ -59,7 +59,7 @@ fn work(nand: &mut Nand) -> Result<()> {
 
 #[test]
 fn a_chip_can_be_rebuilt_from_its_store() {
-    for order in [ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::Sequential] {
+    for order in ProgramOrder::ALL {
         let mut nand = chip(order, Mode::Stamps);
         work(&mut nand).unwrap();
         let mut rebuilt = reopened(nand.array().try_clone().unwrap());
@@ -75,10 +75,9 @@ fn a_chip_can_be_rebuilt_from_its_store() {
 
 #[test]
 fn a_chip_can_be_rebuilt_after_any_power_cut() {
-    for order in [ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::Sequential] {
+    for order in ProgramOrder::ALL {
         for after in 0..10 {
-            for name in Outcome::NAMES {
-                let outcome = Outcome::named(name).unwrap();
+            for outcome in Outcome::ALL {
                 let mut nand = chip(order, Mode::Stamps);
                 nand.power().cut_after(Cut { after, outcome });
                 assert_eq!(work(&mut nand), Err(Error::PowerLost));
@@ -182,7 +181,7 @@ impl PageStore for FaultyStore {
 
 #[test]
 fn a_failure_of_the_storage_is_an_error_of_the_operation() {
-    for order in [ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::Sequential] {
+    for order in ProgramOrder::ALL {
         for left in 0..10 {
             let mut nand = FaultyStore::chip(order, left, false);
             assert_eq!(work(&mut nand), Err(no_space()), "{left} changes");
@@ -232,7 +231,7 @@ fn copy_all_kinds(nand: &mut Nand) {
 /// A store in memory copies from place to place; one that does not override it, by a record.
 #[test]
 fn both_ways_to_copy_leave_the_same_pages() {
-    for order in [ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::Sequential] {
+    for order in ProgramOrder::ALL {
         let mut direct = chip(order, Mode::Stamps);
         let mut by_record = FaultyStore::chip(order, u32::MAX, false);
         copy_all_kinds(&mut direct);

@@ -121,9 +121,9 @@ fn cut(value: &Value, object: &mut Map<String, Value>) -> Result<Command, String
     };
     let outcome = match object.remove("outcome") {
         None => None,
-        Some(Value::String(name)) => Some(Outcome::named(&name).ok_or_else(|| {
-            format!("unknown outcome `{name}`; known are {}", Outcome::NAMES.join(", "))
-        })?),
+        Some(Value::String(name)) => {
+            Some(name.parse::<Outcome>().map_err(|error| error.to_string())?)
+        }
         Some(other) => return Err(format!("`outcome` is a name, not {other}")),
     };
     let stays_down = match object.remove("stay_down") {

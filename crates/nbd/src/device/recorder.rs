@@ -113,12 +113,12 @@ impl Recorder {
 
     /// Bytes were read.
     pub fn read(&mut self, offset: u64, bytes: u64) {
-        self.record(trace::Op::Read, offset, bytes, Flags::NONE);
+        self.record(trace::Op::Read, offset, bytes, Flags::empty());
     }
 
     /// Bytes were written.
     pub fn wrote(&mut self, offset: u64, bytes: &[u8], force: bool) {
-        let flags = if force { Flags::FUA } else { Flags::NONE };
+        let flags = if force { Flags::FUA } else { Flags::empty() };
         self.record(trace::Op::Write, offset, bytes.len() as u64, flags);
         let Some(log) = &mut self.log else { return };
         if force {
@@ -135,7 +135,7 @@ impl Recorder {
 
     /// Pages were trimmed.
     pub fn trimmed(&mut self, range: Range<u64>) {
-        self.record(trace::Op::Trim, range.start, range.end - range.start, Flags::NONE);
+        self.record(trace::Op::Trim, range.start, range.end - range.start, Flags::empty());
         if let Some(log) = &mut self.log {
             log.order.completed_discard(range.start / SECTOR..range.end / SECTOR);
         }

@@ -10,10 +10,11 @@
 
 use std::sync::LazyLock;
 
+use ftl::Durability;
 use ftl::layer::{LayerOption, LayerOptions, layer_options};
 use serde_json::{Map, Value};
 
-use crate::config::choices::{Durability, Fit, FlushMode, Precondition, Streams, Timing};
+use crate::config::choices::{Fit, FlushMode, Precondition, Streams, Timing};
 use crate::config::load::Load;
 use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
 use crate::config::option_text::{
@@ -71,7 +72,7 @@ macro_rules! experiment {
                         $(_experiment.$field.values().iter().try_for_each($check)?;)?
                         Ok(())
                     },
-                    json: |experiment| serde_json::json!(experiment.$field),
+                    json: |experiment| OptionField::json(&experiment.$field),
                 },
             },
         )+];

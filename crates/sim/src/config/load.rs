@@ -5,7 +5,6 @@ use core::str::FromStr;
 
 use crate::config::option_text::OptionValue;
 use crate::config::replay::Replay;
-use crate::config::text_in_json::text_in_json;
 
 /// A trace that is replayed beside others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,8 +41,6 @@ fn resembles_replay(text: &str) -> bool {
     let word = text.split(':').next().unwrap_or(text);
     spec::nearest(word, Replay::NAMES.iter().copied()).is_some()
 }
-
-text_in_json!(Load);
 
 impl fmt::Display for Load {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

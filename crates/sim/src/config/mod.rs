@@ -10,18 +10,14 @@
 //! * [`command_line`]  an experiment as the command that runs it
 //! * [`option_text`]   options as text
 //! * [`named_trace`]   the file or workload that a trace's name stands for
-//! * `keyword_enum`    enums with a keyword for each value
-//! * `text_in_json`    values that are text in JSON
 
 pub mod choices;
 pub mod command_line;
 pub mod experiment;
-pub(crate) mod keyword_enum;
 pub mod load;
 pub mod named_trace;
 pub mod option_text;
 pub mod replay;
 pub mod setup;
-pub(crate) mod text_in_json;
 pub mod until;
 pub mod values;

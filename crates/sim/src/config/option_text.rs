@@ -4,23 +4,44 @@
 use core::fmt::Display;
 use core::str::FromStr;
 
+use serde_json::Value;
+
 use crate::config::values::{Extra, Interval, Volume};
 use crate::error::{Error, Result};
 
 /// A value that an option can have.
-pub trait OptionValue: Sized {
+pub trait OptionValue: Display + Sized {
     /// The keywords to choose from, if the value is one of a few.
     const KEYWORDS: &'static [&'static str] = &[];
     /// Whether it is given by the option's name alone.
     const IS_SWITCH: bool = false;
+
+    /// The value in the JSON of a result; by default a text.
+    fn json(&self) -> Value {
+        self.to_string().into()
+    }
 }
 
 impl OptionValue for bool {
     const IS_SWITCH: bool = true;
+
+    fn json(&self) -> Value {
+        (*self).into()
+    }
 }
 
-impl OptionValue for u32 {}
-impl OptionValue for u64 {}
+impl OptionValue for u32 {
+    fn json(&self) -> Value {
+        (*self).into()
+    }
+}
+
+impl OptionValue for u64 {
+    fn json(&self) -> Value {
+        (*self).into()
+    }
+}
+
 impl OptionValue for String {}
 impl OptionValue for Extra {}
 impl OptionValue for Interval {}
@@ -38,6 +59,15 @@ pub trait OptionField {
 
     /// The values; none if an optional one is not given.
     fn values(&self) -> &[Self::Value];
+
+    /// The field in the JSON of a result.
+    fn json(&self) -> Value {
+        let mut values = self.values().iter().map(OptionValue::json);
+        match Self::IS_LIST {
+            true => values.collect(),
+            false => values.next().unwrap_or_default(),
+        }
+    }
 }
 
 /// The value of a field that is no list.

@@ -6,7 +6,6 @@ use core::str::FromStr;
 use spec::{Kind, Param, Spec};
 
 use crate::config::option_text::OptionValue;
-use crate::config::text_in_json::text_in_json;
 
 /// When the requests of a trace are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,8 +78,6 @@ impl FromStr for Replay {
         }
     }
 }
-
-text_in_json!(Replay);
 
 impl fmt::Display for Replay {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

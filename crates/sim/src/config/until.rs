@@ -16,7 +16,6 @@ use core::str::FromStr;
 use spec::{Kind, Param, Share, Spec};
 
 use crate::config::option_text::OptionValue;
-use crate::config::text_in_json::text_in_json;
 
 /// The rule by which rounds end in a steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -111,8 +110,6 @@ impl FromStr for SteadyRule {
         })
     }
 }
-
-text_in_json!(SteadyRule);
 
 impl fmt::Display for SteadyRule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

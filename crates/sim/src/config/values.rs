@@ -5,8 +5,6 @@ use core::str::FromStr;
 
 use spec::Share;
 
-use crate::config::text_in_json::text_in_json;
-
 /// The largest latency: sums over realistic counts must fit into 64 bits of nanoseconds.
 pub const LATENCY_NS_MAX: u64 = 10_000_000_000;
 
@@ -51,8 +49,6 @@ impl FromStr for Extra {
         }
     }
 }
-
-text_in_json!(Extra Interval Volume);
 
 impl fmt::Display for Extra {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

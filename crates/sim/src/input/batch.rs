@@ -248,7 +248,7 @@ mod tests {
             bytes,
             device,
             op,
-            flags: Flags::NONE,
+            flags: Flags::empty(),
             stream: 0,
         };
         let mut batch = Batch::default();

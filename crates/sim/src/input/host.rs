@@ -82,7 +82,7 @@ impl<'a> Host<'a> {
     #[inline]
     pub fn single(&self, request: &Request) -> Option<Span> {
         let Request { offset, bytes, device, op, flags, .. } = *request;
-        let is_plain = op == Op::Write && flags == Flags::NONE && bytes == self.page_bytes;
+        let is_plain = op == Op::Write && flags == Flags::empty() && bytes == self.page_bytes;
         let (true, Placing::Error, Some(shift)) = (is_plain, &self.placing, self.page_shift) else {
             return None;
         };
@@ -209,7 +209,7 @@ mod tests {
     }
 
     fn request(op: Op, offset: u64, bytes: u64) -> Request {
-        Request { time_ns: 0, offset, bytes, device: 0, op, flags: Flags::NONE, stream: 0 }
+        Request { time_ns: 0, offset, bytes, device: 0, op, flags: Flags::empty(), stream: 0 }
     }
 
     /// The spans of one request as (first, pages, head, tail).

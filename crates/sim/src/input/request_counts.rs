@@ -27,7 +27,7 @@ impl RequestCounts {
         let Request { op, flags, bytes, .. } = *request;
         self.requests[op as usize] += 1;
         self.bytes[op as usize] = self.bytes[op as usize].saturating_add(bytes);
-        if flags != Flags::NONE {
+        if flags != Flags::empty() {
             self.preflushes += u64::from(flags.contains(Flags::PREFLUSH));
             self.fua += u64::from(flags.contains(Flags::FUA));
         }
@@ -78,9 +78,9 @@ mod tests {
     fn counts_of_batches_add_up() {
         let requests = [
             request(Op::Write, 512, Flags::FUA | Flags::PREFLUSH),
-            request(Op::Write, u64::MAX, Flags::NONE),
+            request(Op::Write, u64::MAX, Flags::empty()),
             request(Op::Trim, 7, Flags::SYNC),
-            request(Op::Flush, 0, Flags::NONE),
+            request(Op::Flush, 0, Flags::empty()),
         ];
         let (mut all, mut sum) = (RequestCounts::default(), RequestCounts::default());
         for request in &requests {

@@ -82,7 +82,7 @@ mod tests {
     use trace::{Flags, Op};
 
     fn write(device: u32, bytes: u64, stream: u8) -> Request {
-        let (op, flags) = (Op::Write, Flags::NONE);
+        let (op, flags) = (Op::Write, Flags::empty());
         Request { time_ns: 0, offset: 0, bytes, device, op, flags, stream }
     }
 

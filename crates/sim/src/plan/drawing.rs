@@ -25,7 +25,6 @@
 
 use toml::de::DeTable;
 
-use crate::config::keyword_enum::keyword_enum;
 use crate::plan::document::{
     Fault, OrFault, TablePart, refuse_unknown, table_list, text_needed, text_of,
 };
@@ -33,6 +32,7 @@ use crate::plan::drawn_traces::{self, DrawnTrace};
 use crate::plan::quantity::Quantity;
 use crate::plan::row::Row;
 use crate::plan::row_selection::{CellRows, RowSelection, as_written, common};
+use spec::named_enum;
 
 const KEYS: &[&str] = &[
     "id",
@@ -48,70 +48,72 @@ const KEYS: &[&str] = &[
     "rows",
 ];
 
-keyword_enum! {
+named_enum! {
     /// Curves and pictures of a row.
-    Portrait, "drawing":
-    /// Stacked bars of the time by cause.
-    TimeByCause = "time by cause",
-    /// The distribution of the service times of writes.
-    ServiceOfWrites = "service times of writes",
-    /// The distribution of the service times of reads.
-    ServiceOfReads = "service times of reads",
-    /// The distribution of the increments of writes.
-    IncrementsOfWrites = "increments of writes",
-    /// The distribution of the increments of reads.
-    IncrementsOfReads = "increments of reads",
-    /// The number of data blocks in a full merge.
-    AssociatedBlocks = "associated blocks",
-    /// The number of programmed pages in the victims of superblock schemes.
-    VictimUtilisation = "utilisation of victims",
-    /// Write amplification along the trace.
-    WriteAmplification = "write amplification",
-    /// Free blocks along the trace.
-    FreeBlocks = "free blocks",
-    /// Mean service time along the trace.
-    ServiceCourse = "service time along the trace",
-    /// Requests served per second of serial time, along the trace.
-    Throughput = "throughput along the trace",
-    /// The wear of the blocks.
-    Wear = "wear",
-    /// The distribution of the response times of writes.
-    ResponseOfWrites = "response times of writes",
-    /// The distribution of the response times of reads.
-    ResponseOfReads = "response times of reads",
-    /// Percentiles of the response times against the number of requests in the drive.
-    LatencyAgainstDepth = "latency against depth",
-    /// Where requests of a drive spent their time, by the length of the response.
-    PartsOfResponses = "parts of responses",
-    /// Response times in a drive over time.
-    ResponsesOverTime = "responses over time",
-    /// The utilisation of dies and channels.
-    Utilisation = "utilisation of dies and channels",
+    pub enum Portrait: "drawing" {
+        /// Stacked bars of the time by cause.
+        TimeByCause = "time by cause",
+        /// The distribution of the service times of writes.
+        ServiceOfWrites = "service times of writes",
+        /// The distribution of the service times of reads.
+        ServiceOfReads = "service times of reads",
+        /// The distribution of the increments of writes.
+        IncrementsOfWrites = "increments of writes",
+        /// The distribution of the increments of reads.
+        IncrementsOfReads = "increments of reads",
+        /// The number of data blocks in a full merge.
+        AssociatedBlocks = "associated blocks",
+        /// The number of programmed pages in the victims of superblock schemes.
+        VictimUtilisation = "utilisation of victims",
+        /// Write amplification along the trace.
+        WriteAmplification = "write amplification",
+        /// Free blocks along the trace.
+        FreeBlocks = "free blocks",
+        /// Mean service time along the trace.
+        ServiceCourse = "service time along the trace",
+        /// Requests served per second of serial time, along the trace.
+        Throughput = "throughput along the trace",
+        /// The wear of the blocks.
+        Wear = "wear",
+        /// The distribution of the response times of writes.
+        ResponseOfWrites = "response times of writes",
+        /// The distribution of the response times of reads.
+        ResponseOfReads = "response times of reads",
+        /// Percentiles of the response times against the number of requests in the drive.
+        LatencyAgainstDepth = "latency against depth",
+        /// Where requests of a drive spent their time, by the length of the response.
+        PartsOfResponses = "parts of responses",
+        /// Response times in a drive over time.
+        ResponsesOverTime = "responses over time",
+        /// The utilisation of dies and channels.
+        Utilisation = "utilisation of dies and channels",
+    }
 }
 
-keyword_enum! {
+named_enum! {
     /// Curves and pictures of a trace.
-    TracePortrait, "drawing":
-    /// The addresses of writes in their order.
-    AccessPattern = "access pattern",
-    /// The addresses of reads in their order.
-    ReadPattern = "read pattern",
-    /// Reads and writes per second over time.
-    RequestRate = "requests over time",
-    /// Bytes read and written per second over time.
-    ByteRate = "throughput over time",
-    /// The number of writes of each page, in descending order.
-    UpdateFrequency = "update frequency",
-    /// The distribution of the number of page writes between two writes of the same page.
-    WriteIntervals = "write intervals",
-    /// The write intervals along the trace, for three pages.
-    HotWarmCold = "hot, warm and cold pages",
-    /// How often the pages of a write had been written before, by request size.
-    UpdatesBySize = "updates by request size",
-    /// The share of page writes that cover only part of their page, by page size.
-    SubPageWrites = "sub-page writes",
-    /// The sizes of reads and writes.
-    RequestSizes = "request sizes",
+    pub enum TracePortrait: "drawing" {
+        /// The addresses of writes in their order.
+        AccessPattern = "access pattern",
+        /// The addresses of reads in their order.
+        ReadPattern = "read pattern",
+        /// Reads and writes per second over time.
+        RequestRate = "requests over time",
+        /// Bytes read and written per second over time.
+        ByteRate = "throughput over time",
+        /// The number of writes of each page, in descending order.
+        UpdateFrequency = "update frequency",
+        /// The distribution of the number of page writes between two writes of the same page.
+        WriteIntervals = "write intervals",
+        /// The write intervals along the trace, for three pages.
+        HotWarmCold = "hot, warm and cold pages",
+        /// How often the pages of a write had been written before, by request size.
+        UpdatesBySize = "updates by request size",
+        /// The share of page writes that cover only part of their page, by page size.
+        SubPageWrites = "sub-page writes",
+        /// The sizes of reads and writes.
+        RequestSizes = "request sizes",
+    }
 }
 
 /// A figure to be drawn.

@@ -3,7 +3,6 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::config::replay::Replay;
 use crate::result::counts::HostPages;
 use crate::result::latencies::{ByOp, Summary};
 use crate::result::record::record;
@@ -55,7 +54,7 @@ pub struct TenantPart {
     #[serde(flatten)]
     pub trace: TracePart,
     pub trace_sha256: Option<String>,
-    pub replay: Replay,
+    pub replay: String,
     /// The first byte of its part of the device.
     pub first_byte: u64,
     /// The size of its part.

@@ -181,7 +181,7 @@ impl FinishedRun<'_> {
             TenantPart {
                 trace: requests.trace_part(name.0, name.1, &measured.traces[load]),
                 trace_sha256: input.sha256().map(str::to_owned),
-                replay: self.setup.traces[load].replay,
+                replay: self.setup.traces[load].replay.to_string(),
                 first_byte: bytes.start,
                 bytes: bytes.end - bytes.start,
                 host_pages: counters.pages,

@@ -157,8 +157,8 @@ impl<'a> Simulator<'a> {
         );
         let mut joined = 0;
         match request.op {
-            trace::Op::Read if request.flags == Flags::NONE => self.read_all(request, spans)?,
-            trace::Op::Write if request.flags == Flags::NONE => {
+            trace::Op::Read if request.flags == Flags::empty() => self.read_all(request, spans)?,
+            trace::Op::Write if request.flags == Flags::empty() => {
                 joined = self.write_all(request, spans, next)?;
             }
             _ => self.serve_durably(request, spans)?,
@@ -584,7 +584,15 @@ mod tests {
         }
         let request = |op| {
             let bytes = 2048;
-            Request { time_ns: 0, offset: 0, bytes, device: 0, op, flags: Flags::NONE, stream: 0 }
+            Request {
+                time_ns: 0,
+                offset: 0,
+                bytes,
+                device: 0,
+                op,
+                flags: Flags::empty(),
+                stream: 0,
+            }
         };
         let full = simulator.nand.geometry().full_mask();
         let page = |first| Span { first, pages: 1, head: full, tail: full, stream: 0 };
@@ -613,7 +621,7 @@ mod tests {
             simulator.ftl = Box::new(Liar { honest, lie: Lie::None, streams: streams.clone() });
             simulator.fill(|_| Ok(())).unwrap();
             let (all, bytes) = (simulator.everything(), 2048);
-            let (op, flags) = (trace::Op::Write, Flags::NONE);
+            let (op, flags) = (trace::Op::Write, Flags::empty());
             let request = Request { time_ns: 0, offset: 0, bytes, device: 0, op, flags, stream: 9 };
             for stream in [63, 0, 1] {
                 let span = Span { first: 5, pages: 1, stream, ..all };
@@ -639,7 +647,7 @@ mod tests {
             bytes: 2048,
             device: 0,
             op: trace::Op::Write,
-            flags: Flags::NONE,
+            flags: Flags::empty(),
             stream: 0,
         };
         let all = alone.everything();

@@ -179,7 +179,7 @@ mod tests {
             bytes,
             device: 0,
             op: Op::Write,
-            flags: Flags::NONE,
+            flags: Flags::empty(),
             stream: 0,
         }
     }

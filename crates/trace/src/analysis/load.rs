@@ -99,7 +99,7 @@ mod tests {
                 bytes: 512,
                 device: 0,
                 op,
-                flags: Flags::NONE,
+                flags: Flags::empty(),
                 stream: 0,
             });
         }

@@ -291,7 +291,7 @@ pub(crate) mod tests {
             bytes,
             device: 0,
             op: Op::Write,
-            flags: Flags::NONE,
+            flags: Flags::empty(),
             stream: 0,
         }
     }

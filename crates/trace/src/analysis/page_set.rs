@@ -78,25 +78,6 @@ impl PageSet {
         head + self.insert_chunks(first_chunk + 1, last_chunk) + tail
     }
 
-    /// The maximal runs of consecutive pages in address order: `(first page, count)`.
-    pub fn runs(&self) -> Vec<(u64, u64)> {
-        let mut runs: Vec<(u64, u64)> = Vec::new();
-        for (first, count) in self.pieces().iter().flat_map(Piece::runs) {
-            match runs.last_mut() {
-                Some((start, length)) if *start + *length == first => *length += count,
-                _ => runs.push((first, count)),
-            }
-        }
-        runs
-    }
-
-    /// Adds all pages of another set, shifted up by `distance` pages.
-    pub fn insert_moved(&mut self, other: &PageSet, distance: u64) {
-        for (first, count) in other.runs() {
-            self.insert_range(first.saturating_add(distance), count);
-        }
-    }
-
     /// Numbers the pages in address order.
     pub fn freeze(&self) -> PageRanks {
         PageRanks::new(self.pieces())
@@ -209,26 +190,6 @@ impl Piece {
         }
     }
 
-    fn runs(&self) -> Vec<(u64, u64)> {
-        let start = self.chunk * CHUNK_PAGES;
-        let bitmap = match &self.kind {
-            PieceKind::Full(chunks) => return vec![(start, chunks * CHUNK_PAGES)],
-            PieceKind::Bitmap(bitmap) => bitmap,
-        };
-        let mut runs = Vec::new();
-        for (index, &word) in bitmap.iter().enumerate() {
-            let (mut rest, mut bit) = (word, 0);
-            while rest != 0 {
-                let gap = rest.trailing_zeros();
-                let length = (rest >> gap).trailing_ones();
-                runs.push((start + 64 * index as u64 + u64::from(bit + gap), u64::from(length)));
-                bit += gap + length;
-                rest = if bit < 64 { word >> bit } else { 0 };
-            }
-        }
-        runs
-    }
-
     /// The number of members below `page`, which is not below the start of the piece.
     fn members_below(&self, page: u64) -> u64 {
         let offset = page - self.chunk * CHUNK_PAGES;
@@ -309,6 +270,45 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
+    impl PageSet {
+        /// The maximal runs of consecutive pages in address order: `(first page, count)`.
+        pub fn runs(&self) -> Vec<(u64, u64)> {
+            let mut runs: Vec<(u64, u64)> = Vec::new();
+            for (first, count) in self.pieces().iter().flat_map(Piece::runs) {
+                match runs.last_mut() {
+                    Some((start, length)) if *start + *length == first => *length += count,
+                    _ => runs.push((first, count)),
+                }
+            }
+            runs
+        }
+    }
+
+    impl Piece {
+        fn runs(&self) -> Vec<(u64, u64)> {
+            let start = self.chunk * CHUNK_PAGES;
+            let bitmap = match &self.kind {
+                PieceKind::Full(chunks) => return vec![(start, chunks * CHUNK_PAGES)],
+                PieceKind::Bitmap(bitmap) => bitmap,
+            };
+            let mut runs = Vec::new();
+            for (index, &word) in bitmap.iter().enumerate() {
+                let (mut rest, mut bit) = (word, 0);
+                while rest != 0 {
+                    let gap = rest.trailing_zeros();
+                    let length = (rest >> gap).trailing_ones();
+                    runs.push((
+                        start + 64 * index as u64 + u64::from(bit + gap),
+                        u64::from(length),
+                    ));
+                    bit += gap + length;
+                    rest = if bit < 64 { word >> bit } else { 0 };
+                }
+            }
+            runs
+        }
+    }
+
     #[test]
     fn huge_ranges_take_little_memory() {
         let mut set = PageSet::new();
@@ -334,15 +334,6 @@ mod tests {
         }
         assert_eq!(set.len(), 1_000_000);
         assert!(set.bitmaps.len() < 12_000);
-    }
-
-    #[test]
-    fn a_set_can_be_inserted_shifted() {
-        let (mut whole, mut part) = (PageSet::new(), PageSet::new());
-        whole.insert_range(0, 3);
-        part.insert_range(1, 2);
-        whole.insert_moved(&part, 1000);
-        assert_eq!(whole.runs(), [(0, 3), (1001, 2)]);
     }
 
     /// Short ranges close to each other, and long ones.

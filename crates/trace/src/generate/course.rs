@@ -81,7 +81,7 @@ impl Course {
                 bytes,
                 device: 0,
                 op: Op::Write,
-                flags: Flags::NONE,
+                flags: Flags::empty(),
                 stream: 0,
             }
         }));
@@ -99,7 +99,7 @@ impl Course {
         };
         let time_ns = self.arrivals.next_ns(self.done);
         self.done += 1;
-        Request { time_ns, offset, bytes, device: 0, op, flags: Flags::NONE, stream: 0 }
+        Request { time_ns, offset, bytes, device: 0, op, flags: Flags::empty(), stream: 0 }
     }
 
     /// Draws the next operation. Flushes and reads occur in exact numbers and random order.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use bitflags::bitflags;
+
 use crate::request::SECTOR_BYTES;
 
 /// The first number of a log.
@@ -18,37 +20,20 @@ pub(crate) const ENTRY_HEAD_BYTES: usize = 32;
 /// head of its entry and ends with a zero.
 pub const MARK_NAME_BYTES_MAX: usize = SECTOR_BYTES as usize - ENTRY_HEAD_BYTES - 1;
 
-/// The flags of an entry; a set of bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct LogFlags(u64);
-
-impl LogFlags {
-    /// A plain write.
-    pub const NONE: LogFlags = LogFlags(0);
-    /// Everything before the entry was flushed.
-    pub const FLUSH: LogFlags = LogFlags(1);
-    /// The data are durable by themselves (forced unit access).
-    pub const FUA: LogFlags = LogFlags(2);
-    /// The sectors were discarded; no data follow.
-    pub const DISCARD: LogFlags = LogFlags(4);
-    /// A mark: somebody gave this point a name.
-    pub const MARK: LogFlags = LogFlags(8);
-    /// The data are metadata of a file system.
-    pub const METADATA: LogFlags = LogFlags(16);
-
-    /// The bits of the format.
-    pub fn bits(self) -> u64 {
-        self.0
-    }
-
-    /// The set with these bits; `None` if one of them has no meaning.
-    pub(crate) fn from_bits(bits: u64) -> Option<LogFlags> {
-        (bits < 32).then_some(LogFlags(bits))
-    }
-
-    /// Whether all of `flags` are set.
-    pub fn contains(self, flags: LogFlags) -> bool {
-        self.0 & flags.0 == flags.0
+bitflags! {
+    /// The flags of an entry. None means a plain write.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub struct LogFlags: u64 {
+        /// Everything before the entry was flushed.
+        const FLUSH = 1;
+        /// The data are durable by themselves (forced unit access).
+        const FUA = 2;
+        /// The sectors were discarded; no data follow.
+        const DISCARD = 4;
+        /// A mark: somebody gave this point a name.
+        const MARK = 8;
+        /// The data are metadata of a file system.
+        const METADATA = 16;
     }
 }
 

@@ -57,7 +57,7 @@ impl LogOrder {
         match fua {
             true => self.completed_forced_write(number, sector, data),
             false => {
-                let entry = LogEntry::write(sector, data, LogFlags::NONE);
+                let entry = LogEntry::write(sector, data, LogFlags::empty());
                 self.unflushed.push((number, entry));
             }
         }

@@ -206,7 +206,7 @@ mod tests {
     fn some() -> Vec<LogEntry> {
         let write = |sector, value, flags| LogEntry::write(sector, vec![value; 1024], flags);
         vec![
-            write(8, 1, LogFlags::NONE),
+            write(8, 1, LogFlags::empty()),
             LogEntry::discard(0..1 << 50),
             LogEntry::flush(),
             LogEntry::mark("mkfs"),

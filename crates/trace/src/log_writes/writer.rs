@@ -212,7 +212,7 @@ mod tests {
             let out = Failing { out: Cursor::new(Vec::new()), bytes_left: None };
             let mut writer = LogWriter::new(out).unwrap();
             writer.out.bytes_left = Some(bytes);
-            let entry = |value| LogEntry::write(value, vec![value as u8; 512], LogFlags::NONE);
+            let entry = |value| LogEntry::write(value, vec![value as u8; 512], LogFlags::empty());
             let message = writer.append(&entry(1)).unwrap_err().to_string();
             assert!(message.contains("no storage space"), "{message}");
             writer.append(&entry(2)).unwrap();

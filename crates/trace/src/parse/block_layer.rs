@@ -54,7 +54,7 @@ pub(crate) fn action_note(action: u8) -> String {
 /// The letter of the operation, and the flags, of an RWBS word.
 #[inline]
 pub(crate) fn rwbs(word: &[u8]) -> Option<(u8, Flags)> {
-    let mut flags = Flags::NONE;
+    let mut flags = Flags::empty();
     let (letter, rest) = match word {
         [b'F', letter @ (b'D' | b'W' | b'R' | b'N' | b'F'), rest @ ..] => {
             flags |= Flags::PREFLUSH;
@@ -101,6 +101,6 @@ mod tests {
         assert_eq!(rwbs(b"RAM"), Some((b'R', Flags::READAHEAD | Flags::META)));
         assert_eq!(rwbs(b""), None);
         assert_eq!(rwbs(b"S"), None);
-        assert_eq!(op_of(b'N', Flags::NONE, 0), None);
+        assert_eq!(op_of(b'N', Flags::empty(), 0), None);
     }
 }

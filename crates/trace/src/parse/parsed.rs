@@ -51,7 +51,7 @@ impl RawRequest {
         bytes: 0,
         device: 0,
         op: Op::Read,
-        flags: Flags::NONE,
+        flags: Flags::empty(),
         stream: 0,
     };
 }

@@ -113,7 +113,7 @@ impl TableBuilder {
 
     #[inline]
     fn flags(&self, bits: u64) -> Result<Flags> {
-        u8::try_from(bits).ok().and_then(Flags::of_bits).ok_or_else(|| {
+        u8::try_from(bits).ok().and_then(Flags::from_bits).ok_or_else(|| {
             let sum = "it is a sum of 1 FUA, 2 preflush, 4 sync, 8 metadata, 16 readahead";
             self.refusal("flags", format!("{bits} has bits without a meaning; {sum}"))
         })

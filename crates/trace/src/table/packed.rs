@@ -83,7 +83,7 @@ impl PackedRequest {
 
     /// The record behind a request whose length is not in its own record.
     pub(crate) fn of_length(bytes: u64) -> PackedRequest {
-        let (op_and_stream, flags) = (OpAndStream::of(Op::Read, 0), Flags::NONE);
+        let (op_and_stream, flags) = (OpAndStream::of(Op::Read, 0), Flags::empty());
         PackedRequest { time_ns: bytes, offset: 0, bytes: 0, device: 0, op_and_stream, flags }
     }
 
@@ -116,7 +116,7 @@ impl PackedRequest {
             bytes: packed as u32,
             device: (packed >> 32) as u16,
             op_and_stream: OpAndStream((packed >> 48) as u8),
-            flags: Flags::of_bits((packed >> 56) as u8)?,
+            flags: Flags::from_bits((packed >> 56) as u8)?,
         })
     }
 }

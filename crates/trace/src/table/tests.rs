@@ -131,7 +131,7 @@ fn rows_are_kept_as_they_were_given() {
         bytes,
         device: 9 - device as u32,
         op: Op::of_code(op).unwrap(),
-        flags: Flags::of_bits(flags).unwrap(),
+        flags: Flags::from_bits(flags).unwrap(),
         stream: 0,
     });
     assert!(copied.into_iter().eq(given));

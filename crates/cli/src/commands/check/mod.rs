@@ -267,7 +267,7 @@ fn outcomes(cuts: &CutCounts) -> String {
     let head: Vec<&str> =
         ["outcome", "faults", "cuts"].into_iter().chain(DecayTime::NAMES).collect();
     let mut table = Table::new(&head);
-    for outcome in Outcome::NAMES.iter().filter_map(|name| Outcome::named(name)) {
+    for outcome in Outcome::ALL {
         if cuts.of(outcome) > 0 {
             let class = FaultClass::of(outcome).name().to_owned();
             let names = [outcome.name().to_owned(), class, count(cuts.of(outcome))];
@@ -453,15 +453,12 @@ fn workloads(args: &Args) -> Vec<String> {
 }
 
 fn durability(args: &Args) -> failure::Result<Durability> {
-    let known = [Durability::Paper, Durability::Full];
-    let found = known.into_iter().find(|it| it.name() == args.durability);
-    let unknown = || spec::unknown("durability", &args.durability, Durability::NAMES);
-    Ok(found.ok_or_else(unknown)?)
+    Ok(args.durability.parse()?)
 }
 
 /// An image promises that everything which was synced survives, so the FTL on it must too.
 fn storage(args: &Args) -> failure::Result<Storage> {
-    let storage = Storage::named(&args.on)?;
+    let storage = args.on.parse()?;
     if storage == Storage::Image && durability(args)? != Durability::Full {
         let why = "an image needs durability `full`: with `paper`, data can be lost at a cut";
         return Err(failure::Failure::usage(why.to_owned()));

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use ftl::Durability;
 use report::number_format::{bytes, count};
-use sim::config::choices::Durability;
 use sim::config::experiment::ExperimentOption;
 use sim::{Experiment, Setup};
 

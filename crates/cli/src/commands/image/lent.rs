@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use disk::{opening, recipe};
 use ftl::{Device, Durability};
 use nand::Nand;
-use sim::config::choices::{Durability as Given, Precondition};
+use sim::config::choices::Precondition;
 use sim::{Experiment, RunResult, Setup};
 
 use super::failures::failed;
@@ -67,7 +67,7 @@ impl LentImage {
 
 fn refuse_impossible(experiment: &Experiment, given: &[&str]) -> Result<()> {
     let refuse = |why: &str| Err(Failure::usage(why.to_owned()));
-    if given.contains(&"durability") && experiment.durability == Given::Paper {
+    if given.contains(&"durability") && experiment.durability == Durability::Paper {
         return refuse("an image must survive power cuts: it has no `--durability paper`");
     }
     if experiment.verify {
@@ -82,7 +82,7 @@ fn refuse_impossible(experiment: &Experiment, given: &[&str]) -> Result<()> {
 /// The experiment on the device of an image, except for what was given.
 fn on_image(experiment: &Experiment, made: &Device, given: &[&str]) -> Result<Experiment> {
     debug_assert_eq!(made.durability, Durability::Full, "images are durable");
-    let mut with = Experiment { durability: Given::Full, ..experiment.clone() };
+    let mut with = Experiment { durability: Durability::Full, ..experiment.clone() };
     if !given.contains(&"precondition") {
         with.precondition = Precondition::None;
     }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use disk::{Disk, opening, recipe};
 use ftl::Device;
+use ftl::Durability;
 use nbd::export::Export;
 use report::number_format::bytes;
-use sim::config::choices::Durability;
 use sim::config::experiment::ExperimentOption;
 use sim::{Experiment, Setup};
 

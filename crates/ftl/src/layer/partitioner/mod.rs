@@ -47,7 +47,7 @@ use self::algorithm_1::{Algorithm1, CostBenefit, DRAM_MAX, Tuning};
 use self::balance::Balance;
 use crate::contract::{
     Base, Extent, Facet, FacetKind, ForecastableMap, Ftl, LayerReport, MapBudget, MapEvent, Metric,
-    MountConfig, Ram, Report, ResizableMap, Result, Run, Span, Tuner, Violation,
+    MountConfig, Ram, Report, ResizableMap, Result, Run, Span, Tuner, Violation, base_is,
 };
 use crate::layer::definition::{Layer, LayerBlocks, LayerSetting, MountBelow, Stack};
 use crate::layer::ghost_buffer::GhostBuffer;
@@ -576,13 +576,7 @@ impl Tuner for Partitioner {
 }
 
 impl Ftl for Partitioner {
-    fn base(&self) -> &dyn Base {
-        self
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        self
-    }
+    base_is!(self);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.forecast(|balance, map| balance.write(map, run));

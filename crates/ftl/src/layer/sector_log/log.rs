@@ -15,7 +15,7 @@ use super::sector_ring::SectorRing;
 use super::size::SectorLogSize;
 use crate::contract::{
     Base, Durability, Error, Extent, Facet, FacetKind, Ftl, MountConfig, Report, Result, Run, Span,
-    Violation,
+    Violation, base_is,
 };
 use crate::layer::below::Below;
 use crate::part::recovery::page_kind;
@@ -469,13 +469,7 @@ impl Base for SectorLog {
 }
 
 impl Ftl for SectorLog {
-    fn base(&self) -> &dyn Base {
-        self
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        self
-    }
+    base_is!(self);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         if self.ring.blocks() == 0 {

@@ -16,7 +16,7 @@
 use nand::Nand;
 
 use crate::contract::{
-    Base, Ftl, Merges, Metric, MountConfig, Report, Result, Run, Span, Violation,
+    Ftl, Merges, Metric, MountConfig, Report, Result, Run, Span, Violation, base_is,
 };
 use crate::part::log::log_map::{Lbn, LogMap, WriteTarget};
 use crate::part::log::merge;
@@ -105,13 +105,7 @@ impl BlockAssociative {
 }
 
 impl Ftl for BlockAssociative {
-    fn base(&self) -> &dyn Base {
-        &self.map
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        &mut self.map
-    }
+    base_is!(self.map);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;

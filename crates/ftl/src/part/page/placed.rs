@@ -35,7 +35,7 @@ use crate::contract::page_policy::{
     Candidates, Class, ErasedBlock, HostWrite, MovedPage, PagePolicy, PlacedDevice,
 };
 use crate::contract::{
-    Base, Error, Ftl, Metric, MountConfig, Report, Result, Run, Span, Violation,
+    Error, Ftl, Metric, MountConfig, Report, Result, Run, Span, Violation, base_is,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::block_classes::BlockClasses;
@@ -410,13 +410,7 @@ fn unknown_class(class: Class, lpn: Lpn, classes: usize) -> Error {
 }
 
 impl<P: PagePolicy + ?Sized> Ftl for Placed<P> {
-    fn base(&self) -> &dyn Base {
-        &self.map
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        &mut self.map
-    }
+    base_is!(self.map);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;

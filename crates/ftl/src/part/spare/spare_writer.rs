@@ -217,8 +217,8 @@ impl SpareMap {
 
     // ---- Pages that wait ----------------------------------------------------------------------
 
-    /// Lets pages of this cause wait from now on, the first one for its program at `to`, unless some
-    /// wait already.
+    /// Lets pages of this cause wait from now on, the first one for its program at `to`, unless
+    /// some wait already.
     fn open_batch(&mut self, nand: &Nand, cause: Cause, to: Ppn) {
         if self.waiting.room == 0 {
             let superblock = self.blocks.owner(nand.geometry().block_of(to));

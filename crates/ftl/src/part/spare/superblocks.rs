@@ -187,11 +187,6 @@ impl Superblocks {
         prefetch(&self.superblocks, superblock as usize);
     }
 
-    /// Prefetches a block.
-    pub fn prefetch_block(&self, block: BlockId) {
-        prefetch(&self.blocks, block.0 as usize);
-    }
-
     // ---- Filling ------------------------------------------------------------------------------
 
     /// Makes an erased block the open block of a superblock that has none.

@@ -38,7 +38,7 @@ use spec::{Kind, Param, Params};
 use self::page_ages::PageAges;
 use crate::contract::page_policy::Class;
 use crate::contract::{
-    Base, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, ensure,
+    Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is, ensure,
     table_bytes,
 };
 use crate::part::map::frontier::Frontier;
@@ -317,13 +317,7 @@ impl Clustered {
 }
 
 impl Ftl for Clustered {
-    fn base(&self) -> &dyn Base {
-        &self.map
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        &mut self.map
-    }
+    base_is!(self.map);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, next: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;

@@ -57,7 +57,7 @@ use self::cache_account::{Access, CacheAccount};
 use self::cached_map::CachedMap;
 use crate::contract::{
     Base, Facet, FacetKind, Ftl, MapBudget, MapEvent, MissCosts, MountConfig, Report, ResizableMap,
-    Result, Run, Scheme, Span, Violation, table_bytes,
+    Result, Run, Scheme, Span, Violation, base_is, table_bytes,
 };
 use crate::part::map::flat_map::answered_by_flat;
 use crate::part::map::frontier::Frontier;
@@ -362,13 +362,7 @@ impl Base for Dftl {
 }
 
 impl Ftl for Dftl {
-    fn base(&self) -> &dyn Base {
-        self
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        self
-    }
+    base_is!(self);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;

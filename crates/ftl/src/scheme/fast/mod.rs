@@ -47,8 +47,8 @@ use nand::{Nand, Timing};
 
 use self::log_account::LogAccount;
 use crate::contract::{
-    Base, Facet, FacetKind, Ftl, MapBudget, MapEvent, MissCosts, MountConfig, Report, ResizableMap,
-    Result, Run, Scheme, Span, Violation,
+    Facet, FacetKind, Ftl, MapBudget, MapEvent, MissCosts, MountConfig, Report, ResizableMap,
+    Result, Run, Scheme, Span, Violation, base_is,
 };
 use crate::part::log::fully_associative::{
     FullyAssociative, LEAST_EXTRA, PAGE_ENTRY_BYTES, WriteStep, entry_bytes,
@@ -110,13 +110,7 @@ impl Fast {
 }
 
 impl Ftl for Fast {
-    fn base(&self) -> &dyn Base {
-        &self.log.map
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        &mut self.log.map
-    }
+    base_is!(self.log.map);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.log.map.flat.check_bases(nand, run)?;
@@ -157,7 +151,7 @@ impl Ftl for Fast {
         match kind {
             FacetKind::Map => Some(Facet::Map(self)),
             FacetKind::Forecast => Some(Facet::Forecast(self)),
-            _ => self.log.map.facet(kind),
+            _ => self.base_mut().facet(kind),
         }
     }
 }

@@ -66,7 +66,7 @@ use spec::{Kind, Param, Params};
 
 use self::isolation_area::IsolationArea;
 use crate::contract::{
-    Base, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation,
+    Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
 };
 use crate::part::log::fully_associative::{self, FullyAssociative, WriteStep};
 use crate::part::log::log_map;
@@ -286,13 +286,7 @@ impl Faster {
 }
 
 impl Ftl for Faster {
-    fn base(&self) -> &dyn Base {
-        &self.log.map
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        &mut self.log.map
-    }
+    base_is!(self.log.map);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.log.map.flat.check_bases(nand, run)?;

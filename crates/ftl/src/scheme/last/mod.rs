@@ -67,7 +67,7 @@ use self::random_partition::{LEAST_RANDOM, RandomPartitions};
 use self::random_victim::RandomVictim;
 use self::sequential_log::SequentialLog;
 use crate::contract::{
-    Base, Ftl, Merges, MountConfig, Report, Result, Run, Scheme, Span, Violation, ensure,
+    Ftl, Merges, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is, ensure,
 };
 use crate::part::log::log_map::{self, Lbn, LogMap, WriteTarget};
 use crate::part::log::log_mount;
@@ -440,13 +440,7 @@ impl Last {
 }
 
 impl Ftl for Last {
-    fn base(&self) -> &dyn Base {
-        &self.map
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        &mut self.map
-    }
+    base_is!(self.map);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;

@@ -46,7 +46,7 @@ use spec::{Kind, Param, Params};
 
 use self::carriers::{BLOCKS_MAX, Carriers};
 use crate::contract::{
-    Base, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, table_bytes,
+    Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is, table_bytes,
 };
 use crate::part::recovery::survey;
 use crate::part::spare::spare_map::{Lbn, SpareMap};
@@ -344,13 +344,7 @@ impl SpareMapped for Superblock {
 }
 
 impl Ftl for Superblock {
-    fn base(&self) -> &dyn Base {
-        self
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        self
-    }
+    base_is!(self);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;

@@ -236,7 +236,7 @@ impl<'a> ParsedFields<'a> {
         ParsedFields {
             time_ns: 0,
             op: RequestedOp::Nothing,
-            flags: Flags::NONE,
+            flags: Flags::empty(),
             reason: NO_DATA,
             offset: 0,
             length: 0,

@@ -110,7 +110,7 @@ fn no_power_cut_loses_a_flushed_trim() {
         }
         Ok(())
     };
-    for outcome in Outcome::NAMES.iter().filter_map(|name| Outcome::named(name)) {
+    for outcome in Outcome::ALL {
         for after in 0..70 {
             let (mut nand, blocks) = chip();
             let mut log = log(&nand, &blocks);

@@ -46,7 +46,7 @@ use spec::{Kind, Param, Params};
 
 use crate::contract::foresight::{Deaths, Lifespans, NEVER};
 use crate::contract::{
-    Base, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, table_bytes,
+    Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is, table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
@@ -332,13 +332,7 @@ impl Oracle {
 }
 
 impl Ftl for Oracle {
-    fn base(&self) -> &dyn Base {
-        &self.map
-    }
-
-    fn base_mut(&mut self) -> &mut dyn Base {
-        &mut self.map
-    }
+    base_is!(self.map);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;

@@ -120,7 +120,7 @@ impl TraceParser for Vscsi {
             }
         };
         let (ticks, device) = (record.u64(self.block_at + 8), devices.index(b"0")?);
-        let flags = Flags::NONE;
+        let flags = Flags::empty();
         Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags, stream: 0 }))
     }
 

@@ -169,7 +169,7 @@ impl Event {
             (AHEAD, Flags::READAHEAD),
         ];
         let set = bits.iter().filter(|(bit, _)| self.action >> 16 & bit != 0);
-        set.fold(Flags::NONE, |flags, (_, flag)| flags | *flag)
+        set.fold(Flags::empty(), |flags, (_, flag)| flags | *flag)
     }
 
     /// The operation as blkparse prints it. The kernel marks discards as writes, too.
