@@ -103,23 +103,55 @@ fn no_folder_imports_itself_through_others() {
     }
 }
 
-/// `contract ← part ← scheme, layer ← registry`: no import inside ftl goes the other way. No scheme
-/// or layer imports another scheme; layers may import each other.
+/// The rooms of each crate as ARCHITECTURE.md draws them: for each its level, from the left.
+fn drawn_levels(text: &str) -> BTreeMap<String, BTreeMap<String, usize>> {
+    let after = text.split("## Inside the crates").nth(1).expect("the lines of the crates");
+    let lines = after.split("```").nth(1).expect("a block of lines");
+    let mut levels: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
+    let (mut krate, mut level) = (String::new(), 0);
+    for line in lines.lines().filter(|line| !line.is_empty()) {
+        let mut words = line.split_whitespace();
+        if !line.starts_with(' ') {
+            (krate, level) = (words.next().expect("a crate").to_owned(), 0);
+        }
+        for word in words {
+            let room = word.trim_end_matches('/').to_owned();
+            match word {
+                "◀" => level += 1,
+                _ => {
+                    let twice = levels.entry(krate.clone()).or_default().insert(room, level);
+                    assert!(twice.is_none(), "{krate}: {word} is drawn twice");
+                }
+            }
+        }
+    }
+    levels
+}
+
 #[test]
-fn imports_fall_inside_ftl() {
+fn imports_inside_a_crate_go_the_way_that_is_drawn() {
+    let levels = drawn_levels(&read(&root().join("ARCHITECTURE.md")));
+    assert!(levels.keys().map(String::as_str).eq(allowed().into_keys()), "a line for each crate");
+    let room = |file: &str| file.split("::").next().expect("a room").to_owned();
+    for (krate, drawn) in levels {
+        let sources = Sources::of(&root().join("crates").join(&krate).join("src"));
+        let rooms: BTreeSet<String> =
+            sources.files().map(room).filter(|room| !room.is_empty()).collect();
+        assert!(drawn.keys().eq(&rooms), "{krate} is drawn with {drawn:?}, and has {rooms:?}");
+        for (from, to) in sources.imports() {
+            let (own, other) = (room(from), room(to));
+            let is_inside = own.is_empty() || other.is_empty() || own == other;
+            assert!(is_inside || drawn[&other] < drawn[&own], "{krate}: {from} imports {to}");
+        }
+    }
+}
+
+/// No scheme imports another scheme.
+#[test]
+fn schemes_stand_alone() {
     let sources = Sources::of(&root().join("crates/ftl/src"));
-    for (from, to) in sources.imports() {
-        let (floor, room) = (from.split("::").next().expect("a room"), unit(from));
-        let may: &[&str] = match floor {
-            "contract" => &["contract"],
-            "part" => &["contract", "part"],
-            "scheme" => &["contract", "part", "scheme"],
-            "layer" => &["contract", "part", "layer"],
-            _ => continue,
-        };
-        let target = to.split("::").next().expect("a room");
-        assert!(may.contains(&target), "{from} must not import {to}");
-        assert!(floor != "scheme" || target != "scheme" || room == unit(to), "{from} uses {to}");
+    for (from, to) in sources.imports().filter(|(from, _)| from.starts_with("scheme::")) {
+        assert!(!to.starts_with("scheme") || unit(from) == unit(to), "{from} uses {to}");
     }
 }
 
