@@ -82,18 +82,20 @@ impl<'a, 'out> Pass<'a, 'out> {
         let Pass { batch, followers, delivered: before, .. } = self;
         simulator.prefetch(batch.spans(), batch.counts().requests(Op::Read) > 0);
         observer.announced(batch);
+        let takes_joined = !followers.want_each_request();
+        let needs_operations = followers.need_operations();
         let mut requests = batch.iter();
         while let Some(CutRequest { load, request, spans, is_served }) = requests.next() {
             if !is_served {
                 continue;
             }
-            let next = match simulator.joins_writes() && !followers.want_each_request() {
+            let next = match takes_joined && simulator.joins_writes() {
                 true => before_look(requests.singles(), observer),
                 false => &[],
             };
             let (took, joined) = simulator.serve(request, spans, next)?;
             observer.served(load, request.op, took, 1, simulator);
-            if followers.need_operations() {
+            if needs_operations {
                 let number = *before + requests.passed() as u64;
                 let served = ServedRequest { load, request, took };
                 followers.follow(number, &served, joined, simulator, observer)?;
@@ -136,6 +138,7 @@ fn before_look<'a>(next: &'a [Span], observer: &impl Observer) -> &'a [Span] {
 }
 
 /// Passes on the writes that were served together with the request before them.
+#[inline(never)]
 fn pass_joined(
     requests: &mut CutRequests,
     joined: usize,
@@ -173,6 +176,7 @@ impl Followers<'_> {
 
     /// Follows the request with this number, which was just served, and after it `joined` others.
     /// Each of these made one program.
+    #[inline(never)]
     fn follow(
         &mut self,
         number: u64,

@@ -155,12 +155,10 @@ impl<'a> Simulator<'a> {
             self.clock.is_current(self.nand.tally()),
             "the clock went on between two requests"
         );
-        let mut joined = 0;
+        let (mut joined, is_plain) = (0, request.flags.is_empty());
         match request.op {
-            trace::Op::Read if request.flags == Flags::empty() => self.read_all(request, spans)?,
-            trace::Op::Write if request.flags == Flags::empty() => {
-                joined = self.write_all(request, spans, next)?;
-            }
+            trace::Op::Write if is_plain => joined = self.write_all(request, spans, next)?,
+            trace::Op::Read if is_plain => self.read_all(request, spans)?,
             _ => self.serve_durably(request, spans)?,
         }
         if self.has_tuner {

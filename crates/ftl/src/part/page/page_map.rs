@@ -104,7 +104,8 @@ impl PageMap {
         let (first, to) = (run.first.plus(index), frontier.next());
         let some = (run, index, most.min(frontier.room()));
         let done = rmw::program(nand, some, to, kind, |lpn| self.flat.newest(lpn))?;
-        self.note_written(nand, first.0..first.0 + done, frontier);
+        let pages = (0..done).map(|page| (first.plus(page), to.plus(page)));
+        self.note_written(nand, done, pages, frontier);
         Ok(done)
     }
 
@@ -126,9 +127,11 @@ impl PageMap {
         lpns.extend(singles.map(|span| span.first));
         if !lpns.is_empty() {
             // A chip that only counts keeps neither kinds nor data.
+            let to = frontier.next();
             let pages = Pages::List { lpns: &lpns, kind: 0, data: Data::None };
-            nand.program(frontier.next(), pages, Cause::Host)?;
-            self.note_written(nand, lpns.iter().copied(), frontier);
+            nand.program(to, pages, Cause::Host)?;
+            let pages = lpns.iter().map(|&lpn| Lpn(lpn)).zip((to.0..).map(Ppn));
+            self.note_written(nand, lpns.len() as u32, pages, frontier);
         }
         let written = lpns.len();
         self.singles = lpns;
@@ -146,23 +149,25 @@ impl PageMap {
         lpn: Lpn,
         frontier: &mut Frontier,
     ) -> Result<()> {
+        let to = frontier.next();
         let pages = Pages::Run { first: lpn, pages: 1, kind: 0, data: Data::None };
-        nand.program(frontier.next(), pages, Cause::Host)?;
-        self.note_written(nand, core::iter::once(lpn.0), frontier);
+        nand.program(to, pages, Cause::Host)?;
+        self.note_written(nand, 1, core::iter::once((lpn, to)), frontier);
         Ok(())
     }
 
-    /// Notes that the host's pages `lpns` were programmed at a frontier.
+    /// Notes that this number of pages of the host were programmed at a frontier, and where each
+    /// is now.
     #[inline(always)]
     fn note_written(
         &mut self,
         nand: &Nand,
-        lpns: impl ExactSizeIterator<Item = u32>,
+        pages: u32,
+        places: impl Iterator<Item = (Lpn, Ppn)>,
         frontier: &mut Frontier,
     ) {
-        let pages = lpns.len() as u32;
-        for (lpn, to) in lpns.map(Lpn).zip(frontier.next().0..) {
-            self.point(nand, lpn, Ppn(to));
+        for (lpn, to) in places {
+            self.point(nand, lpn, to);
             self.flat.note_written(lpn);
         }
         self.written += u64::from(pages);

@@ -261,7 +261,8 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
 
     // ---- Garbage collection -------------------------------------------------------------------
 
-    /// Empties a victim and erases it.
+    /// Empties a victim and erases it. Kept out of the path of a write, which needs the registers.
+    #[inline(never)]
     fn collect(&mut self, nand: &mut Nand) -> Result<()> {
         let victim = self.choose_victim(nand)?;
         self.counts.victims += 1;

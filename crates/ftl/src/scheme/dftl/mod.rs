@@ -355,8 +355,8 @@ impl Base for Dftl {
     fn prefetch(&self, spans: &[Span], read_from: Option<&Nand>) {
         self.map.prefetch(spans, read_from);
         for span in spans {
-            let pages = (span.first..).take(span.pages.min(16) as usize);
-            pages.for_each(|page| self.cmt.prefetch(Lpn(page)));
+            let pages = 0..span.pages.min(16);
+            pages.for_each(|page| self.cmt.prefetch(Lpn(span.first + page)));
         }
     }
 }
