@@ -64,19 +64,17 @@ impl CachedMap {
         self.slot_of.get(lpn).is_some()
     }
 
-    /// Makes the entry of a page the most recently used one, if it is cached. Returns whether it is
-    /// cached.
+    /// Makes the entry of a page the most recently used one, if it is cached. Returns its slot.
     #[inline]
-    pub fn touch(&mut self, lpn: Lpn) -> bool {
-        let slot = self.slot_of.get(lpn);
-        if let Some(slot) = slot {
-            self.recency.touch(slot);
-        }
-        slot.is_some()
+    pub fn touch(&mut self, lpn: Lpn) -> Option<u32> {
+        let slot = self.slot_of.get(lpn)?;
+        self.recency.touch(slot);
+        Some(slot)
     }
 
     /// Adds the entry of a page, which must not be cached yet, as clean and most recently used.
-    pub fn insert(&mut self, lpn: Lpn) {
+    /// Returns its slot.
+    pub fn insert(&mut self, lpn: Lpn) -> u32 {
         debug_assert!(!self.contains(lpn), "the entry of {lpn:?} was cached twice");
         let entry = CachedEntry { lpn, dirty: false, flash: Ppn::NONE, before: NONE, after: NONE };
         let slot = match self.free.pop() {
@@ -90,6 +88,7 @@ impl CachedMap {
         self.slots[slot as usize] = entry;
         self.slot_of.insert(lpn, slot);
         self.recency.push(slot);
+        slot
     }
 
     /// The least recently used entry, and whether it is dirty.
@@ -112,14 +111,21 @@ impl CachedMap {
     /// also its value in flash unless the entry was dirty already. Returns whether it is cached.
     pub fn mark_dirty(&mut self, lpn: Lpn, flash: Ppn) -> bool {
         let Some(slot) = self.slot_of.get(lpn) else { return false };
-        if !self.slots[slot as usize].dirty {
-            self.add_dirty(slot, lpn, flash);
-        }
+        self.mark_slot_dirty(slot, flash);
         true
     }
 
+    /// The same, for the entry in a slot.
+    #[inline]
+    pub fn mark_slot_dirty(&mut self, slot: u32, flash: Ppn) {
+        if !self.slots[slot as usize].dirty {
+            self.add_dirty(slot, flash);
+        }
+    }
+
     /// Adds an entry to the dirty ones of its translation page.
-    fn add_dirty(&mut self, slot: u32, lpn: Lpn, flash: Ppn) {
+    fn add_dirty(&mut self, slot: u32, flash: Ppn) {
+        let lpn = self.slots[slot as usize].lpn;
         let head = &mut self.dirty[(lpn.0 / self.entries_per_page) as usize];
         let after = core::mem::replace(head, slot);
         let entry = &mut self.slots[slot as usize];
@@ -195,8 +201,8 @@ mod tests {
     #[test]
     fn entries_leave_in_the_order_of_their_last_use() {
         let mut cache = CachedMap::new(8, 4);
-        [3, 5, 7].into_iter().for_each(|lpn| cache.insert(Lpn(lpn)));
-        assert!(cache.touch(Lpn(3)) && !cache.touch(Lpn(4)));
+        let _ = [3, 5, 7].map(|lpn| cache.insert(Lpn(lpn)));
+        assert!(cache.touch(Lpn(3)).is_some() && cache.touch(Lpn(4)).is_none());
         assert_eq!(cache.least_recent(), Some((Lpn(5), false)));
         cache.remove(Lpn(5));
         cache.insert(Lpn(0));
@@ -209,7 +215,7 @@ mod tests {
     #[test]
     fn dirty_entries_are_cleaned_by_translation_page_and_keep_their_order() {
         let mut cache = CachedMap::new(8, 4);
-        [1, 6, 2, 3].into_iter().for_each(|lpn| cache.insert(Lpn(lpn)));
+        let _ = [1, 6, 2, 3].map(|lpn| cache.insert(Lpn(lpn)));
         cache.mark_dirty(Lpn(1), Ppn(10));
         cache.mark_dirty(Lpn(3), Ppn::NONE);
         cache.mark_dirty(Lpn(6), Ppn(11));

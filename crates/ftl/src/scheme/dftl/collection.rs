@@ -69,8 +69,8 @@ impl Dftl {
     fn cache_uncached(&mut self) {
         self.uncached.sort_unstable();
         for &(lpn, from) in &self.uncached {
-            self.cmt.insert(lpn);
-            self.cmt.mark_dirty(lpn, from);
+            let slot = self.cmt.insert(lpn);
+            self.cmt.mark_slot_dirty(slot, from);
         }
     }
 

@@ -212,22 +212,23 @@ impl Dftl {
     /// write.
     fn look_up(&mut self, nand: &mut Nand, lpn: Lpn, access: Access) -> Result<()> {
         let hit = self.cmt.touch(lpn);
-        self.account.looked_up(lpn, access, hit);
-        if !hit {
-            self.cache(nand, lpn, access)?;
-        }
+        self.account.looked_up(lpn, access, hit.is_some());
+        let slot = match hit {
+            Some(slot) => slot,
+            None => self.cache(nand, lpn, access)?,
+        };
         if access == Access::Write {
-            let cached = self.cmt.mark_dirty(lpn, self.entry(lpn));
-            debug_assert!(cached, "{lpn:?} was looked up and is not cached");
+            self.cmt.mark_slot_dirty(slot, self.entry(lpn));
         }
         Ok(())
     }
 
-    fn cache(&mut self, nand: &mut Nand, lpn: Lpn, access: Access) -> Result<()> {
+    /// Caches an entry. Returns its slot.
+    fn cache(&mut self, nand: &mut Nand, lpn: Lpn, access: Access) -> Result<u32> {
         self.shrink_to(nand, self.capacity - 1)?;
         // An eviction may collect garbage, which caches the entries of a victim if they must wait.
-        if self.cmt.touch(lpn) {
-            return Ok(());
+        if let Some(slot) = self.cmt.touch(lpn) {
+            return Ok(slot);
         }
         let mut is_in_flash = true;
         if access == Access::Read {
@@ -235,12 +236,12 @@ impl Dftl {
             let ppn = self.map.flat.newest(page).expect("an entry that is not cached is in flash");
             is_in_flash = self.read_entries(nand, ppn, page)?;
         }
-        self.cmt.insert(lpn);
+        let slot = self.cmt.insert(lpn);
         if !is_in_flash {
             // Its eviction will write the translation page anew.
-            self.cmt.mark_dirty(lpn, self.entry(lpn));
+            self.cmt.mark_slot_dirty(slot, self.entry(lpn));
         }
-        Ok(())
+        Ok(slot)
     }
 
     /// The current value of an entry; [`Ppn::NONE`] if the page is unmapped.

@@ -37,8 +37,8 @@ impl Dftl {
                 let flash = known.next().and_then(|entry| entry.try_into().ok());
                 let flash = Ppn(flash.map_or(Ppn::NONE.0, u32::from_le_bytes));
                 if flash != self.entry(Lpn(lpn)) {
-                    self.cmt.insert(Lpn(lpn));
-                    self.cmt.mark_dirty(Lpn(lpn), flash);
+                    let slot = self.cmt.insert(Lpn(lpn));
+                    self.cmt.mark_slot_dirty(slot, flash);
                 }
             }
         }
