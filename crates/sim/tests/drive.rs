@@ -4,6 +4,10 @@ use sim::config::choices::Timing;
 use sim::{Experiment, RunOptions, RunResult, Setup, run};
 
 fn result(change: impl FnOnce(&mut Experiment)) -> RunResult {
+    try_result(change).unwrap()
+}
+
+fn try_result(change: impl FnOnce(&mut Experiment)) -> sim::Result<RunResult> {
     let mut experiment = Experiment {
         timing: Timing::Drive,
         trace: Some("uniform:writes=5K,reads=30%".into()),
@@ -11,21 +15,27 @@ fn result(change: impl FnOnce(&mut Experiment)) -> RunResult {
         ..Experiment::default()
     };
     change(&mut experiment);
-    run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap()
+    run(&Setup::new(&experiment)?, RunOptions::default())
 }
 
 #[test]
 fn on_one_die_at_depth_1_both_clocks_agree_for_every_scheme_and_layer() {
-    let layers: [&[(&str, &str)]; 4] = [
+    let layers: [&[(&str, &str)]; 5] = [
         &[],
         &[("buffer", "256KiB")],
         &[("sector_log", "512KiB")],
         &[("buffer", "256KiB"), ("sector_log", "512KiB"), ("dram_access", "20ns")],
+        &[("dram", "256KiB"), ("split", "20%")],
     ];
-    for scheme in ftl::SCHEMES {
-        // A scheme that is told the future takes no layers.
-        for options in layers.into_iter().filter(|it| it.is_empty() || !scheme.needs_future) {
-            let in_drive = result(|experiment| {
+    for layer in ftl::layer::LAYERS {
+        let mut given = layers.iter().flat_map(|stack| stack.iter());
+        let is_tried = given.any(|(name, _)| layer.options.iter().any(|it| it.name == *name));
+        assert!(is_tried, "add a stack with {}", layer.name);
+    }
+    for options in layers {
+        let mut refusals = Vec::new();
+        for scheme in ftl::SCHEMES {
+            let found = try_result(|experiment| {
                 experiment.ftl = scheme.name.into();
                 experiment.extra = Some("10%".parse().unwrap());
                 for (name, value) in options {
@@ -33,11 +43,22 @@ fn on_one_die_at_depth_1_both_clocks_agree_for_every_scheme_and_layer() {
                 }
             });
             let what = format!("{} with {options:?}", scheme.name);
+            let Ok(in_drive) = found else {
+                refusals.push(scheme.name);
+                continue;
+            };
             let responses = in_drive.response_us.as_ref().expect("a drive has responses");
             assert_eq!(*responses, in_drive.service_us, "{what}");
             let (seconds, serial_us) = (in_drive.drive.unwrap().seconds, in_drive.time_us.total);
             assert!((seconds * 1e6 / serial_us - 1.0).abs() < 1e-9, "{what}: {seconds} s");
         }
+        // A scheme that is told the future takes no layers, and two schemes can resize their map.
+        let expected = match options.first() {
+            None => 0,
+            Some(("dram", _)) => ftl::SCHEMES.len() - 2,
+            Some(_) => 1,
+        };
+        assert_eq!(refusals.len(), expected, "{options:?} is refused for {refusals:?}");
     }
 }
 

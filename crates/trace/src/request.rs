@@ -104,7 +104,7 @@ mod tests {
         assert!(flags.contains(Flags::SYNC));
         assert!(!flags.contains(Flags::SYNC | Flags::META));
         flags |= Flags::META;
-        assert_eq!(format!("{flags:?}"), r#"{"FUA", "SYNC", "META"}"#);
+        assert_eq!(format!("{flags:?}"), "Flags(FUA | SYNC | META)");
         assert!(flags.contains(Flags::empty()));
     }
 

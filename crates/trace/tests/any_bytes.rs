@@ -56,7 +56,14 @@ fn survives(format: &str, bytes: &[u8]) {
 }
 
 #[test]
-fn every_specimen_contains_requests() {
+fn every_format_has_specimens_and_each_contains_requests() {
+    for format in FORMATS {
+        assert!(
+            !format.specimens.is_empty(),
+            "{} has no specimen, so no test reads it",
+            format.name
+        );
+    }
     for specimen in specimens() {
         let format = Some(spec::Spec::parse(specimen.spec).unwrap());
         let options = ReadOptions { format, ..ReadOptions::default() };

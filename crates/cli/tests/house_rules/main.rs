@@ -289,10 +289,26 @@ fn no_line_is_longer_than_100_columns() {
 
 /// The table of schemes in the README is complete.
 #[test]
-fn the_readme_names_every_scheme() {
+fn the_readme_names_every_scheme_and_every_trace_format() {
     let readme = read(&root().join("README.md"));
-    for scheme in ftl::SCHEMES {
-        assert!(readme.contains(&format!("`{}`", scheme.name)), "README lacks {}", scheme.name);
+    let schemes = ftl::SCHEMES.iter().map(|scheme| scheme.name);
+    for name in schemes.chain(trace::registry::FORMATS.iter().map(|format| format.name)) {
+        assert!(readme.contains(&format!("`{name}`")), "README.md lacks `{name}`");
+    }
+}
+
+/// The types of options for Python are made from the table; only the extension can make them anew.
+#[test]
+fn every_option_has_a_type_in_python() {
+    let types = read(&root().join("python/ftlab/options.py"));
+    for option in sim::config::experiment::options().iter().filter(|it| it.name != "trace") {
+        assert!(
+            types.contains(&format!("\n    {}: ", option.name)),
+            "python/ftlab/options.py lacks `{}`: write it there as its neighbours are, in the \
+             order of `ftlab run --help`; `make python` compares the file with the table, and \
+             tools/python_options.py writes it",
+            option.name
+        );
     }
 }
 

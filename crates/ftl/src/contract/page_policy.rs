@@ -103,7 +103,8 @@ pub trait PagePolicy: Send {
         0
     }
 
-    /// Metrics of its own, for the report of the scheme.
+    /// Metrics of its own, for the report of the scheme. They count since the mount: nobody tells
+    /// a policy when a measurement begins.
     fn figures(&self) -> Vec<(&'static str, Metric)> {
         Vec::new()
     }

@@ -21,6 +21,15 @@ const STACKS: &[&[(&str, &str)]] = &[
     &[("dram", "512KiB"), ("split", "adaptive")],
 ];
 
+#[test]
+fn every_layer_is_in_a_stack() {
+    for layer in ftl::layer::LAYERS {
+        let mut given = STACKS.iter().flat_map(|stack| stack.iter());
+        let is_tried = given.any(|(name, _)| layer.options.iter().any(|it| it.name == *name));
+        assert!(is_tried, "add a stack with {} in a size that suits the device", layer.name);
+    }
+}
+
 /// Mounts a device again. Returns the bytes for each physical page that the mount took above the
 /// map.
 fn remounted(device: Device) -> (Device, f64) {

@@ -4,10 +4,7 @@
 use spec::{Kind, Param, Params};
 
 use crate::part::page::victims::policy::Policy;
-use crate::part::page::victims::{
-    cost_benefit, cost_benefit_lfs, cost_benefit_sqrt, d_choices, fifo, greedy, random,
-    windowed_greedy,
-};
+use crate::part::page::victims::*;
 
 /// Every victim policy that ftlab knows.
 pub static POLICIES: &[&Policy] = &[
