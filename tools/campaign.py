@@ -29,7 +29,7 @@ FTLAB = ROOT / "target/release/ftlab"
 REFUSED = 2
 SCHEMES_WITH_MAPS = ["dftl", "fast"]
 
-# Device models with the share of second cuts that are tried: one in so many, of the defaults and of all forms.
+# Device models with the share of second cuts that are tried: one in this number, of the defaults and of all forms.
 MODELS = {
     "least": (32, 64),
     "tiny": (64, 512),
@@ -51,7 +51,7 @@ LAYERS = {
     "buffer and sector log": ["--buffer", "3KiB", "--sector-log", "4KiB"],
     "one DRAM budget": ["--dram", "4KiB", "--split", "adaptive:interval=3,max_step=20%"],
 }
-# On images, second cuts and crashes are tried so many times less often.
+# On images, second cuts and crashes are tried this many times less often.
 RARER_ON_IMAGES = 32
 # Layers on devices of many MiB.
 LARGE_LAYERS = {

@@ -7,7 +7,7 @@ LIVE = NBD + "device/live.rs"
 GATE = NBD + "device/gate.rs"
 GROUPED_SYNC = NBD + "device/grouped_sync.rs"
 LONG_WORK = NBD + "device/long_work.rs"
-SCRIBE = NBD + "device/recorder.rs"
+RECORDER = NBD + "device/recorder.rs"
 STORE = NBD + "device/store.rs"
 ENGINE = NBD + "server/engine.rs"
 UNIT = NBD + "server/unit.rs"
@@ -93,16 +93,16 @@ MUTANTS = [
     ("served-cut-sync-unawaited", "cut: the disk is mounted again while a sync runs", UNIT,
      "(None, Some(syncer)) => syncer.wait(),",
      "(None, Some(_)) => Ok(()),"),
-    ("served-log-fua-early", "log: a forced write is logged before its sync has ended", SCRIBE,
+    ("served-log-fua-early", "log: a forced write is logged before its sync has ended", RECORDER,
      "return log.forced.push((number, offset / SECTOR, bytes.to_vec()));",
      "return log.order.completed_forced_write(number, offset / SECTOR, bytes.to_vec());"),
-    ("served-log-flush-early", "log: what a flush covers is logged before its sync has ended", SCRIBE,
+    ("served-log-flush-early", "log: what a flush covers is logged before its sync has ended", RECORDER,
      "            log.flush = Some(log.order.flush_issued());",
      "            let flush = log.order.flush_issued();\n            log.order.flush_completed(flush);"),
-    ("served-log-keeps-lost", "log: what a cut took is logged with the next flush", SCRIBE,
+    ("served-log-keeps-lost", "log: what a cut took is logged with the next flush", RECORDER,
      "        self.order = LogOrder::new();\n",
      ""),
-    ("served-record-fua-lost", "record: forced writes are recorded as any others", SCRIBE,
+    ("served-record-fua-lost", "record: forced writes are recorded as any others", RECORDER,
      "if force { Flags::FUA } else { Flags::empty() }",
      "if force { Flags::empty() } else { Flags::empty() }"),
 ]

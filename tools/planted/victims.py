@@ -34,7 +34,7 @@ MUTANTS = [
      f"{VICTIMS}/valid_counts.rs",
      "let valid = programmed as u16 - superseded;",
      "let valid = programmed as u16;"),
-    ("victims-open-followed", "victims: policies hear of invalidations in open blocks", f"{VICTIMS}/mod.rs",
+    ("victims-open-followed", "victims: policies are told of invalidations in open blocks", f"{VICTIMS}/mod.rs",
      "if let Some(valid) = self.counts.of_full(block) {",
      "if let Some(valid) = self.counts.of_full(block).or(Some(0)) {"),
 ]

@@ -16,7 +16,7 @@ thread_local! {
     static IS_COUNTED: Cell<bool> = const { Cell::new(true) };
 }
 
-/// Notes that the heap has grown by so many bytes, or has shrunk.
+/// Notes that the heap has grown by this number of bytes, or has shrunk.
 fn grow(bytes: isize) {
     if !IS_COUNTED.try_with(Cell::get).unwrap_or(false) {
         return;
