@@ -176,7 +176,7 @@ fn commands_that_make_no_sense_are_refused_with_a_sentence() {
         ("{}", "give one of cut, power"),
         (r#"{"cut":"soon"}"#, r#""now", "flush" or"#),
         (r#"{"cut":{"after":-1}}"#, "not a whole number"),
-        (r#"{"cut":"now","outcome":"melted"}"#, "unknown outcome `melted`; known are"),
+        (r#"{"cut":"now","outcome":"melted"}"#, "unknown outcome `melted`; known: untouched, torn"),
         (r#"{"cut":"now","stay":true}"#, "`stay` means nothing"),
         (r#"{"stats":true,"export":"other"}"#, "unknown export `other`; known are disk"),
         (r#"{"freeze":-1}"#, "a number of seconds"),
