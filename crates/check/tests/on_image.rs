@@ -27,7 +27,7 @@ fn on_images(subjects: Vec<Subject>, names: &[&str], workloads: &[&str]) -> Camp
 
 /// Runs a campaign, which must find nothing and try all kinds of losses.
 fn keeps_everything(campaign: &Campaign, crashes_min: u64) {
-    let report = finds_nothing(campaign, 50);
+    let report = finds_nothing(campaign, 20);
     for (subject, Totals { crashes, .. }) in &report.rows {
         let (name, tried) = (subject.name(), crashes.first);
         assert!(tried >= crashes_min, "{name}: only {tried} crash states");
@@ -46,7 +46,7 @@ fn every_scheme_survives_cuts_and_crashes_on_an_image() {
 #[test]
 fn every_scheme_survives_cuts_and_crashes_on_an_image_under_every_layer() {
     let subjects = under(&corners());
-    keeps_everything(&on_images(subjects, &["least"], &["random", "trims"]), 100);
+    keeps_everything(&on_images(subjects, &["least"], &["trims"]), 50);
 }
 
 #[test]

@@ -38,8 +38,11 @@ fn every_scheme_conforms_in_the_corners_of_every_layer() {
 #[test]
 fn every_scheme_survives_every_cut_in_the_corners_of_every_layer() {
     let campaign = campaign(under(&corners()), models(&["tiny", "least"]));
-    let parts = one_in(2, &Campaign { second_cuts: SecondCuts::OneIn(1000), ..campaign });
-    parts.iter().for_each(|part| _ = finds_nothing(part, 200));
+    let workloads = ["random", "trims", "sectors", "partial", "forced", "large"];
+    let workloads = workloads.map(str::to_owned).to_vec();
+    let second_cuts = SecondCuts::OneIn(1000);
+    let parts = one_in(2, &Campaign { workloads, second_cuts, ..campaign });
+    parts.iter().for_each(|part| _ = finds_nothing(part, 50));
 }
 
 #[test]
