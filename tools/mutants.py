@@ -177,6 +177,8 @@ class Copy:
     """A copy of the workspace in which one bug at a time is planted."""
 
     running: ClassVar[set] = set()
+    # Set when everything ends: what is killed then has no verdict.
+    stopping: ClassVar[bool] = False
 
     def __init__(self, number: int):
         self.folder, self.target = COPIES / str(number) / "ftlab", COPIES / str(number) / "target"
@@ -348,6 +350,8 @@ def try_all(options: argparse.Namespace) -> int:
             found = judge.verdict(copy, bug)
         finally:
             copies.put(copy)
+        if Copy.stopping:
+            return
         with writing:
             verdicts[bug.name] = found
             caught.append(bool(tests_named(found)))
@@ -370,10 +374,11 @@ def side_by_side(work: Callable, items: list, jobs: int) -> None:
         for one in concurrent.futures.as_completed([pool.submit(work, item) for item in items]):
             one.result()
     except BaseException as error:
+        Copy.stopping = True
         pool.shutdown(wait=False, cancel_futures=True)
         for process in list(Copy.running):
             os.killpg(process.pid, signal.SIGKILL)
-        raise SystemExit(f"mutants.py stops: {error or type(error).__name__}") from None
+        raise SystemExit(f"mutants.py stops: {str(error) or type(error).__name__}") from None
 
 
 def main() -> int:

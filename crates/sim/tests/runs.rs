@@ -95,6 +95,7 @@ fn every_field_of_the_contract_is_there() {
         "merges",
         "write_amplification",
         "write_amplification_bytes",
+        "write_amplification_course",
         "time_us",
         "service_us",
         "increment_us",

@@ -5,6 +5,30 @@ use drive::Usage;
 use crate::result::counts::HostPages;
 use crate::result::record::{Column, Columns};
 
+/// A larger change from the first to the last fifth is worth a word, as a share of the first.
+const CHANGE: f64 = 0.03;
+/// A change within this number of standard errors is no change.
+const ERRORS: f64 = 3.0;
+
+/// Write amplification in the first and in the last fifth of the pages written in a pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fifths {
+    /// In the first fifth.
+    pub first: f64,
+    /// In the last fifth.
+    pub last: f64,
+    /// The standard error of their difference.
+    pub error: f64,
+}
+
+impl Fifths {
+    /// Whether write amplification still moves: the result then depends on the length of the pass.
+    pub fn still_moves(&self) -> bool {
+        let change = (self.last - self.first).abs();
+        change > CHANGE * self.first && change > ERRORS * self.error
+    }
+}
+
 /// Counters that are not in the JSON of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
@@ -33,6 +57,8 @@ pub struct Evidence {
     pub dram_ns: u64,
     /// What the drive did, if time is the drive's.
     pub drive: Option<Usage>,
+    /// Write amplification at the beginning and at the end, if the pass is long enough to tell.
+    pub fifths: Option<Fifths>,
     /// The sum of all service times.
     pub service_sum_ns: u128,
     /// The sum of all increments.

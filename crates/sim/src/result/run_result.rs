@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::clock::us;
 use crate::result::counts::{Causes, HostPages, MergesPart, TimePart};
 use crate::result::drive_part::DrivePart;
-use crate::result::evidence::Evidence;
+use crate::result::evidence::{Evidence, Fifths};
 use crate::result::latencies::{ByOp, Summary};
 use crate::result::layers_part::LayersPart;
 use crate::result::record::{Column, Columns, record};
@@ -41,6 +41,7 @@ record! {
         pub merges: Option<MergesPart>,
         pub write_amplification: Option<f64>,
         pub write_amplification_bytes: Option<f64>,
+        pub write_amplification_course: CoursePart,
         pub time_us: TimePart,
         pub service_us: ByOp<Summary>,
         /// The part of the service times that the host's own pages did not take (LSB, Fig. 14).
@@ -162,6 +163,23 @@ pub struct SteadyPart {
 /// Not in rows, whose columns are the same for every run.
 impl Columns for SteadyPart {
     fn columns(_: &str, _: &mut Vec<Column>) {}
+}
+
+record! {
+    /// Write amplification in the first and in the last fifth of the pages written; both are null
+    /// if the pass was too short to tell.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    pub struct CoursePart {
+        pub first_fifth: Option<f64>,
+        pub last_fifth: Option<f64>,
+    }
+}
+
+impl From<Option<Fifths>> for CoursePart {
+    fn from(fifths: Option<Fifths>) -> CoursePart {
+        let of = |value: fn(&Fifths) -> f64| fifths.as_ref().map(value);
+        CoursePart { first_fifth: of(|it| it.first), last_fifth: of(|it| it.last) }
+    }
 }
 
 record! {

@@ -6,6 +6,7 @@
 
 use crate::config::choices::Precondition;
 use crate::config::experiment::Experiment;
+use crate::result::evidence::Fifths;
 use crate::result::run_result::RunResult;
 
 const NEVER: &str = "No block was ever collected, so the cost of a write is that of an empty \
@@ -38,9 +39,20 @@ pub fn notes(result: &RunResult, experiment: &Experiment) -> Vec<String> {
     let unmapped =
         experiment.precondition == Precondition::None && result.reads.host < result.host_pages.read;
     let unsteady = result.steady.as_ref().is_some_and(|steady| !steady.reached);
+    let moves = if writes.is_none() && result.steady.is_none() { moves(result) } else { None };
     let notes = writes.into_iter().chain(unsteady.then_some(NOT_STEADY));
-    let notes = notes.chain(unmapped.then_some(UNMAPPED_READS)).map(str::to_owned);
+    let notes = notes.chain(unmapped.then_some(UNMAPPED_READS)).map(str::to_owned).chain(moves);
     notes.chain(experiment.limit.into_iter().flat_map(|limit| cut(result, limit))).collect()
+}
+
+/// A sentence about write amplification that still moves at the end of the measured pass.
+fn moves(result: &RunResult) -> Option<String> {
+    let Fifths { first, last, .. } = result.evidence.fifths.filter(Fifths::still_moves)?;
+    Some(format!(
+        "Write amplification was {first:.4} in the first fifth of the pages written and {last:.4} \
+         in the last, so the result depends on the length of the trace. Take a larger `--warmup`, \
+         or `--until steady`."
+    ))
 }
 
 /// A sentence for each trace that a limit of requests ended.
@@ -96,9 +108,18 @@ mod tests {
     #[test]
     fn a_device_that_works_steadily_needs_no_note() {
         for ftl in ["page", "dftl", "superblock", "fast", "faster", "last", "bast", "nftl"] {
-            let notes = noted("uniform:writes=20K", |it| it.ftl = ftl.into());
+            let steady = |it: &mut Experiment| (it.ftl, it.warmup) = (ftl.into(), 5);
+            let notes = noted("uniform:writes=20K", steady);
             assert!(notes.is_empty(), "{ftl}: {notes:?}");
         }
+    }
+
+    #[test]
+    fn write_amplification_that_still_moves_is_noted() {
+        let moving = noted("uniform:writes=20K", |it| it.ftl = "dftl".into());
+        assert_eq!(moving.len(), 1, "{moving:?}");
+        assert!(moving[0].starts_with("Write amplification was 6.6"), "{moving:?}");
+        assert!(moving[0].contains(" in the last, so the result depends"), "{moving:?}");
     }
 
     #[test]

@@ -107,6 +107,7 @@ impl FinishedRun<'_> {
             merges: report.merges.clone().map(Into::into),
             write_amplification: ratio(programs.total, host_pages.written),
             write_amplification_bytes,
+            write_amplification_course: measure.course.fifths().into(),
             time_us: TimePart::of(tally, &self.device.chip.timing, simulator.dram_ns()),
             service_us: measure.service.map(Latencies::summary),
             increment_us: measure.increment.map(Latencies::summary),
@@ -249,6 +250,7 @@ fn evidence(simulator: &Simulator, measured: &Measured, read: &ReadTrace) -> Evi
         handed_down: handed_down.collect(),
         dram_ns: simulator.dram_ns(),
         drive: measured.drive.as_ref().map(|did| did.usage.clone()),
+        fifths: requests.course.fifths(),
         service_sum_ns: requests.service.sum_ns(),
         increment_sum_ns: requests.increment.sum_ns(),
     }

@@ -13,6 +13,7 @@ use crate::result::latencies::LatenciesByOp;
 use crate::result::series::{CounterSnapshot, Sampler};
 use crate::result::trace_part::{NOT_SERVED, TracePart};
 use crate::run::simulator::{Served, Simulator};
+use crate::run::write_course::WriteCourse;
 
 /// The reason for skipping requests of volumes that are not replayed.
 pub const OTHER_VOLUME: &str = "other volume";
@@ -31,6 +32,8 @@ pub trait Observer {
     /// Requests of a load were served, and each took this time. There are no more of them than
     /// [`until_look`](Self::until_look) said.
     fn served(&mut self, _load: usize, _op: Op, _took: Served, _requests: u64, _on: &Simulator) {}
+    /// A batch of requests was served.
+    fn batch_served(&mut self, _on: &Simulator) {}
     /// A request of a load was answered this long after its issue. Only requests that queue are.
     fn answered(&mut self, _load: usize, _op: Op, _response_ns: u64) {}
 }
@@ -50,6 +53,8 @@ pub struct PassCounters {
     pub response: Option<LatenciesByOp>,
     /// Takes the samples of the series, if there is one.
     pub sampler: Option<Sampler>,
+    /// Whether write amplification still moves.
+    pub course: WriteCourse,
     counts: RequestCounts,
     not_measured: u64,
     touched: TouchedPages,
@@ -68,6 +73,7 @@ impl PassCounters {
             increment: LatenciesByOp::default(),
             response: has_responses.then(LatenciesByOp::default),
             sampler: interval.map(Sampler::new),
+            course: WriteCourse::default(),
             counts: RequestCounts::default(),
             not_measured,
             touched: TouchedPages::new(logical_pages),
@@ -150,6 +156,11 @@ impl Observer for PassCounters {
     }
 
     #[inline]
+    fn batch_served(&mut self, on: &Simulator) {
+        self.course.batch_served(on);
+    }
+
+    #[inline]
     fn answered(&mut self, _: usize, op: Op, response_ns: u64) {
         if let Some(responses) = &mut self.response {
             responses.record(op, response_ns, 1);
@@ -184,6 +195,10 @@ impl Observer for MeasuredRequests {
 
     fn until_look(&self) -> u64 {
         self.all.until_look()
+    }
+
+    fn batch_served(&mut self, on: &Simulator) {
+        self.all.batch_served(on);
     }
 
     #[inline]

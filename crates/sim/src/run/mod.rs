@@ -13,6 +13,7 @@
 //! * [`simulator`]     a device at work, request by request
 //! * [`measure`]       observation of the measured pass
 //! * [`finish`]        the result of a measured pass
+//! * [`write_course`]  whether write amplification still moves
 //! * [`until_steady`]  rounds in place of the measured pass
 //! * [`rounds`]        the judgement of rounds
 //! * [`foresight`]     when pages die, for schemes that are told the future
@@ -34,6 +35,7 @@ pub mod rounds;
 pub mod simulator;
 pub mod timeline;
 pub mod until_steady;
+pub mod write_course;
 
 use std::io::Write;
 use std::sync::Arc;

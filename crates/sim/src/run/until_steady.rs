@@ -15,13 +15,13 @@ use crate::config::until::SteadyRule;
 use crate::error::{Error, Result};
 use crate::input::source::ReadTrace;
 use crate::progress::Stage;
-use crate::result::run_result::ratio;
 use crate::run::Stages;
 use crate::run::finish::{Measured, Start};
 use crate::run::measure::{MeasuredRequests, PassCounters};
 use crate::run::pass::Pass;
 use crate::run::rounds::{Rounds, Verdict};
 use crate::run::simulator::Simulator;
+use crate::run::write_course::PageCounts;
 
 const REPEATED: &str = "The trace is shorter than the rounds and was repeated from its start, so \
                         pages that it does not write stayed cold.";
@@ -41,27 +41,6 @@ struct Repeated<'a> {
     is_repeated: bool,
     /// Whether the current repetition has written a page.
     has_written: bool,
-}
-
-/// Pages programmed, and pages written by the host, since a window began.
-#[derive(Clone, Copy, Default)]
-struct PageCounts {
-    programmed: u64,
-    written: u64,
-}
-
-impl PageCounts {
-    fn of(simulator: &Simulator) -> PageCounts {
-        PageCounts {
-            programmed: simulator.nand().tally().total(nand::Op::Program),
-            written: simulator.host_pages().written,
-        }
-    }
-
-    /// Write amplification since an earlier moment.
-    fn amplification_since(self, before: PageCounts) -> Option<f64> {
-        ratio(self.programmed - before.programmed, self.written - before.written)
-    }
 }
 
 impl<'a> Stages<'a> {
