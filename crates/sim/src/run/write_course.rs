@@ -4,7 +4,7 @@
 //! pages written   0 ──┬──┬──┬── 20 % ─────────────── 80 % ──┬──┬──┬── all
 //!                     first fifth, in pieces               last fifth, in pieces
 //! ```
-//! Counters are kept at the ends of batches, at most [`SAMPLES_MAX`] of them: when there are more,
+//! Counters are kept at the ends of batches, at most 256 of them: when there are more,
 //! every other one is dropped. The scatter of the pieces of a fifth tells how exact its mean is.
 
 use crate::result::evidence::Fifths;
