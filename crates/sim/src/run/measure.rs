@@ -32,8 +32,6 @@ pub trait Observer {
     /// Requests of a load were served, and each took this time. There are no more of them than
     /// [`until_look`](Self::until_look) said.
     fn served(&mut self, _load: usize, _op: Op, _took: Served, _requests: u64, _on: &Simulator) {}
-    /// A batch of requests was served.
-    fn batch_served(&mut self, _on: &Simulator) {}
     /// A request of a load was answered this long after its issue. Only requests that queue are.
     fn answered(&mut self, _load: usize, _op: Op, _response_ns: u64) {}
 }
@@ -86,6 +84,13 @@ impl PassCounters {
         if matches!(op, Op::Read | Op::Write) {
             spans.iter().for_each(|span| self.touched.add(span));
         }
+    }
+
+    /// Records the times of requests that were served.
+    #[inline(always)]
+    fn record(&mut self, op: Op, took: Served, requests: u64) {
+        self.service.record(op, took.service_ns, requests);
+        self.increment.record(op, took.increment_ns, requests);
     }
 
     /// The number of requests served.
@@ -141,23 +146,19 @@ impl Observer for PassCounters {
     }
 
     fn until_look(&self) -> u64 {
-        self.sampler.as_ref().map_or(u64::MAX, Sampler::until_due)
+        let sampler = self.sampler.as_ref().map_or(u64::MAX, Sampler::until_due);
+        sampler.min(self.course.until_due())
     }
 
     #[inline(always)]
     fn served(&mut self, _: usize, op: Op, took: Served, requests: u64, on: &Simulator) {
-        self.service.record(op, took.service_ns, requests);
-        self.increment.record(op, took.increment_ns, requests);
+        self.record(op, took, requests);
+        self.course.served(requests, on);
         if let Some(sampler) = &mut self.sampler
             && sampler.count(requests)
         {
             take_sample(sampler, on);
         }
-    }
-
-    #[inline]
-    fn batch_served(&mut self, on: &Simulator) {
-        self.course.batch_served(on);
     }
 
     #[inline]
@@ -197,15 +198,11 @@ impl Observer for MeasuredRequests {
         self.all.until_look()
     }
 
-    fn batch_served(&mut self, on: &Simulator) {
-        self.all.batch_served(on);
-    }
-
     #[inline]
     fn served(&mut self, load: usize, op: Op, took: Served, requests: u64, on: &Simulator) {
         self.all.served(load, op, took, requests, on);
         if let Some(tenant) = self.tenants.get_mut(load) {
-            tenant.requests.served(load, op, took, requests, on);
+            tenant.requests.record(op, took, requests);
         }
     }
 

@@ -105,7 +105,6 @@ impl<'a, 'out> Pass<'a, 'out> {
             }
         }
         *before += self.batch.len() as u64;
-        observer.batch_served(simulator);
         Ok(())
     }
 

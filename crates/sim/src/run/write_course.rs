@@ -4,8 +4,8 @@
 //! pages written   0 ──┬──┬──┬── 20 % ─────────────── 80 % ──┬──┬──┬── all
 //!                     first fifth, in pieces               last fifth, in pieces
 //! ```
-//! Counters are kept at the ends of batches, at most 256 of them: when there are more,
-//! every other one is dropped. The scatter of the pieces of a fifth tells how exact its mean is.
+//! Counters are kept after every 64th request, at most 256 of them: when there are more, every
+//! other one is dropped. The scatter of the pieces of a fifth tells how exact its mean is.
 
 use crate::result::evidence::Fifths;
 use crate::result::run_result::ratio;
@@ -13,6 +13,8 @@ use crate::run::simulator::Simulator;
 
 /// Samples that are kept.
 const SAMPLES_MAX: usize = 256;
+/// Requests from one sample to the next, at first.
+const EVERY_AT_FIRST: u64 = 64;
 /// A fifth with fewer pieces says nothing about their scatter.
 const PIECES_MIN: usize = 8;
 
@@ -42,23 +44,31 @@ impl PageCounts {
 #[derive(Clone, Debug)]
 pub struct WriteCourse {
     samples: Vec<PageCounts>,
-    batches: u64,
-    /// Batches from one sample to the next.
+    /// Requests from one sample to the next.
     every: u64,
+    /// Requests until the next sample, at least 1.
+    until_due: u64,
 }
 
 impl Default for WriteCourse {
     fn default() -> WriteCourse {
-        WriteCourse { samples: vec![PageCounts::default()], batches: 0, every: 1 }
+        let (every, until_due) = (EVERY_AT_FIRST, EVERY_AT_FIRST);
+        WriteCourse { samples: vec![PageCounts::default()], every, until_due }
     }
 }
 
 impl WriteCourse {
-    /// Notes that a batch was served.
+    /// Requests that may be served before the next sample is due.
     #[inline]
-    pub fn batch_served(&mut self, on: &Simulator) {
-        self.batches += 1;
-        if self.batches.is_multiple_of(self.every) {
+    pub fn until_due(&self) -> u64 {
+        self.until_due
+    }
+
+    /// Counts requests that were served, at most [`until_due`](Self::until_due) of them.
+    #[inline]
+    pub fn served(&mut self, requests: u64, on: &Simulator) {
+        self.until_due -= requests;
+        if self.until_due == 0 {
             self.add(PageCounts::of(on));
         }
     }
@@ -74,6 +84,7 @@ impl WriteCourse {
             });
             self.every *= 2;
         }
+        self.until_due = self.every;
     }
 
     /// Write amplification in the first and the last fifth of the pages written; none if the pass
@@ -105,14 +116,14 @@ fn mean(samples: &[PageCounts]) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
 
-    /// The course of a pass of which each batch writes 10 pages.
-    fn course(batches: u64, programs: impl Fn(u64) -> u64) -> WriteCourse {
+    /// The course of a pass in which 64 requests at a time write 10 pages.
+    fn course(times: u64, programs: impl Fn(u64) -> u64) -> WriteCourse {
         let (mut course, mut counts) = (WriteCourse::default(), PageCounts::default());
-        for batch in 0..batches {
+        for time in 0..times {
             counts.written += 10;
-            counts.programmed += programs(batch);
-            course.batches += 1;
-            if course.batches.is_multiple_of(course.every) {
+            counts.programmed += programs(time);
+            course.until_due -= EVERY_AT_FIRST;
+            if course.until_due == 0 {
                 course.add(counts);
             }
         }
@@ -121,20 +132,20 @@ mod tests {
 
     #[test]
     fn the_fifths_of_a_pass_are_found_whatever_its_length() {
-        for batches in [50, 250, 1_000, 100_000] {
-            let falling = course(batches, |batch| 40 - 20 * batch / batches);
+        for times in [50, 250, 1_000, 100_000] {
+            let falling = course(times, |time| 40 - 20 * time / times);
             let Fifths { first, last, error } = falling.fifths().unwrap();
             assert!((3.7..3.9).contains(&first) && (2.1..2.3).contains(&last), "{first}, {last}");
             assert!(error < 0.1, "{error}");
-            assert!(falling.fifths().unwrap().still_moves(), "{batches}");
-            let steady = course(batches, |batch| 30 + batch % 3);
-            assert!(!steady.fifths().unwrap().still_moves(), "{batches}");
+            assert!(falling.fifths().unwrap().still_moves(), "{times}");
+            let steady = course(times, |time| 30 + time % 3);
+            assert!(!steady.fifths().unwrap().still_moves(), "{times}");
             assert!(falling.samples.len() <= SAMPLES_MAX);
         }
     }
 
     #[test]
-    fn a_pass_of_a_few_batches_tells_nothing() {
+    fn a_pass_of_a_few_requests_tells_nothing() {
         assert!(course(30, |_| 20).fifths().is_none());
         assert!(course(0, |_| 20).fifths().is_none());
         assert!(course(100, |_| 20).fifths().is_some());
@@ -142,8 +153,8 @@ mod tests {
 
     #[test]
     fn what_scatters_does_not_move() {
-        // Collection comes in bursts: one batch in seven programs 60 pages more.
-        let bursts = course(300, |batch| if batch % 7 == 0 { 70 } else { 10 });
+        // Collection comes in bursts: one time in seven it programs 60 pages more.
+        let bursts = course(300, |time| if time % 7 == 0 { 70 } else { 10 });
         assert!(!bursts.fifths().unwrap().still_moves(), "{:?}", bursts.fifths());
     }
 }
