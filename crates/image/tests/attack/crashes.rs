@@ -1,6 +1,7 @@
 //! Crashes: whatever is left, the image is the chip after one of the operations since the last
 //! answered sync.
 
+use image::layout::SUPERBLOCK_BYTES;
 use image::medium::lossy_disk::Unsynced;
 use image::medium::shared_bytes::SharedBytes;
 use image::{ImageStore, LossyDisk, Room};
@@ -17,14 +18,25 @@ struct Attack {
     geometry: Geometry,
     room: Room,
     manner: Manner,
+    /// The copy of the superblock that an earlier crash has torn.
+    torn: Option<usize>,
     /// Lives of the image, each of which begins with what a crash left of the one before.
     lives: usize,
+}
+
+/// The image before the first life.
+fn start(attack: &Attack) -> SharedBytes {
+    let mut bytes = blank(attack.geometry, attack.room).to_vec();
+    if let Some(copy) = attack.torn {
+        bytes[copy * SUPERBLOCK_BYTES..][..SUPERBLOCK_BYTES / 2].fill(0);
+    }
+    bytes.into()
 }
 
 /// Runs an attack, and returns the number of states that were opened.
 fn attack(attack: Attack, seed: u64) -> u64 {
     let mut random = Random(seed);
-    let mut bytes = blank(attack.geometry, attack.room);
+    let mut bytes = start(&attack);
     let mut history = History::from(0, MemoryStore::new(Mode::Bytes, attack.geometry));
     let mut states = 0;
     for life in 0..attack.lives {
@@ -86,7 +98,8 @@ fn attacks(seeds: std::ops::Range<u64>) -> u64 {
         let operations = if sync_each == 1000 { 120 } else { 40 };
         let (faults, background) = (seed % 3 == 0, seed % 5 != 0);
         let manner = Manner { operations, sync_each, faults, background };
-        states += attack(Attack { geometry, room, manner, lives: 4 }, seed);
+        let torn = [None, Some(0), Some(1)][seed as usize % 3];
+        states += attack(Attack { geometry, room, manner, torn, lives: 4 }, seed);
     }
     states
 }
