@@ -38,7 +38,7 @@ class Options(SharedOptions, total=False):
 '''
 
 # The options in which the runs of a comparison differ.
-COMPARED = ["ftl", "durability"]
+COMPARED = ["ftl", "durability", "trim"]
 
 
 def type_of(option: dict[str, Any]) -> str:

@@ -50,3 +50,4 @@ class Options(SharedOptions, total=False):
 
     ftl: Value
     durability: Value
+    trim: Value

@@ -80,6 +80,7 @@ def compare(
     ftl: str | Iterable[str] = (),
     *,
     durability: str | Iterable[str] | None = None,
+    trim: str | Iterable[str] | None = None,
     jobs: int | None = None,
     memory: int | None = None,
     progress: Progress = None,
@@ -96,6 +97,8 @@ def compare(
         The FTLs, each with its parameters, such as ``["page", "dftl:cmt=64KiB"]``.
     durability
         ``paper``, ``full``, or both: every FTL is run with each.
+    trim
+        ``honour``, ``ignore``, or both, which shows the effect of discards.
     jobs
         Number of runs at a time; by default the number of cores.
     memory
@@ -110,12 +113,15 @@ def compare(
     ftls = [ftl] if isinstance(ftl, str) else list(ftl)
     if not ftls:
         raise TypeError("compare needs the FTLs to compare, such as ftl=['page', 'fast']")
-    durabilities = [durability] if durability is None or isinstance(durability, str) else durability
+    durabilities, trims = (
+        [one] if one is None or isinstance(one, str) else list(one) for one in (durability, trim)
+    )
     name, requests = _origin(trace)
     each = [
-        {"trace": name, **options, "ftl": one, "durability": of}
+        {"trace": name, **options, "ftl": one, "durability": of, "trim": with_trims}
         for one in ftls
         for of in durabilities
+        for with_trims in trims
     ]
     with shown(progress, [str(one["ftl"]) for one in each]) as callback:
         compared = _native.compare(

@@ -38,11 +38,11 @@ impl Selection for AllOptions {
     }
 }
 
-/// All options; FTL and durability may be repeated.
+/// All options; FTL, durability and the treatment of trims may be repeated.
 pub struct ComparedOptions;
 
 impl Selection for ComparedOptions {
-    const REPEATED: &'static [&'static str] = &["ftl", "durability"];
+    const REPEATED: &'static [&'static str] = &["ftl", "durability", "trim"];
     const REQUIRED: &'static str = "ftl";
 
     fn takes(_: &ExperimentOption) -> bool {

@@ -47,6 +47,7 @@ pub static PRESETS: &[Preset] = &[
         summary: "one die with the latencies of `--chip`, no overhead: serial time, with a queue",
         source: "the serial clock of the papers",
         figures: &[
+            figure("page", "any", BY_DEFINITION),
             figure("channels", "1", BY_DEFINITION),
             figure("ways", "1", BY_DEFINITION),
             figure("dies", "1", BY_DEFINITION),
@@ -81,6 +82,7 @@ pub static PRESETS: &[Preset] = &[
         summary: "zoned NVMe drive with TLC, 32 dies",
         source: "ConfZNS++ (SYSTOR) measured it; NVMeVirt published a fit of a WD ZN540",
         figures: &[
+            figure("page", "8KiB", "the pages of the fits, docs/drives.md"),
             figure("channels", "8", NVMEVIRT),
             figure("ways", "4", NVMEVIRT),
             figure("dies", "1", NVMEVIRT),
@@ -119,6 +121,7 @@ pub static PRESETS: &[Preset] = &[
         summary: "SATA drive for servers with 25 nm MLC, 32 dies (Intel DC S3700, 200 GB)",
         source: "Intel, SSD DC S3700 product specification (328171)",
         figures: &[
+            figure("page", "4KiB", "the pages of `planes` and `pages_at_once`"),
             figure("channels", "8", S3700),
             figure("ways", "2", S3700),
             figure("dies", "2", S3700),
@@ -153,6 +156,7 @@ pub static PRESETS: &[Preset] = &[
         summary: "SATA drive for desktops with 3D TLC, 32 dies (Samsung 850 EVO, 500 GB)",
         source: "Samsung, SSD 850 EVO data sheet",
         figures: &[
+            figure("page", "4KiB", "the pages of `planes` and `pages_at_once`"),
             figure("channels", "8", NOT_PUBLISHED),
             figure("ways", "1", EVO_NAND),
             figure("dies", "4", EVO_NAND),

@@ -83,6 +83,10 @@ macro_rules! profile {
 }
 
 profile! {
+    /// The size of the pages that the figures are about, in bytes; none: they hold for any size.
+    page = "page": Option<u64>, SIZE_OR_ANY, "",
+        "size of the pages that the figures are about; `any`: they hold for pages of any size";
+
     /// Channels, at least 1.
     channels = "channels": u32, COUNT, "channels", "channels";
 
@@ -218,6 +222,41 @@ impl Profile {
         Ok(self)
     }
 
+    /// The same drive with pages of another size. It has more or fewer of them in a plane or in a
+    /// command, so that a command of a die moves as many bytes as before.
+    ///
+    /// # Errors
+    /// Its commands do not consist of whole pages of this size.
+    pub fn for_pages(&self, page_bytes: u32) -> spec::Result<Profile> {
+        let Some(stated) = self.page else { return Ok(self.clone()) };
+        let bytes = u64::from(page_bytes);
+        let of_row = stated.saturating_mul(self.planes.into());
+        let of_command = of_row.saturating_mul(self.pages_at_once.into());
+        let (planes, pages_at_once) = match bytes {
+            _ if of_row.is_multiple_of(bytes) => (of_row / bytes, self.pages_at_once.into()),
+            _ if of_command.is_multiple_of(bytes) => (1, of_command / bytes),
+            _ => (0, 0),
+        };
+        match (1..=COUNT_MAX).contains(&planes) && (1..=COUNT_MAX).contains(&pages_at_once) {
+            true => Ok(Profile {
+                page: Some(bytes),
+                planes: planes as u32,
+                pages_at_once: pages_at_once as u32,
+                ..self.clone()
+            }),
+            false => Err(malformed(
+                format!("{}:page={}", self.name, spec::print_size(bytes)),
+                &format!(
+                    "possible: one command of a die moves {}, in pages of {}. Take a chip with \
+                     such pages, or a drive with `page=any`, whose figures hold for pages of any \
+                     size",
+                    spec::print_size(of_command),
+                    spec::print_size(stated)
+                ),
+            )),
+        }
+    }
+
     /// The number of dies.
     pub fn dies(&self) -> u32 {
         self.channels * self.ways * self.dies_per_way
@@ -293,10 +332,13 @@ struct Notation<T> {
     write: fn(&T) -> String,
 }
 
+/// The largest number of planes, and of all other parts.
+const COUNT_MAX: u64 = 4096;
+
 const COUNT: Notation<u32> = Notation {
     kind: Kind::Count,
     read: |params, key| match params.count(key) {
-        count @ 1..=4096 => Ok(count as u32),
+        count @ 1..=COUNT_MAX => Ok(count as u32),
         count => Err(malformed(format!("{key}={count}"), "a number from 1 to 4096")),
     },
     write: u32::to_string,
@@ -394,6 +436,18 @@ const RATE: Notation<Option<u64>> = Notation {
     },
 };
 
+const SIZE_OR_ANY: Notation<Option<u64>> = Notation {
+    kind: Kind::Text,
+    read: |params, key| match params.text(key) {
+        "any" => Ok(None),
+        text => match parse_size(text)? {
+            0 => Err(malformed(text, "`any` or a size such as `8KiB`")),
+            bytes => Ok(Some(bytes)),
+        },
+    },
+    write: |page| page.map_or("any".into(), spec::print_size),
+};
+
 const BUFFER: Notation<Option<u64>> = Notation {
     kind: Kind::Text,
     read: |params, key| match params.text(key) {
@@ -444,6 +498,32 @@ fn malformed(text: impl fmt::Display, form: &str) -> spec::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The planes and the pages at once of a drive on a chip with pages of this size.
+    fn with_pages(spec: &str, page_bytes: u32) -> Option<(u32, u32)> {
+        let profile: Profile = spec.parse().unwrap();
+        let converted = profile.for_pages(page_bytes).ok()?;
+        Some((converted.planes, converted.pages_at_once))
+    }
+
+    #[test]
+    fn a_command_moves_as_many_bytes_with_pages_of_any_size() {
+        let figures = "ideal:page=8KiB,planes=2,pages_at_once=6";
+        for (page_bytes, expected) in [
+            (8 << 10, Some((2, 6))),
+            (2 << 10, Some((8, 6))),
+            (16 << 10, Some((1, 6))),
+            (32 << 10, Some((1, 3))),
+            (96 << 10, Some((1, 1))),
+            (3 << 10, Some((1, 32))),
+            (5 << 10, None),
+            (192 << 10, None),
+        ] {
+            assert_eq!(with_pages(figures, page_bytes), expected, "{page_bytes}");
+        }
+        assert_eq!(with_pages("ideal:planes=2,pages_at_once=6", 5 << 10), Some((2, 6)));
+        assert_eq!(with_pages("ideal:page=1000TiB,planes=4096,pages_at_once=4096", 512), None);
+    }
 
     #[test]
     fn the_figures_of_a_profile_make_the_same_profile_again() {

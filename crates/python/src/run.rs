@@ -119,7 +119,8 @@ fn replayable(setup: &Setup) -> Option<&Experiment> {
 }
 
 /// Runs the same trace, or the same requests, on the same device for several experiments, which
-/// differ in FTL and durability only. Returns the name and the result of each.
+/// differ in FTL, durability and the treatment of trims only. Returns the name and the result of
+/// each.
 ///
 /// # Errors
 /// As `ftlab.errors` describes, for the first run that fails.

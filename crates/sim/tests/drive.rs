@@ -146,3 +146,36 @@ fn a_drive_needs_its_timing() {
     let why = Setup::new(&experiment).unwrap_err().to_string();
     assert!(why.contains("give `--timing drive`"), "{why}");
 }
+
+/// Otherwise a drive would be half as fast with pages of half the size.
+#[test]
+fn a_drive_moves_as_many_bytes_with_pages_of_another_size() {
+    for workload in ["sequential:requests=3K", "sequential:requests=3K,reads=100%"] {
+        let mb_per_s = [8, 4, 2, 16].map(|kib| {
+            let found = result(|it| {
+                it.trace = Some(format!("{workload},request=256KiB"));
+                it.chip = format!("tlc-3d:page={kib}KiB,pages_per_block={}", 1536 * 8 / kib);
+                it.capacity_bytes = Some(2 << 30);
+                it.drive = Some("zoned-nvme".into());
+                it.replay = "closed:depth=32".parse().unwrap();
+                it.warmup = 0;
+            });
+            let is_noted = found.notes.iter().any(|it| it.starts_with("The figures of drive"));
+            assert_eq!(is_noted, kib != 8, "{:?}", found.notes);
+            found.drive.unwrap().mb_per_s.unwrap()
+        });
+        let stated = mb_per_s[0];
+        let is_near = |it: &f64| (it / stated - 1.0).abs() < 0.05;
+        assert!(mb_per_s.iter().all(is_near), "{workload}: {mb_per_s:?}");
+    }
+}
+
+#[test]
+fn a_chip_whose_pages_do_not_fit_into_a_command_is_refused() {
+    let refused = try_result(|it| {
+        it.chip = "tlc-3d:page=5KiB,spare=256".into();
+        it.drive = Some("zoned-nvme".into());
+    });
+    let message = refused.unwrap_err().to_string();
+    assert!(message.contains("one command of a die moves 96KiB, in pages of 8KiB"), "{message}");
+}

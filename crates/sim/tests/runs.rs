@@ -5,7 +5,7 @@ use std::io::Write;
 
 use ftl::Durability;
 use serde_json::Value;
-use sim::config::choices::{Fit, FlushMode};
+use sim::config::choices::{Fit, FlushMode, Timing, TrimMode};
 use sim::config::experiment::Experiment;
 use sim::config::replay::Replay;
 use sim::config::values::{Extra, Interval, Volume};
@@ -97,6 +97,7 @@ fn every_field_of_the_contract_is_there() {
         "write_amplification_bytes",
         "write_amplification_course",
         "time_us",
+        "open_replay",
         "service_us",
         "increment_us",
         "histograms",
@@ -171,6 +172,36 @@ fn requests_wait_in_an_open_replay_or_behind_others_of_a_deep_queue() {
 }
 
 #[test]
+fn a_queue_that_grows_to_the_end_is_noted_with_both_rates() {
+    let says_so = |result: &RunResult| {
+        result.notes.iter().any(|note| note.starts_with("Requests came faster ("))
+    };
+    for timing in [Timing::Serial, Timing::Drive] {
+        // 10,000 requests a second; a write of `page` takes 0.2 ms and more on this chip.
+        let open = |replay: &str| {
+            let (trace, replay) = (Some("oltp:requests=2K".into()), replay.parse().unwrap());
+            let drive = Some("sata-tlc".into()).filter(|_| timing == Timing::Drive);
+            let chip = "slc-k9wag".into();
+            let capacity_bytes = Some(16 << 20);
+            let experiment = Experiment { trace, replay, timing, drive, ..Experiment::default() };
+            ran(&Experiment { chip, capacity_bytes, ..experiment })
+        };
+        let keeps_up = open("open:speed=0.02");
+        let rates = keeps_up.open_replay;
+        let (offered, served) = (rates.offered_iops.unwrap(), rates.served_iops.unwrap());
+        assert!((offered / 200.0 - 1.0).abs() < 0.01, "{timing:?}: {offered}");
+        assert!((served / offered - 1.0).abs() < 0.01 && !says_so(&keeps_up), "{timing:?}");
+        let grows = open("open:speed=100");
+        let rates = grows.open_replay;
+        assert!(rates.served_iops.unwrap() < 0.5 * rates.offered_iops.unwrap(), "{timing:?}");
+        assert!(says_so(&grows), "{timing:?}: {:?}", grows.notes);
+        let closed = open("closed:depth=8");
+        assert_eq!(closed.open_replay.offered_iops, None);
+        assert!(!says_so(&closed));
+    }
+}
+
+#[test]
 fn flushes_reach_the_scheme_or_are_only_counted() {
     // A discard, a flush of its own, a write with a preflush, and a durable write.
     let text = "8,0 0 1 0.0 1 D D 0 64\n8,0 0 2 0.1 1 D FN\n8,0 0 3 0.2 1 D FWS 0 8\n\
@@ -184,6 +215,33 @@ fn flushes_reach_the_scheme_or_are_only_counted() {
     assert_eq!(honoured.programs.meta, 2, "the next flush records each trim");
     let ignored = ran(&Experiment { flush: FlushMode::Ignore, ..full });
     assert_eq!((ignored.trace.flushes, ignored.programs.meta), (1, 0));
+}
+
+/// Writes in a row, with a discard of half of what was written after every eighth.
+fn lines_with_trims(with_trims: bool) -> String {
+    let line = |n: u64| {
+        let write = format!("8,0 0 {n} {n}.0 1 D W {} 8\n", n * 7919 % 512 * 8);
+        let trim = format!("8,0 0 {n} {n}.5 1 D D {} 2048\n", n % 16 / 8 * 2048);
+        if with_trims && n.is_multiple_of(8) { write + &trim } else { write }
+    };
+    (0..4000).map(line).collect()
+}
+
+#[test]
+fn ignored_trims_are_only_counted() {
+    for ftl in ["page", "oracle", "fast"] {
+        let [(_with, trimming), (_without, plain)] =
+            [true, false].map(|with_trims| spc(&lines_with_trims(with_trims)));
+        let [trimming, plain] = [trimming, plain].map(|it| Experiment { ftl: ftl.into(), ..it });
+        let ignoring = Experiment { trim: TrimMode::Ignore, verify: true, ..trimming.clone() };
+        let [trimmed, ignored, plain] = [trimming, ignoring, plain].map(|it| ran(&it));
+        assert_eq!((ignored.trace.trims, ignored.host_pages.trimmed), (500, 0), "{ftl}");
+        assert_eq!(ignored.programs.total, plain.programs.total, "{ftl}");
+        assert!(trimmed.programs.total <= plain.programs.total, "{ftl}: trims save copies");
+        assert!(ftl != "page" || trimmed.programs.total < plain.programs.total);
+        let of = |result: &RunResult| lasting(result)["run"]["trim"].clone();
+        assert_eq!((of(&ignored), of(&trimmed)), ("ignore".into(), Value::Null), "{ftl}");
+    }
 }
 
 #[test]

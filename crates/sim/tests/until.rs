@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sim::config::choices::{Precondition, Timing};
 use sim::config::experiment::Experiment;
+use sim::config::values::Extra;
 use sim::{RunOptions, RunResult, Setup, run};
 
 /// 4,096 logical pages.
@@ -133,6 +134,36 @@ fn a_short_trace_is_repeated_as_if_it_were_longer() {
     assert!(short.trace.requests > 5 * 700, "a window has several repetitions");
     assert_eq!(short.trace.skipped["zero-length"].as_u64(), Some(1));
     assert_eq!(long.trace.skipped["zero-length"].as_u64(), Some(60));
+}
+
+/// `block` makes 64 copies for each of 10,000 writes a second. In a closed replay none would wait.
+fn overloaded() -> Experiment {
+    Experiment {
+        ftl: "block".into(),
+        chip: "slc-k9wag".into(),
+        capacity_bytes: Some(256 << 20),
+        extra: Some(Extra::Blocks(12)),
+        timing: Timing::Drive,
+        drive: Some("sata-tlc".into()),
+        replay: "open".parse().unwrap(),
+        ..steady("oltp:requests=40K", "steady")
+    }
+}
+
+#[test]
+fn rounds_end_before_a_growing_queue_takes_all_memory() {
+    let result = ran(&overloaded());
+    let said = |part: &str| result.notes.iter().any(|note| note.contains(part));
+    assert!(said("millions of flash operations were waiting"), "{:?}", result.notes);
+    assert!(said("Requests came faster (") && !said("Allow more rounds"), "{:?}", result.notes);
+    assert!(!result.steady.unwrap().reached);
+}
+
+#[test]
+#[ignore = "takes a gigabyte"]
+fn a_pass_ends_before_a_growing_queue_takes_all_memory() {
+    let error = tried(&Experiment { until: None, ..overloaded() }).unwrap_err().to_string();
+    assert!(error.starts_with("requests come faster than the drive serves them"), "{error}");
 }
 
 /// Requests in memory are not known by their number before they are read.

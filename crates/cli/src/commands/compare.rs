@@ -77,7 +77,8 @@ fn results(
     })
 }
 
-/// Every FTL at every durability. A report has figures along the trace, so it needs an interval.
+/// Every FTL at every durability and treatment of trims. A report has figures along the trace, so
+/// it needs an interval.
 fn experiments(args: &Args) -> Vec<Experiment> {
     let implied = args.report.as_ref().map(|_| Interval::Auto);
     let with_interval = |experiment: &Experiment| Experiment {

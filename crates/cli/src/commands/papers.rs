@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use report::captions::QUICK_NOTE;
 use report::paper_pages::{self, ClaimSummary, ExperimentFindings, Paper};
 use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::{Plan, Scale};
@@ -189,7 +190,11 @@ fn cannot_create(path: &Path, error: &std::io::Error) -> Failure {
 
 /// The summary: one line per claim, and below it why it falls short, if that is known.
 fn text(summary: &[(&Paper, Vec<ClaimSummary>)], args: &Args) -> String {
-    let mut table = Table::new(&["claim", "cells", "worst off by", "verdict", "outcome"]);
+    let verdict = match args.scale.into() {
+        Scale::Quick => "at quick scale",
+        Scale::Full => "verdict",
+    };
+    let mut table = Table::new(&["claim", "cells", "worst off by", verdict, "outcome"]);
     for line in summary.iter().flat_map(|(_, lines)| lines) {
         let (holding, all) = line.cells;
         table.row(&[
@@ -203,9 +208,9 @@ fn text(summary: &[(&Paper, Vec<ClaimSummary>)], args: &Args) -> String {
             table.row(&[format!("        because: {cause}")]);
         }
     }
-    let quick = match args.scale.into() {
-        Scale::Quick => " (quick scale, which settles no claim)",
-        Scale::Full => "",
+    let caveat = match args.scale.into() {
+        Scale::Quick => format!("{QUICK_NOTE} Use `--scale full` for that.\n\n"),
+        Scale::Full => String::new(),
     };
-    format!("{}{}{quick}\n", table.text(), args.out.join("index.html").display())
+    format!("{caveat}{}{}\n", table.text(), args.out.join("index.html").display())
 }

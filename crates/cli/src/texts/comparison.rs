@@ -12,12 +12,21 @@ use crate::output;
 use crate::texts::groups::{self, LEGEND};
 use crate::texts::table::Table;
 
-/// The names of runs that differ in FTL and durability.
+/// What tells runs apart besides their FTL.
+const DIFFERENCES: [fn(&Experiment) -> String; 2] =
+    [|it| it.durability.to_string(), |it| format!("trim {}", it.trim)];
+
+/// The names of runs that differ in FTL, durability and the treatment of trims.
 pub fn labels(experiments: &[Experiment]) -> Vec<String> {
-    let has_both = experiments.iter().any(|it| it.durability != experiments[0].durability);
-    let label = |experiment: &Experiment| match has_both {
-        false => experiment.ftl.clone(),
-        true => format!("{} ({})", experiment.ftl, experiment.durability),
+    let differ =
+        |of: &fn(&Experiment) -> String| experiments.iter().any(|it| of(it) != of(&experiments[0]));
+    let differences: Vec<_> = DIFFERENCES.into_iter().filter(differ).collect();
+    let label = |experiment: &Experiment| {
+        let marks: Vec<String> = differences.iter().map(|of| of(experiment)).collect();
+        match marks.is_empty() {
+            true => experiment.ftl.clone(),
+            false => format!("{} ({})", experiment.ftl, marks.join(", ")),
+        }
     };
     experiments.iter().map(label).collect()
 }

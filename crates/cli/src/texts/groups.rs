@@ -137,10 +137,10 @@ const fn row<T>(
 const GROUPS: &[(&str, &[Quantity])] = &[
     ("cost of a write", COST),
     ("flash operations", OPERATIONS),
+    ("time in the drive", DRIVE),
+    ("response time of requests", RESPONSE),
     ("serial time", TIME),
     ("service time of requests", SERVICE),
-    ("response time of requests", RESPONSE),
-    ("time in the drive", DRIVE),
     ("wear and memory", WEAR),
 ];
 
@@ -176,9 +176,14 @@ const TIME: &[Quantity] = &[
     row("  wear, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.get(Cause::Wear))),
     row("  meta, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.get(Cause::Meta))),
     row("  dram, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.dram)),
-    row("IOPS", Unit::Decimals(0), Best::Most, RunResult::serial_iops),
-    row("MB/s", Unit::Decimals(2), Best::Most, RunResult::serial_mb_per_s),
+    row("IOPS", Unit::Decimals(0), Best::Most, |it| without_drive(it)?.serial_iops()),
+    row("MB/s", Unit::Decimals(2), Best::Most, |it| without_drive(it)?.serial_mb_per_s()),
 ];
+
+/// The result, if the drive's own rates are not what counts.
+fn without_drive(result: &RunResult) -> Option<&RunResult> {
+    result.drive.is_none().then_some(result)
+}
 
 const SERVICE: &[Quantity] = &[
     row("read mean, µs", Unit::Decimals(1), Best::Least, |it| it.service_us.read.mean),
@@ -230,6 +235,7 @@ fn of(count: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sim::config::choices::Timing;
     use sim::{Experiment, RunOptions, Setup};
 
     /// Results of a short workload of whole pages on a small device.
@@ -288,6 +294,24 @@ mod tests {
         let rows = rows(&groups);
         let shown = rows.iter().find(|row| row[0] == "rounds until steady").expect("a row");
         assert_eq!(shown[1..], ["6", "–"], "the second device does not become steady");
+    }
+
+    #[test]
+    fn the_drives_rates_come_first_and_stand_alone() {
+        let run = |ftl: &str| {
+            let experiment = Experiment {
+                trace: Some("uniform:writes=3K".into()),
+                ftl: ftl.into(),
+                capacity_bytes: Some(4 << 20),
+                timing: Timing::Drive,
+                ..Experiment::default()
+            };
+            sim::run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap()
+        };
+        let groups = groups(&["page", "block"].map(run));
+        let place = |title: &str| groups.iter().position(|group| group.title == title).unwrap();
+        assert!(place("time in the drive") < place("serial time"));
+        assert_eq!(rows(&groups).iter().filter(|row| row[0] == "IOPS").count(), 1);
     }
 
     #[test]

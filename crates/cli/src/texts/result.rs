@@ -40,6 +40,9 @@ fn head(result: &RunResult) -> String {
 
 /// The rounds of a run that ends in a steady state.
 fn rounds(steady: &SteadyPart) -> String {
+    if steady.rounds < steady.first_measured {
+        return "ended before the first of them was whole".to_owned();
+    }
     let percent = |share: Option<f64>| share.map_or("?".to_owned(), |it| decimals(100.0 * it, 1));
     format!(
         "{} to {} measured, {} host pages each: {}; write amplification {}, range {} %, slope {} %",

@@ -226,6 +226,12 @@ impl Drive {
         answer
     }
 
+    /// The number of flash operations that have not ended.
+    #[inline]
+    pub fn unfinished_operations(&self) -> usize {
+        self.operations.len()
+    }
+
     /// Lets the drive finish everything. Answers must have been taken, or are taken afterwards.
     pub fn finish(&mut self) {
         self.close_rows();

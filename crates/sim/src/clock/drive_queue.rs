@@ -13,6 +13,7 @@ use trace::{Flags, Request};
 
 use crate::clock::drive_times::DriveTimes;
 use crate::clock::issue_times::IssueTimes;
+use crate::clock::open_rates::OpenRates;
 use crate::config::replay::Replay;
 
 /// A drive and the loads that use it.
@@ -23,6 +24,8 @@ pub struct DriveQueue {
     /// Answers that nobody has taken.
     answers: Vec<Answer>,
     times: DriveTimes,
+    /// Those of the open loads.
+    pub rates: OpenRates,
 }
 
 /// What a drive did.
@@ -49,6 +52,7 @@ impl DriveQueue {
             loads: replays.iter().map(|&replay| IssueTimes::of(replay)).collect(),
             answers: Vec::new(),
             times: DriveTimes::new(has_course, 0),
+            rates: OpenRates::default(),
         }
     }
 
@@ -87,8 +91,9 @@ impl DriveQueue {
     /// one.
     fn await_answer(&mut self, until_ns: u64) -> bool {
         let Some(answer) = self.drive.next_answer(until_ns) else { return false };
-        if let IssueTimes::Closed(slots) = &mut self.loads[answer.request.load] {
-            slots.push_back(answer.answered_ns);
+        match &mut self.loads[answer.request.load] {
+            IssueTimes::Closed(slots) => slots.push_back(answer.answered_ns),
+            IssueTimes::Open(_) => self.rates.answered(answer.answered_ns),
         }
         self.times.record(&answer);
         self.answers.push(answer);
@@ -112,6 +117,7 @@ impl DriveQueue {
                     // A trace may have times that go back.
                     let issue_ns = speed.issue_ns(time_ns).max(self.drive.now_ns());
                     while self.await_answer(issue_ns) {}
+                    self.rates.issued(issue_ns);
                     return issue_ns;
                 }
                 IssueTimes::Closed(slots) if !slots.is_empty() => {

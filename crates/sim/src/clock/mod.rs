@@ -3,6 +3,7 @@
 pub mod drive_queue;
 pub mod drive_times;
 pub mod issue_times;
+pub mod open_rates;
 pub mod request_queue;
 pub mod serial;
 pub mod service_queue;

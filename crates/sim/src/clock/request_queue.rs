@@ -3,9 +3,14 @@
 use nand::Geometry;
 
 use crate::clock::drive_queue::DriveQueue;
+use crate::clock::open_rates::OpenRates;
 use crate::clock::service_queue::ServiceQueue;
 use crate::config::replay::Replay;
 use crate::config::setup::Setup;
+
+/// More flash operations than this wait in a drive only if its queue grows without end. They take
+/// about 1 GiB.
+const OPERATIONS_MAX: usize = 4 << 20;
 
 /// A queue.
 pub enum RequestQueue {
@@ -44,6 +49,23 @@ impl RequestQueue {
     pub fn take_closed(&mut self) {
         if let RequestQueue::Serial(queue) = self {
             queue.take_closed();
+        }
+    }
+
+    /// The rates of the open loads, which count from zero afterwards. A drive must have finished.
+    pub fn take_rates(&mut self) -> OpenRates {
+        core::mem::take(match self {
+            RequestQueue::Serial(queue) => &mut queue.rates,
+            RequestQueue::Drive(queue) => &mut queue.rates,
+        })
+    }
+
+    /// Whether so much waits in a drive that the queue would take all memory.
+    #[inline]
+    pub fn is_swamped(&self) -> bool {
+        match self {
+            RequestQueue::Serial(_) => false,
+            RequestQueue::Drive(queue) => queue.drive.unfinished_operations() > OPERATIONS_MAX,
         }
     }
 

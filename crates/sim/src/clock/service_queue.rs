@@ -20,6 +20,7 @@
 //! ```
 
 use crate::clock::issue_times::IssueTimes;
+use crate::clock::open_rates::OpenRates;
 use crate::config::replay::Replay;
 
 /// The queue and its server.
@@ -28,6 +29,8 @@ pub struct ServiceQueue {
     free_at_ns: u64,
     loads: Vec<IssueTimes>,
     rotation: Rotation,
+    /// Those of the open loads.
+    pub rates: OpenRates,
 }
 
 /// The turns of the closed loads.
@@ -65,7 +68,8 @@ impl ServiceQueue {
     /// A queue at time 0 for loads with these replays.
     pub fn new(replays: &[Replay]) -> ServiceQueue {
         let loads = replays.iter().map(|&replay| IssueTimes::of(replay)).collect();
-        ServiceQueue { free_at_ns: 0, loads, rotation: Rotation::of(replays) }
+        let (rotation, rates) = (Rotation::of(replays), OpenRates::default());
+        ServiceQueue { free_at_ns: 0, loads, rotation, rates }
     }
 
     /// The load whose next request is issued next. `open` is the open load whose next request is
@@ -103,9 +107,15 @@ impl ServiceQueue {
         let load = &mut self.loads[load];
         let issued_ns = load.next_ns(time_ns);
         self.free_at_ns = self.free_at_ns.max(issued_ns).saturating_add(service_ns);
-        if let IssueTimes::Closed(issued) = load {
-            issued.pop_front();
-            issued.push_back(self.free_at_ns);
+        match load {
+            IssueTimes::Closed(issued) => {
+                issued.pop_front();
+                issued.push_back(self.free_at_ns);
+            }
+            IssueTimes::Open(_) => {
+                self.rates.issued(issued_ns);
+                self.rates.answered(self.free_at_ns);
+            }
         }
         self.free_at_ns - issued_ns
     }

@@ -48,6 +48,16 @@ named_enum! {
 }
 
 named_enum! {
+    /// The treatment of trims.
+    pub enum TrimMode: "trim" {
+        /// They reach the FTL.
+        Honour = "honour",
+        /// They are only counted.
+        Ignore = "ignore",
+    }
+}
+
+named_enum! {
     /// What decides the stream of a write.
     pub enum Streams: "streams" {
         /// Writes have no stream.
@@ -71,7 +81,7 @@ macro_rules! choices {
     };
 }
 
-choices!(Precondition Timing Durability Fit FlushMode Streams);
+choices!(Precondition Timing Durability Fit FlushMode TrimMode Streams);
 
 #[cfg(test)]
 mod tests {

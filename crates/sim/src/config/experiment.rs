@@ -14,7 +14,7 @@ use ftl::Durability;
 use ftl::layer::{LayerOption, LayerOptions, layer_options};
 use serde_json::{Map, Value};
 
-use crate::config::choices::{Fit, FlushMode, Precondition, Streams, Timing};
+use crate::config::choices::{Fit, FlushMode, Precondition, Streams, Timing, TrimMode};
 use crate::config::load::Load;
 use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
 use crate::config::option_text::{
@@ -121,6 +121,9 @@ experiment! {
 
     /// `honour` passes flushes to the FTL; `ignore` only counts them
     flush: FlushMode = FlushMode::Honour, Notation::OWN, TRACE.reported(8);
+
+    /// `honour` passes trims (discards) to the FTL; `ignore` only counts them
+    trim: TrimMode = TrimMode::Honour, Notation::OWN, TRACE.reported_if_set(13);
 
     /// What decides the stream of a write, for FTLs that place by streams: `volume` its volume;
     /// `column` the stream column of the trace; `size` its size, in classes of up to 4 KiB, 16 KiB,

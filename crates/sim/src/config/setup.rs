@@ -53,14 +53,15 @@ impl Setup {
     /// The first option that is wrong, or the options that contradict each other.
     pub fn new(experiment: &Experiment) -> Result<Setup> {
         experiment.check_values()?;
+        let chip = chip(experiment)?;
         let setup = Setup {
             experiment: experiment.clone(),
             layers: Layers::new(&experiment.layers)?,
             traces: replayed_traces(experiment)?,
             format: format(experiment)?,
-            chip: chip(experiment)?,
             ftl: scheme(experiment)?,
-            drive: drive(experiment)?,
+            drive: drive(experiment, &chip)?,
+            chip,
         };
         setup.layers.check(setup.ftl.scheme, &setup.ftl.given, &setup.chip)?;
         setup.check_loads()?;
@@ -88,6 +89,21 @@ impl Setup {
         self.experiment.trace = Some(table.name().to_owned());
         self.traces[0].trace = NamedTrace::Requests(table.clone());
         Ok(self)
+    }
+
+    /// A sentence about a drive whose figures are for pages of another size than the chip's.
+    pub fn converted_drive(&self) -> Option<String> {
+        let (drive, given) = (self.drive.as_ref()?, self.experiment.drive.as_deref()?);
+        let stated = given.parse::<Profile>().ok()?.page.filter(|&it| Some(it) != drive.page)?;
+        Some(format!(
+            "The figures of drive {} are for pages of {}, and the chip has pages of {}. The drive \
+             was given {} planes with {} pages at once, so that a command moves as many bytes.",
+            drive.name,
+            spec::print_size(stated),
+            spec::print_size(self.chip.page_bytes.into()),
+            drive.planes,
+            drive.pages_at_once
+        ))
     }
 
     /// Whether the traces are loads, even if there is only one.
@@ -172,13 +188,17 @@ pub fn check_each(experiment: &Experiment) -> Result<()> {
     Ok(())
 }
 
-fn drive(experiment: &Experiment) -> Result<Option<Profile>> {
+/// The drive, with pages of the chip's size.
+fn drive(experiment: &Experiment, chip: &ChipModel) -> Result<Option<Profile>> {
     match (experiment.timing, &experiment.drive) {
         (Timing::Serial, None) => Ok(None),
         (Timing::Serial, Some(_)) => Err(Error::Impossible(
             "`--drive` describes a drive with channels; give `--timing drive` with it".into(),
         )),
-        (Timing::Drive, name) => Ok(Some(name.as_deref().unwrap_or(DEFAULT_DRIVE).parse()?)),
+        (Timing::Drive, name) => {
+            let stated: Profile = name.as_deref().unwrap_or(DEFAULT_DRIVE).parse()?;
+            Ok(Some(stated.for_pages(chip.page_bytes)?))
+        }
     }
 }
 

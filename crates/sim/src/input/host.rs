@@ -17,6 +17,7 @@ use nand::{Geometry, SectorMask};
 use trace::analysis::page_set::PageRanks;
 use trace::{Flags, Op, Request};
 
+use crate::config::choices::TrimMode;
 use crate::input::streams::StreamRule;
 
 /// A request ends beyond the capacity.
@@ -42,6 +43,7 @@ pub struct Host<'a> {
     bases: &'a [Option<u64>],
     placing: Placing<'a>,
     streams: StreamRule,
+    trims: TrimMode,
     capacity_bytes: u64,
     sectors_per_page: u64,
     page_bytes: u64,
@@ -64,12 +66,18 @@ impl<'a> Host<'a> {
             bases,
             placing,
             streams,
+            trims: TrimMode::Honour,
             capacity_bytes,
             sectors_per_page: geometry.sectors_per_page().into(),
             page_bytes,
             page_shift: page_bytes.is_power_of_two().then(|| page_bytes.ilog2()),
             full: geometry.full_mask(),
         }
+    }
+
+    /// The same host, with this treatment of trims.
+    pub fn with_trims(self, trims: TrimMode) -> Host<'a> {
+        Host { trims, ..self }
     }
 
     /// Bytes of a page.
@@ -98,7 +106,7 @@ impl<'a> Host<'a> {
     }
 
     /// Appends the spans of a request. Flushes have none, and neither have trims that contain no
-    /// whole page. Returns whether the request is served: its volume is replayed.
+    /// whole page or are ignored. Returns whether the request is served: its volume is replayed.
     ///
     /// # Errors
     /// The request ends beyond the capacity, under [`Placing::Error`].
@@ -109,6 +117,7 @@ impl<'a> Host<'a> {
         let bytes = base + request.offset..base + request.end();
         match (request.op, &self.placing) {
             (Op::Flush, _) => {}
+            (Op::Trim, _) if self.trims == TrimMode::Ignore => {}
             (_, Placing::Error) if bytes.end > self.capacity_bytes => {
                 return Err(Beyond { end: bytes.end });
             }

@@ -2,6 +2,7 @@
 
 use drive::Usage;
 
+use crate::clock::open_rates::OpenRates;
 use crate::result::counts::HostPages;
 use crate::result::record::{Column, Columns};
 
@@ -57,6 +58,8 @@ pub struct Evidence {
     pub dram_ns: u64,
     /// What the drive did, if time is the drive's.
     pub drive: Option<Usage>,
+    /// How fast open loads issued requests, and how fast these were answered.
+    pub open_rates: OpenRates,
     /// Write amplification at the beginning and at the end, if the pass is long enough to tell.
     pub fifths: Option<Fifths>,
     /// The sum of all service times.

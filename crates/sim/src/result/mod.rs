@@ -8,8 +8,7 @@
 //! * [`series`]       samples taken along the trace
 //! * [`trace_part`]   the requests of the run, and of each of several loads
 //! * [`wear`]         the wear of the blocks
-//! * [`notes`]        the notes of several results, each sentence once
-//! * [`steady_state`] notes on results that are not those of a steady state
+//! * [`notes`]        sentences that a reader of the figures should know
 //! * [`json_values`]  parameters and metrics of schemes and layers
 //! * [`record`]       parts whose columns follow from their fields
 //! * [`columns`]      the columns of a csv row
@@ -29,6 +28,5 @@ pub mod record;
 pub mod run_part;
 pub mod run_result;
 pub mod series;
-pub mod steady_state;
 pub mod trace_part;
 pub mod wear;

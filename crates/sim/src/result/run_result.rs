@@ -7,6 +7,7 @@ use nand::Timing;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::clock::open_rates::OpenRates;
 use crate::clock::us;
 use crate::result::counts::{Causes, HostPages, MergesPart, TimePart};
 use crate::result::drive_part::DrivePart;
@@ -43,6 +44,7 @@ record! {
         pub write_amplification_bytes: Option<f64>,
         pub write_amplification_course: CoursePart,
         pub time_us: TimePart,
+        pub open_replay: OpenReplayPart,
         pub service_us: ByOp<Summary>,
         /// The part of the service times that the host's own pages did not take (LSB, Fig. 14).
         pub increment_us: ByOp<Summary>,
@@ -179,6 +181,22 @@ impl From<Option<Fifths>> for CoursePart {
     fn from(fifths: Option<Fifths>) -> CoursePart {
         let of = |value: fn(&Fifths) -> f64| fifths.as_ref().map(value);
         CoursePart { first_fifth: of(|it| it.first), last_fifth: of(|it| it.last) }
+    }
+}
+
+record! {
+    /// How fast open loads issue requests, and how fast the device serves them; null without them.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    pub struct OpenReplayPart {
+        pub offered_iops: Option<f64>,
+        pub served_iops: Option<f64>,
+    }
+}
+
+impl From<OpenRates> for OpenReplayPart {
+    fn from(rates: OpenRates) -> OpenReplayPart {
+        let (offered_iops, served_iops) = (rates.offered_iops(), rates.served_iops());
+        OpenReplayPart { offered_iops, served_iops }
     }
 }
 

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use ftl::Device;
 use nand::Op;
 
-use crate::clock::drive_queue::DriveRecord;
 use crate::config::setup::Setup;
 use crate::input::source::ReadTrace;
 use crate::input::{Input, InputLoad};
@@ -17,15 +16,16 @@ use crate::result::evidence::Evidence;
 use crate::result::json_values::{metrics_json, param_value};
 use crate::result::latencies::Latencies;
 use crate::result::layers_part::LayersPart;
+use crate::result::notes;
 use crate::result::run_part::RunPart;
 use crate::result::run_result::{
     DevicePart, FtlPart, Histograms, RunResult, SCHEMA, SteadyPart, WallPart, ratio,
 };
 use crate::result::series::Sampler;
-use crate::result::steady_state;
 use crate::result::trace_part::TenantPart;
 use crate::result::wear::{EndurancePart, WearPart};
 use crate::run::measure::MeasuredRequests;
+use crate::run::pass::QueueRecord;
 use crate::run::simulator::Simulator;
 
 /// Setup, trace and device of a run.
@@ -44,8 +44,8 @@ pub struct Measured {
     pub measure: MeasuredRequests,
     /// What was read of each trace.
     pub traces: Vec<ReadTrace>,
-    /// What the drive did, if time is the drive's.
-    pub drive: Option<DriveRecord>,
+    /// What the queue did, if requests have to wait.
+    pub queue: QueueRecord,
     /// The rounds, if there were any.
     pub steady: Option<SteadyPart>,
     /// The beginning of the pass.
@@ -71,9 +71,9 @@ impl Start {
     }
 
     /// The observations of a pass that ends now, its traces and rounds left out.
-    pub fn measured(self, measure: MeasuredRequests, drive: Option<DriveRecord>) -> Measured {
+    pub fn measured(self, measure: MeasuredRequests, queue: QueueRecord) -> Measured {
         let seconds = self.at.elapsed().as_secs_f64();
-        Measured { measure, traces: Vec::new(), drive, steady: None, start: self, seconds }
+        Measured { measure, traces: Vec::new(), queue, steady: None, start: self, seconds }
     }
 }
 
@@ -109,6 +109,7 @@ impl FinishedRun<'_> {
             write_amplification_bytes,
             write_amplification_course: measure.course.fifths().into(),
             time_us: TimePart::of(tally, &self.device.chip.timing, simulator.dram_ns()),
+            open_replay: measured.queue.rates.into(),
             service_us: measure.service.map(Latencies::summary),
             increment_us: measure.increment.map(Latencies::summary),
             histograms: Histograms {
@@ -130,12 +131,13 @@ impl FinishedRun<'_> {
             evidence: evidence(simulator, measured, &read),
         };
         result.notes.extend(self.policy_note());
-        result.notes.extend(steady_state::notes(&result, &self.setup.experiment));
+        result.notes.extend(self.setup.converted_drive());
+        result.notes.extend(notes::of(&result, &self.setup.experiment));
         result
     }
 
     fn drive_part(&self, measured: &Measured, bytes: &(u64, u64)) -> Option<DrivePart> {
-        let (profile, did) = (self.setup.drive.as_ref()?, measured.drive.as_ref()?);
+        let (profile, did) = (self.setup.drive.as_ref()?, measured.queue.drive.as_ref()?);
         let bytes = bytes.0.saturating_add(bytes.1);
         Some(DrivePart::of(profile, &did.usage, &did.times, bytes))
     }
@@ -249,7 +251,8 @@ fn evidence(simulator: &Simulator, measured: &Measured, read: &ReadTrace) -> Evi
         asked: simulator.asked(),
         handed_down: handed_down.collect(),
         dram_ns: simulator.dram_ns(),
-        drive: measured.drive.as_ref().map(|did| did.usage.clone()),
+        drive: measured.queue.drive.as_ref().map(|did| did.usage.clone()),
+        open_rates: measured.queue.rates,
         fifths: requests.course.fifths(),
         service_sum_ns: requests.service.sum_ns(),
         increment_sum_ns: requests.increment.sum_ns(),

@@ -177,6 +177,16 @@ fn foreseen(
     Ok(device.foreseen_by(future))
 }
 
+/// What is said when requests come so much faster than they are served that memory runs out.
+fn swamped(pass: &Pass) -> String {
+    format!(
+        "requests come faster than the drive serves them: after {} requests, millions of flash \
+         operations wait, and response times only say how long the trace is. Use `--replay \
+         closed`, a lower `--replay open:speed=X`, or a faster FTL or drive",
+        pass.delivered
+    )
+}
+
 /// What a run writes besides its result.
 struct Outputs<'out> {
     log: Option<OpLog<'out>>,
@@ -200,8 +210,8 @@ impl<'a> Stages<'a> {
         progress: &'a dyn Progress,
     ) -> Result<Stages<'a>> {
         let (geometry, capacity_bytes) = (device.geometry(), device.capacity_bytes());
-        let Experiment { fit, streams, .. } = setup.experiment;
-        let host = input.host(fit, streams, geometry, capacity_bytes)?;
+        let Experiment { fit, streams, trim, .. } = setup.experiment;
+        let host = input.host(fit, streams, geometry, capacity_bytes)?.with_trims(trim);
         Ok(Stages { setup, input, device, host, progress })
     }
 
@@ -253,14 +263,14 @@ impl<'a> Stages<'a> {
         started: Instant,
     ) -> Result<RunResult> {
         self.prepare(simulator)?;
-        let (measured, note) = match self.setup.experiment.until {
+        let (measured, notes) = match self.setup.experiment.until {
             None => self.measured(simulator, outputs)?,
             Some(rule) => self.until_steady(simulator, rule)?,
         };
         let wall = self.input.opened_in() + started.elapsed();
         let finished = FinishedRun { setup: self.setup, input: self.input, device: self.device };
         let mut result = finished.result(simulator, &measured, wall);
-        result.notes.extend(note);
+        result.notes.extend(notes);
         self.verify(simulator)?;
         laws::assert_all(&result);
         Ok(result)
@@ -286,12 +296,12 @@ impl<'a> Stages<'a> {
         Ok(())
     }
 
-    /// The measured pass, and a sentence about its timeline if there is something to say.
+    /// The measured pass, and sentences about its timeline.
     fn measured(
         &self,
         simulator: &mut Simulator,
         outputs: Outputs,
-    ) -> Result<(Measured, Option<String>)> {
+    ) -> Result<(Measured, Vec<String>)> {
         let mut pass = self.pass(Stage::Measure)?;
         self.lead_in(simulator, &mut pass)?;
         pass.followers.log = outputs.log;
@@ -313,12 +323,12 @@ impl<'a> Stages<'a> {
             true => self.serve(simulator, &mut pass, u64::MAX, &mut measure.all)?,
             false => self.serve(simulator, &mut pass, u64::MAX, &mut measure)?,
         }
-        let drive = pass.finish_drive(&mut measure);
+        let queue = pass.finish_queue(&mut measure);
         let note = pass.followers.finish()?;
-        let measured = start.measured(measure, drive);
+        let measured = start.measured(measure, queue);
         simulator.stop_recording();
         let traces = pass.order.end(pass.delivered, self.progress)?;
-        Ok((Measured { traces, ..measured }, note))
+        Ok((Measured { traces, ..measured }, note.into_iter().collect()))
     }
 
     /// Counters at zero for the rest of a pass.
@@ -343,7 +353,7 @@ impl<'a> Stages<'a> {
             return Ok(());
         }
         self.serve(simulator, pass, first, &mut Unmeasured)?;
-        pass.finish_drive(&mut Unmeasured);
+        pass.finish_queue(&mut Unmeasured);
         if pass.delivered < first {
             return Err(Error::Impossible(format!(
                 "measuring after {first} requests leaves nothing to measure: the trace has {}",
@@ -370,6 +380,9 @@ impl<'a> Stages<'a> {
         {
             self.cut(pass)?;
             pass.serve(simulator, observer)?;
+            if pass.is_swamped() {
+                return Err(Error::Impossible(swamped(pass)));
+            }
             left -= count as u64;
             let (position, length) = pass.order.position();
             self.progress.report(pass.stage, position, length)?;

@@ -15,6 +15,7 @@ use ftl::Span;
 use trace::{Op, Request};
 
 use crate::clock::drive_queue::{DriveQueue, DriveRecord};
+use crate::clock::open_rates::OpenRates;
 use crate::clock::request_queue::RequestQueue;
 use crate::error::Result;
 use crate::input::batch::{Batch, CutRequest, CutRequests};
@@ -52,6 +53,15 @@ pub(super) struct Followers<'out> {
     pub timeline: Option<Timeline<'out>>,
     /// The operations of the last requests that were served.
     operations: Recorded,
+}
+
+/// What a queue did.
+#[derive(Debug)]
+pub struct QueueRecord {
+    /// What the drive did, if requests wait in one.
+    pub drive: Option<DriveRecord>,
+    /// The rates of open loads.
+    pub rates: OpenRates,
 }
 
 /// A request that was served.
@@ -113,13 +123,21 @@ impl<'a, 'out> Pass<'a, 'out> {
         self.followers.queue.as_mut()?.drive()
     }
 
-    /// Lets the drive finish everything, if there is one, and returns what it did. It then counts
+    /// Lets the queue finish everything, if there is one, and returns what it did. It then counts
     /// from zero.
-    pub fn finish_drive(&mut self, observer: &mut impl Observer) -> Option<DriveRecord> {
-        let queue = self.drive()?;
-        let did = queue.finish();
-        deliver(queue, observer);
-        Some(did)
+    pub fn finish_queue(&mut self, observer: &mut impl Observer) -> QueueRecord {
+        let drive = self.drive().map(|queue| {
+            let did = queue.finish();
+            deliver(queue, observer);
+            did
+        });
+        let rates = self.followers.queue.as_mut().map(RequestQueue::take_rates);
+        QueueRecord { drive, rates: rates.unwrap_or_default() }
+    }
+
+    /// Whether so much waits in the queue that it would take all memory.
+    pub fn is_swamped(&self) -> bool {
+        self.followers.queue.as_ref().is_some_and(RequestQueue::is_swamped)
     }
 
     /// The number of a request of the batch, counted from 1 in its own trace.

@@ -67,6 +67,8 @@ pub enum Verdict {
     Steady,
     /// There is no steady state, and no room for another window.
     GivenUp,
+    /// So much waits in the queue that no further round can be served.
+    Swamped,
 }
 
 /// The rounds so far. Windows follow each other; the last one has begun.

@@ -26,6 +26,12 @@ use crate::run::write_course::PageCounts;
 const REPEATED: &str = "The trace is shorter than the rounds and was repeated from its start, so \
                         pages that it does not write stayed cold.";
 
+const NOT_STEADY: &str = "The device did not become steady: write amplification of the last five \
+                          rounds still changes too much. Allow more rounds with `--until \
+                          steady:rounds=N`.";
+const SWAMPED: &str = "The rounds ended before the device was steady, because millions of flash \
+                       operations were waiting in the drive.";
+
 /// A pass that begins again at the end of the trace.
 struct Repeated<'a> {
     pass: Pass<'a, 'static>,
@@ -43,14 +49,23 @@ struct Repeated<'a> {
     has_written: bool,
 }
 
+/// How a round ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Round {
+    /// The host has written its pages.
+    Whole,
+    /// So much waits in the queue that it would take all memory.
+    Swamped,
+}
+
 impl<'a> Stages<'a> {
     /// Serves rounds until the device is steady or there is no room for another window, and returns
-    /// what the last window measured, and a sentence about the trace if there is something to say.
+    /// what the last window measured, and sentences about the trace and the rounds.
     pub(super) fn until_steady(
         &self,
         simulator: &mut Simulator,
         rule: SteadyRule,
-    ) -> Result<(Measured, Option<String>)> {
+    ) -> Result<(Measured, Vec<String>)> {
         let mut pass = self.pass(Stage::Measure)?;
         self.lead_in(simulator, &mut pass)?;
         if pass.drive().is_some() {
@@ -71,9 +86,15 @@ impl<'a> Stages<'a> {
             let (measured, verdict) = self.window(simulator, &mut repeated, &mut rounds)?;
             if verdict != Verdict::Restarts {
                 simulator.stop_recording();
-                let note = repeated.is_repeated.then(|| REPEATED.to_owned());
+                let unsteady = match verdict {
+                    Verdict::GivenUp => Some(NOT_STEADY),
+                    Verdict::Swamped => Some(SWAMPED),
+                    _ => None,
+                };
+                let notes = repeated.is_repeated.then_some(REPEATED).into_iter().chain(unsteady);
+                let notes = notes.map(str::to_owned).collect();
                 let (traces, steady) = (self.end(repeated)?, Some(rounds.part(verdict)));
-                return Ok((Measured { traces, steady, ..measured }, note));
+                return Ok((Measured { traces, steady, ..measured }, notes));
             }
             simulator.reset_counters();
         }
@@ -92,25 +113,28 @@ impl<'a> Stages<'a> {
         let mut measure = MeasuredRequests { all, tenants: Vec::new() };
         repeated.served = 0;
         let verdict = loop {
-            self.serve_round(simulator, repeated, rounds, &mut measure.all)?;
+            if self.serve_round(simulator, repeated, rounds, &mut measure.all)? == Round::Swamped {
+                break Verdict::Swamped;
+            }
             let now = PageCounts::of(simulator);
             match rounds.add(now.amplification_since(before)) {
                 Verdict::GoesOn => before = now,
                 verdict => break verdict,
             }
         };
-        let drive = repeated.pass.finish_drive(&mut measure);
-        Ok((start.measured(measure, drive), verdict))
+        let queue = repeated.pass.finish_queue(&mut measure);
+        Ok((start.measured(measure, queue), verdict))
     }
 
-    /// Serves requests until the host has written the pages of the next round.
+    /// Serves requests until the host has written the pages of the next round, or too much waits
+    /// in the queue.
     fn serve_round(
         &self,
         simulator: &mut Simulator,
         repeated: &mut Repeated<'a>,
         rounds: &Rounds,
         counters: &mut PassCounters,
-    ) -> Result<()> {
+    ) -> Result<Round> {
         let round_pages = rounds.round_pages();
         let end = round_pages * (rounds.in_window() + 1);
         let stage = Stage::Round(rounds.count() + 1);
@@ -119,13 +143,16 @@ impl<'a> Stages<'a> {
             let left = end.saturating_sub(written);
             self.progress.report(stage, round_pages.saturating_sub(left), Some(round_pages))?;
             if left == 0 {
-                return Ok(());
+                return Ok(Round::Whole);
             }
             self.next_batch(repeated, left)?;
             let pass = &mut repeated.pass;
             pass.serve(simulator, counters)?;
             repeated.served += pass.batch.len() as u64;
             repeated.has_written |= simulator.asked().written > written;
+            if pass.is_swamped() {
+                return Ok(Round::Swamped);
+            }
         }
     }
 

@@ -223,14 +223,14 @@ mod tests {
         let row: Value = serde_json::from_str(&good()).unwrap();
         let (columns, mut found) = (columns(), Vec::new());
         leaves(&row, "", &columns, &mut found);
-        // A null part has no fields: this row has neither merges nor a drive nor an error. Streams
-        // are only reported by runs with streams.
+        // A null part has no fields: this row has neither merges nor a drive nor an error. Some
+        // options are only reported if they differ from their defaults.
         let absent = ["merges", "drive", "sweep.error"];
         assert!(absent.iter().all(|part| at(&row, part).is_null()));
         let is_absent = |column: &str| {
             let is_in =
                 |part: &&str| column.strip_prefix(*part).is_some_and(|it| it.starts_with('.'));
-            column == "run.streams" || absent.iter().any(is_in)
+            ["run.streams", "run.trim"].contains(&column) || absent.iter().any(is_in)
         };
         let mut expected: Vec<String> = columns
             .into_iter()

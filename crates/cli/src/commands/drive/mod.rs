@@ -122,7 +122,8 @@ fn fit_to_files(args: &FitArgs) -> Result<()> {
         notes.extend(file.notes);
     }
     notes.extend(doubts(&jobs)?);
-    let fitted = fitted(&base, &profile, &jobs, notes);
+    let pages = fit::page_bytes(jobs.iter().map(|it| it.job.load));
+    let fitted = fitted((&base, &profile), &profile.for_pages(pages)?, &jobs, notes);
     write_answer(json.as_ref(), &fitted, false, || text(&fitted))
 }
 
@@ -145,7 +146,13 @@ fn doubts(jobs: &[FioJob]) -> Result<Vec<String>> {
     }
 }
 
-fn fitted(base: &Spec, profile: &Profile, jobs: &[FioJob], mut notes: Vec<String>) -> Fitted {
+/// The drive that was fitted, which began as `profile`: that of the base with pages of fio's size.
+fn fitted(
+    base: (&Spec, &Profile),
+    profile: &Profile,
+    jobs: &[FioJob],
+    mut notes: Vec<String>,
+) -> Fitted {
     let plain: Vec<Job> = jobs.iter().map(|it| it.job).collect();
     let page_bytes = fit::page_bytes(plain.iter().map(|job| job.load));
     let found = fit::fit(profile, &plain);
@@ -159,7 +166,7 @@ fn fitted(base: &Spec, profile: &Profile, jobs: &[FioJob], mut notes: Vec<String
     };
     let jobs: Vec<Residual> = jobs.iter().map(residual).collect();
     notes.extend(far_off(&jobs));
-    let drive = spec_of(base, profile, &found);
+    let drive = spec_of(base, &found);
     Fitted { schema: "ftlab.drive-fit/1", drive, page_bytes, jobs, notes }
 }
 
@@ -182,7 +189,7 @@ fn far_off(jobs: &[Residual]) -> Option<String> {
 const REQUESTS: u64 = 40_000;
 
 /// The base with the figures that differ.
-fn spec_of(base: &Spec, profile: &Profile, found: &Profile) -> String {
+fn spec_of((base, profile): (&Spec, &Profile), found: &Profile) -> String {
     let before = profile.figures();
     let figures = found.figures().into_iter().zip(before);
     let changed = figures.filter(|(figure, before)| figure != before).map(|(figure, _)| figure);

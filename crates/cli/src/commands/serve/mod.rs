@@ -112,8 +112,10 @@ fn live(
     let recorder = recorder(args, &disk).map_err(Failure::failed)?;
     let pace = profile.map(|profile| {
         let device = disk.device();
-        Pacing::new(profile, device.geometry(), device.chip.timing, floor)
+        let profile = profile.for_pages(device.chip.page_bytes)?;
+        Ok(Pacing::new(&profile, device.geometry(), device.chip.timing, floor))
     });
+    let pace = pace.transpose().map_err(|error: spec::Error| Failure::failed(error.to_string()))?;
     let least_bytes = args.block_size.parse().expect("clap knows the sizes");
     Ok(Live::new(disk, nbd::export::Export { least_bytes, ..export }, pace, recorder))
 }

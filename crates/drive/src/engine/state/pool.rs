@@ -53,8 +53,13 @@ impl<T: Copy> Pool<T> {
         self.free.push(number);
     }
 
+    /// The number of items in use.
+    pub fn len(&self) -> usize {
+        self.items.len() - self.free.len()
+    }
+
     pub fn is_empty(&self) -> bool {
-        self.free.len() == self.items.len()
+        self.len() == 0
     }
 }
 

@@ -21,9 +21,6 @@ const NOT_TURNED_OVER: &str = "Fewer blocks were erased, warm-up included, than 
                                `--warmup`, a longer trace or a smaller `--capacity`.";
 const NO_WRITES: &str = "The measured part of the trace has no writes, so there is no write \
                          amplification.";
-const NOT_STEADY: &str = "The device did not become steady: write amplification of the last five \
-                          rounds still changes too much. Allow more rounds with `--until \
-                          steady:rounds=N`.";
 const UNMAPPED_READS: &str = "Some pages were read that had never been written. Reading them took \
                               no time; `--precondition fill` writes every page first.";
 
@@ -38,10 +35,9 @@ pub fn notes(result: &RunResult, experiment: &Experiment) -> Vec<String> {
     };
     let unmapped =
         experiment.precondition == Precondition::None && result.reads.host < result.host_pages.read;
-    let unsteady = result.steady.as_ref().is_some_and(|steady| !steady.reached);
     let moves = if writes.is_none() && result.steady.is_none() { moves(result) } else { None };
-    let notes = writes.into_iter().chain(unsteady.then_some(NOT_STEADY));
-    let notes = notes.chain(unmapped.then_some(UNMAPPED_READS)).map(str::to_owned).chain(moves);
+    let notes = writes.into_iter().chain(unmapped.then_some(UNMAPPED_READS)).map(str::to_owned);
+    let notes = notes.chain(moves);
     notes.chain(experiment.limit.into_iter().flat_map(|limit| cut(result, limit))).collect()
 }
 

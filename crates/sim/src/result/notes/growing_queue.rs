@@ -1,0 +1,19 @@
+//! A note on an open replay whose queue grew to the end of the trace.
+
+use crate::result::run_result::{OpenReplayPart, RunResult};
+
+/// A sentence about requests that came faster than they were served.
+pub fn note(result: &RunResult) -> Option<String> {
+    let OpenReplayPart { offered_iops, served_iops } = result.open_replay;
+    let rate =
+        |iops: Option<f64>| iops.map_or("all at once".into(), |it| format!("{it:.0} a second"));
+    result.evidence.open_rates.grow_a_queue().then(|| {
+        format!(
+            "Requests came faster ({}) than they were served ({}), so the queue grew to the end \
+             and response times say how long the trace is. Use `--replay closed` or a lower \
+             `--replay open:speed=X`.",
+            rate(offered_iops),
+            rate(served_iops)
+        )
+    })
+}

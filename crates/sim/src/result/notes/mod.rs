@@ -1,0 +1,22 @@
+//! Sentences that a reader of the figures should know.
+//!
+//! * [`steady_state`]  the device was not in a steady state
+//! * [`growing_queue`] requests came faster than they were served
+//! * [`map_cache`]     a small cache of the map costs much
+//! * [`shared`]        the notes of several results, each sentence once
+
+mod growing_queue;
+mod map_cache;
+mod shared;
+mod steady_state;
+
+use crate::config::experiment::Experiment;
+use crate::result::run_result::RunResult;
+
+pub use shared::SharedNotes;
+
+/// The sentences about a result, which is complete except for them.
+pub fn of(result: &RunResult, experiment: &Experiment) -> Vec<String> {
+    let notes = steady_state::notes(result, experiment);
+    notes.into_iter().chain(growing_queue::note(result)).chain(map_cache::note(result)).collect()
+}
