@@ -24,6 +24,8 @@ pub trait Selection {
     const REQUIRED: &'static str = "";
     /// The FTLs that the subcommand runs if none is given; empty for the default of the option.
     const FTLS: &'static [&'static str] = &[];
+    /// The chip if none is given; empty for the default of the option.
+    const CHIP: &'static str = "";
 
     /// Whether the subcommand takes an option.
     fn takes(option: &ExperimentOption) -> bool;
@@ -132,6 +134,7 @@ impl<S: Selection> ExperimentArgs<S> {
         match option.text(&Experiment::default()) {
             _ if option.name == S::REQUIRED => arg.required(true),
             _ if option.name == "ftl" && !S::FTLS.is_empty() => arg.default_values(S::FTLS),
+            _ if option.name == "chip" && !S::CHIP.is_empty() => arg.default_value(S::CHIP),
             Some(default) => arg.default_value(default),
             None => arg,
         }

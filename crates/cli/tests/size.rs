@@ -31,7 +31,16 @@ fn refusal(args: &[&str], code: i32) -> String {
     text(&output.stderr).to_owned()
 }
 
-const SMALL: [&str; 6] = ["size", "uniform:writes=200K", "--capacity", "16MiB", "--waf", "2.5"];
+const SMALL: [&str; 8] = [
+    "size",
+    "uniform:writes=200K",
+    "--capacity",
+    "16MiB",
+    "--waf",
+    "2.5",
+    "--chip",
+    "slc-fast2010",
+];
 
 /// The search with more arguments.
 fn small(more: &[&'static str]) -> Vec<&'static str> {
@@ -98,6 +107,28 @@ fn a_report_has_the_curve() {
     let html = std::fs::read_to_string(&page).unwrap();
     assert!(html.contains("write-amplification-against-over-provisioning"));
     assert!(html.contains("target 2.5"));
+}
+
+/// Otherwise the answer would be 0.00 %: the pages that it writes are few, and repeated for ever.
+#[test]
+fn a_trace_that_does_not_reach_collection_says_so_on_a_chip_of_today() {
+    let few = ["size", "uniform:writes=10K", "--capacity", "1GiB", "--waf", "1.5"];
+    let output = ftlab(&[&few[..], &["--json", "-", "--pe", "3000"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let message = text(&output.stderr);
+    assert!(message.contains("it writes 3.8 % of the capacity"), "{message}");
+    assert!(message.contains("`--fit compact`") && message.contains("`--until steady`"));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let sizing = &found["sizings"][0];
+    assert_eq!(sizing["chip"], "tlc-3d:page=4KiB,pages_per_block=3072");
+    assert!(sizing["least"].is_null() && sizing["endurance"].is_null());
+    assert!((0.037..0.039).contains(&sizing["written_share"].as_f64().unwrap()));
+    let table = text(&ftlab(&few).stdout).to_owned();
+    assert!(table.contains("the trace does not reach collection"), "{table}");
+    // Asked to repeat it, the search is made.
+    let repeated = json(&[&few[..], &["--until", "steady:rounds=6", "--json"]].concat());
+    assert!(repeated["sizings"][0]["written_share"].is_null());
+    assert!(repeated["sizings"][0]["least"].is_object());
 }
 
 #[test]

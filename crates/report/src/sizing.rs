@@ -33,9 +33,14 @@ fn tile(sizing: &Sizing) -> Tile {
     let (value, note) = match &sizing.least {
         Some(least) => (
             format!("{} %", percent(least.over_provisioning.of_capacity)),
-            format!("(T − U) / U; {} extra blocks", count(least.probe.extra_blocks)),
+            format!(
+                "(T − U) / U; {} extra blocks; {}",
+                count(least.probe.extra_blocks),
+                sizing.chip
+            ),
         ),
-        None => ("not reached".into(), String::new()),
+        None if sizing.curve.is_empty() => ("no collection".into(), sizing.chip.clone()),
+        None => ("not reached".into(), sizing.chip.clone()),
     };
     Tile { label: sizing.ftl.clone(), value, note }
 }
@@ -130,6 +135,7 @@ mod tests {
         let curve = vec![point(2, None), point(25, Some(2.5)), point(50, Some(1.9))];
         Sizing {
             ftl: ftl.into(),
+            chip: "slc-fast2010".into(),
             logical_blocks: 100,
             block_bytes: 1 << 17,
             capacity_bytes: 100 << 17,
@@ -137,6 +143,7 @@ mod tests {
             command: None,
             curve,
             endurance: None,
+            written_share: None,
             notes: vec!["odd".into()],
         }
     }

@@ -7,7 +7,8 @@ use sim::device::logical_blocks;
 use sim::sizing::answer::{EndurancePart, EnduranceQuestion, Sizing};
 use sim::sizing::data_sheet::{DataSheet, Effective};
 use sim::sizing::probe::probe;
-use sim::sizing::search::{Grid, least_extra};
+use sim::sizing::reach::Reach;
+use sim::sizing::search::{Curve, Grid, least_extra};
 use sim::{Experiment, Setup};
 
 use crate::experiment_args::{ExperimentArgs, Selection};
@@ -86,6 +87,8 @@ pub struct SizedOptions;
 
 impl Selection for SizedOptions {
     const REPEATED: &'static [&'static str] = &["ftl"];
+    // Endurance is asked about drives of today. Their firmware maps units of 4 KiB.
+    const CHIP: &'static str = "tlc-3d:page=4KiB,pages_per_block=3072";
 
     fn takes(option: &ExperimentOption) -> bool {
         !["load", "shared", "extra", "interval"].contains(&option.name)
@@ -214,11 +217,14 @@ fn search(args: &Args, question: &EnduranceQuestion, limit_bytes: Option<u64>) -
     }
 }
 
+/// Whether the user did not say when runs are measured, so that they end in a steady state.
+fn ends_when_steady(args: &Args) -> bool {
+    !args.experiments.given.iter().any(|name| WHEN_MEASURED.contains(name))
+}
+
 /// An experiment for each FTL, measured in a steady state unless the user says otherwise.
 fn experiments(args: &Args) -> Vec<Experiment> {
-    let given = &args.experiments.given;
-    let is_steady = !given.iter().any(|name| WHEN_MEASURED.contains(name));
-    let measured = |experiment: &Experiment| match is_steady {
+    let measured = |experiment: &Experiment| match ends_when_steady(args) {
         true => Experiment {
             warmup: 0,
             until: Some("steady".parse().expect("the rule has its defaults")),
@@ -234,6 +240,8 @@ struct Searches<'a> {
     args: &'a Args,
     shared: SharedInput,
     logical_blocks: u64,
+    /// Whether a short trace is repeated without a word of the user.
+    repeats: bool,
 }
 
 impl<'a> Searches<'a> {
@@ -243,13 +251,19 @@ impl<'a> Searches<'a> {
         let needed_bytes = shared.input.needed_bytes();
         let capacity_bytes = setup.experiment.capacity_bytes.unwrap_or(needed_bytes);
         let logical_blocks = logical_blocks(&setup.chip, capacity_bytes)?;
-        Ok(Searches { args, shared, logical_blocks })
+        let repeats = ends_when_steady(args);
+        Ok(Searches { args, shared, logical_blocks, repeats })
     }
 
     fn answer(&self, setup: &Setup, target: f64, question: &EnduranceQuestion) -> Result<Sizing> {
         let rated = question.pe_cycles.unwrap_or(setup.chip.rated_cycles.into());
         let is_asked = question.drive_writes_per_day.is_some() || question.pe_cycles.is_some();
         let question = EnduranceQuestion { pe_cycles: is_asked.then_some(rated), ..*question };
+        let reach = self.repeats.then(|| self.reach(setup)).transpose()?;
+        if reach.is_some_and(|reach| !reach.collects()) {
+            let none = Curve::default();
+            return Ok(Sizing::of(setup, self.logical_blocks, &none, reach.as_ref(), &question));
+        }
         let curve = least_extra(target, self.grid()?, |blocks: &[u64]| {
             let label = |blocks| format!("{}, {blocks} extra blocks", setup.experiment.ftl);
             let labels: Vec<String> = blocks.iter().map(label).collect();
@@ -258,7 +272,14 @@ impl<'a> Searches<'a> {
                 done.map_err(|error| Failure::from(error).in_part(&labels[index]))
             })
         })?;
-        Ok(Sizing::of(setup, self.logical_blocks, &curve, &question))
+        Ok(Sizing::of(setup, self.logical_blocks, &curve, reach.as_ref(), &question))
+    }
+
+    /// What one pass of the trace writes.
+    fn reach(&self, setup: &Setup) -> Result<Reach> {
+        let label = ["what the trace writes".to_owned()];
+        let reach = self.shared.each(&label, |_, options| Ok(Reach::of(setup, options)?))?;
+        Ok(reach[0])
     }
 
     fn grid(&self) -> Result<Grid> {

@@ -23,6 +23,7 @@ pub fn text(target: f64, trace: &str, sizings: &[Sizing]) -> String {
 fn answer(sizing: &Sizing) -> String {
     let mut lines = vec![
         ("ftl".to_owned(), sizing.ftl.clone()),
+        ("chip".to_owned(), sizing.chip.clone()),
         (
             "capacity".to_owned(),
             format!(
@@ -35,12 +36,19 @@ fn answer(sizing: &Sizing) -> String {
     ];
     match &sizing.least {
         Some(least) => lines.extend(least_lines(sizing, least)),
+        None if sizing.curve.is_empty() => {
+            lines
+                .push(("least extra".to_owned(), "the trace does not reach collection".to_owned()));
+        }
         None => lines.push(("least extra".to_owned(), "the target is not reached".to_owned())),
     }
     lines.extend(sizing.endurance.iter().flat_map(endurance));
     lines.extend(sizing.command.iter().map(|command| ("run".to_owned(), command.clone())));
     lines.extend(sizing.notes.iter().map(|note| ("note".to_owned(), note.clone())));
-    format!("{}\n{}", joined(&lines), curve(sizing))
+    match sizing.curve.is_empty() {
+        true => joined(&lines),
+        false => format!("{}\n{}", joined(&lines), curve(sizing)),
+    }
 }
 
 fn least_lines(sizing: &Sizing, least: &SizedPoint) -> Vec<(String, String)> {

@@ -89,7 +89,6 @@ impl Sampler {
     }
 
     /// Counts requests, at most until a sample is due. Returns whether it is.
-    #[inline]
     pub fn count(&mut self, requests: u64) -> bool {
         debug_assert!(requests <= self.until_due(), "{requests} requests pass by a sample");
         self.served += requests;

@@ -53,6 +53,10 @@ pub struct PassCounters {
     pub sampler: Option<Sampler>,
     /// Whether write amplification still moves.
     pub course: WriteCourse,
+    /// Requests until the sampler or the course looks at the simulator, and from the last look to
+    /// the next one.
+    until_look: u64,
+    between_looks: u64,
     counts: RequestCounts,
     not_measured: u64,
     touched: TouchedPages,
@@ -66,16 +70,38 @@ impl PassCounters {
         interval: Option<Interval>,
         not_measured: u64,
     ) -> PassCounters {
-        PassCounters {
+        let mut counters = PassCounters {
             service: LatenciesByOp::default(),
             increment: LatenciesByOp::default(),
             response: has_responses.then(LatenciesByOp::default),
             sampler: interval.map(Sampler::new),
             course: WriteCourse::default(),
+            until_look: 0,
+            between_looks: 0,
             counts: RequestCounts::default(),
             not_measured,
             touched: TouchedPages::new(logical_pages),
+        };
+        counters.plan_look();
+        counters
+    }
+
+    fn plan_look(&mut self) {
+        let sampler = self.sampler.as_ref().map_or(u64::MAX, Sampler::until_due);
+        self.between_looks = sampler.min(self.course.until_due());
+        self.until_look = self.between_looks;
+    }
+
+    /// Looks at the simulator.
+    #[cold]
+    fn look(&mut self, on: &Simulator) {
+        if let Some(sampler) = &mut self.sampler
+            && sampler.count(self.between_looks)
+        {
+            take_sample(sampler, on);
         }
+        self.course.served(self.between_looks, on);
+        self.plan_look();
     }
 
     /// Marks the pages of a request that reads or writes.
@@ -146,18 +172,15 @@ impl Observer for PassCounters {
     }
 
     fn until_look(&self) -> u64 {
-        let sampler = self.sampler.as_ref().map_or(u64::MAX, Sampler::until_due);
-        sampler.min(self.course.until_due())
+        self.until_look
     }
 
     #[inline(always)]
     fn served(&mut self, _: usize, op: Op, took: Served, requests: u64, on: &Simulator) {
         self.record(op, took, requests);
-        self.course.served(requests, on);
-        if let Some(sampler) = &mut self.sampler
-            && sampler.count(requests)
-        {
-            take_sample(sampler, on);
+        self.until_look -= requests;
+        if self.until_look == 0 {
+            self.look(on);
         }
     }
 
@@ -169,7 +192,6 @@ impl Observer for PassCounters {
     }
 }
 
-#[cold]
 fn take_sample(sampler: &mut Sampler, on: &Simulator) {
     let report = on.ftl().report();
     let counters = CounterSnapshot::of(on.nand(), on.entered(&report).written, on.time_ns());

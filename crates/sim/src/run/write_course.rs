@@ -59,13 +59,11 @@ impl Default for WriteCourse {
 
 impl WriteCourse {
     /// Requests that may be served before the next sample is due.
-    #[inline]
     pub fn until_due(&self) -> u64 {
         self.until_due
     }
 
     /// Counts requests that were served, at most [`until_due`](Self::until_due) of them.
-    #[inline]
     pub fn served(&mut self, requests: u64, on: &Simulator) {
         self.until_due -= requests;
         if self.until_due == 0 {
@@ -73,7 +71,6 @@ impl WriteCourse {
         }
     }
 
-    #[cold]
     fn add(&mut self, counts: PageCounts) {
         self.samples.push(counts);
         if self.samples.len() > SAMPLES_MAX {

@@ -7,6 +7,7 @@ use crate::config::setup::Setup;
 use crate::sizing::endurance::{Endurance, Lifetime};
 use crate::sizing::over_provisioning::OverProvisioning;
 use crate::sizing::probe::{Probe, setup_with};
+use crate::sizing::reach::Reach;
 use crate::sizing::search::Curve;
 
 /// The answer for an FTL.
@@ -14,6 +15,7 @@ use crate::sizing::search::Curve;
 #[expect(missing_docs, reason = "docs/sizing.md documents every field")]
 pub struct Sizing {
     pub ftl: String,
+    pub chip: String,
     pub logical_blocks: u64,
     pub block_bytes: u64,
     pub capacity_bytes: u64,
@@ -23,6 +25,9 @@ pub struct Sizing {
     pub command: Option<String>,
     pub curve: Vec<SizedPoint>,
     pub endurance: Option<EndurancePart>,
+    /// Pages written by one pass of the trace, as a share of the capacity; none if the user said
+    /// when a run is measured.
+    pub written_share: Option<f64>,
     pub notes: Vec<String>,
 }
 
@@ -79,11 +84,13 @@ impl EnduranceQuestion {
 }
 
 impl Sizing {
-    /// The answer that a curve gives for a setup on a device of this many logical blocks.
+    /// The answer that a curve gives for a setup on a device of this many logical blocks. The curve
+    /// is empty if the trace does not reach collection.
     pub fn of(
         setup: &Setup,
         logical_blocks: u64,
         curve: &Curve,
+        reach: Option<&Reach>,
         question: &EnduranceQuestion,
     ) -> Sizing {
         let block_bytes = ftl::device::block_bytes(&setup.chip);
@@ -98,6 +105,7 @@ impl Sizing {
         let bytes = least.and_then(|least| least.write_amplification_bytes);
         Sizing {
             ftl: setup.experiment.ftl.clone(),
+            chip: setup.experiment.chip.clone(),
             logical_blocks,
             block_bytes,
             capacity_bytes,
@@ -105,13 +113,16 @@ impl Sizing {
             command: least.map(command),
             curve: curve.probes().map(point).collect(),
             endurance: bytes.and_then(|bytes| question.answer(bytes, Some(capacity_bytes))),
-            notes: notes(curve),
+            written_share: reach.map(Reach::written_share),
+            notes: notes(curve, reach),
         }
     }
 
-    /// The sentence for a target that no run reached.
+    /// The sentence for a target that no run reached, or a trace that does not reach collection.
     pub fn unreached(&self, target: f64) -> String {
-        let largest = self.curve.last().expect("at least one run was made");
+        let Some(largest) = self.curve.last() else {
+            return format!("{}: {}", self.ftl, self.notes.join(" "));
+        };
         let Probe { extra_blocks, write_amplification, refused, .. } = &largest.probe;
         let share = 100.0 * largest.over_provisioning.of_capacity;
         let found = match (write_amplification, refused) {
@@ -129,8 +140,11 @@ impl Sizing {
 }
 
 /// What a reader of the answer should know: the notes of its run, and what is odd about the curve.
-fn notes(curve: &Curve) -> Vec<String> {
-    let Some(least) = curve.least() else { return Vec::new() };
+fn notes(curve: &Curve, reach: Option<&Reach>) -> Vec<String> {
+    let Some(least) = curve.least() else {
+        let reach = reach.filter(|it| !it.collects());
+        return reach.map(Reach::sentence).into_iter().collect();
+    };
     let lower: Vec<String> = curve.meets_below().map(met).collect();
     let by_chance = (!lower.is_empty()).then(|| {
         format!(

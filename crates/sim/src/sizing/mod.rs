@@ -9,6 +9,7 @@
 //!
 //! * [`over_provisioning`] both definitions of over-provisioning
 //! * [`search`]            the least extra blocks that meet a target
+//! * [`reach`]             whether a trace reaches collection at all
 //! * [`probe`]             a run with a number of extra blocks
 //! * [`answer`]            the answer for an FTL, as JSON
 //! * [`mean_field`]        the closed form of greedy on uniform writes, and its inverse
@@ -21,4 +22,5 @@ pub mod endurance;
 pub mod mean_field;
 pub mod over_provisioning;
 pub mod probe;
+pub mod reach;
 pub mod search;
