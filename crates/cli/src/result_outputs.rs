@@ -76,7 +76,7 @@ pub fn write_answer(
     }
     match is_quiet || matches!(json, Some(Destination::Stdout)) {
         true => Ok(()),
-        false => output::print(&text()),
+        false => output::show(&text()),
     }
 }
 
@@ -133,7 +133,7 @@ impl ResultOutputs {
         let mut written = [&self.json, &self.csv].into_iter().flatten();
         match self.quiet || written.any(|one| matches!(one, Destination::Stdout)) {
             true => Ok(()),
-            false => output::print(&table()),
+            false => output::show(&table()),
         }
     }
 }

@@ -648,6 +648,24 @@ fn lists_show_every_parameter() {
 }
 
 #[test]
+fn a_single_entry_of_a_list_is_shown_by_its_name() {
+    let text = printed(&["list", "ftls", "dftl"]);
+    assert!(text.starts_with("dftl  ") && text.matches("  source: ").count() == 1, "{text}");
+    let entries = json(&printed(&["list", "ftls", "dftl", "--json", "-"]));
+    assert_eq!(entries.as_array().unwrap().len(), 1);
+    let unknown = refused(2, &["list", "ftls", "pgae"]);
+    assert!(unknown.contains("did you mean `page`?"), "{unknown}");
+}
+
+#[test]
+fn a_run_prints_the_parameters_that_have_an_effect() {
+    let head = |ftl| printed(&["run", SHORT, "--ftl", ftl]).lines().next().unwrap().to_owned();
+    assert_eq!(head("page"), "ftl      page victim=greedy frontiers=1");
+    assert_eq!(head("page:victim=dchoices"), "ftl      page victim=dchoices d=2 frontiers=1");
+    assert!(head("dac:victim=windowed_greedy").contains("window=90%"));
+}
+
+#[test]
 fn list_alone_lists_what_can_be_listed() {
     const LISTS: [&str; 7] =
         ["ftls", "chips", "workloads", "formats", "layers", "victims", "drives"];
@@ -790,6 +808,11 @@ fn completions_and_manuals_cover_every_subcommand() {
     for name in SUBCOMMANDS {
         let page = std::fs::read_to_string(folder.join(format!("ftlab-{name}.1"))).unwrap();
         assert!(page.contains(&format!(".TH ftlab-{name} 1")), "{page}");
+    }
+    let page = std::fs::read_to_string(folder.join("ftlab-run.1")).unwrap();
+    let synopsis = page.split(".SH ").find(|part| part.starts_with("SYNOPSIS")).unwrap();
+    for usage in ["[\\fITRACE\\fR]", "[\\fB\\-\\-ftl\\fR \\fISPEC\\fR]", "[\\fB\\-\\-sort\\fR]"] {
+        assert!(synopsis.contains(usage), "{usage}: {synopsis}");
     }
     let whole = std::fs::read_to_string(folder.join("ftlab.1")).unwrap();
     assert_eq!(whole, printed(&["man"]));

@@ -172,6 +172,9 @@ fn one_run_and_many_fit_a_phone_and_a_desk() {
         place.ftlab(&[&words[..], &["--report", "page.html"]].concat());
         fits_phone_and_desk(&browser, &place.path("page.html"));
     }
+    let run = ["run", trace, "--capacity", "16MiB", "--quiet", "--report", "run.html"];
+    place.ftlab(&run);
+    fits_phone_and_desk(&browser, &place.path("run.html"));
     let page = std::fs::read_to_string(place.path("page.html")).unwrap();
     let title = format!("<title>{}: 6 FTLs compared</title>", trace.replace('/', "&#x2f;"));
     assert!(page.contains(&title), "titled by the trace");

@@ -51,7 +51,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
         logs.map(|name| operation_logs::of_each(name, &experiments, &mut files)).transpose()?;
     let results = results(args, &setups, logs.as_deref(), limit_bytes)?;
     let labels = labels(&args.experiments.experiments);
-    let compared = Comparison { labels: &labels, results: &results };
+    let compared = Comparison { labels: &labels, results: &results, command: "compare" };
     if let Some(report) = report {
         report.write(|out| write_text(out, &compared.page().html()))?;
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use spec::{Kind, Param};
 use trace::parse::format::{Format, FormatExample};
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{self, write_text};
@@ -23,6 +23,8 @@ pub struct Args {
     /// What to list; by default what can be listed
     #[arg(value_enum)]
     what: Option<What>,
+    /// Only this entry of the list, such as `page`
+    name: Option<String>,
     #[command(flatten)]
     json: JsonArg,
 }
@@ -86,16 +88,33 @@ pub fn run(args: &Args) -> Result<()> {
         (None, Some(what)) => (Some(what), &JsonArg { json: Some("-".into()) }),
         (what, _) => (what, &args.json),
     };
+    let entries = what.map(|what| named(what, args.name.as_deref())).transpose()?;
     if let Some(json) = json.open(None, &mut CommandFiles::new())? {
-        json.write(|out| write_text(out, &as_json(what)))?;
+        let text = entries.as_ref().map_or_else(|| as_json(None), output::json);
+        json.write(|out| write_text(out, &text))?;
         if matches!(json, Destination::Stdout) {
             return Ok(());
         }
     }
-    output::print(&match what {
-        Some(what) => what.entries().iter().map(text).collect::<Vec<_>>().join("\n"),
+    output::show(&match entries {
+        Some(entries) => entries.iter().map(text).collect::<Vec<_>>().join("\n"),
         None => overview(),
     })
+}
+
+/// The entries of a list, or the one with this name.
+fn named(what: What, name: Option<&str>) -> Result<Vec<Listed>> {
+    let Some(name) = name else { return Ok(what.entries()) };
+    let (found, others): (Vec<Listed>, Vec<Listed>) =
+        what.entries().into_iter().partition(|entry| entry.name == name);
+    match found.is_empty() {
+        false => Ok(found),
+        true => {
+            let known: Vec<&str> = others.iter().map(|entry| entry.name).collect();
+            let unknown = spec::unknown(&format!("entry of `list {}`", what.name()), name, &known);
+            Err(Failure::usage(unknown.to_string()))
+        }
+    }
 }
 
 /// A list by its name, or all lists by name if none is given, as the JSON of `ftlab list`; `None`

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Command;
+use clap::{Arg, ArgAction, Command};
 use clap_mangen::Man;
 
 use crate::failure::{Failure, Result};
@@ -50,5 +50,48 @@ fn page(command: &Command) -> Result<String> {
     let mut page = Vec::new();
     let rendered = Man::new(command.clone()).render(&mut page);
     rendered.map_err(|error| Failure::failed(format!("cannot write the manual: {error}")))?;
-    Ok(String::from_utf8_lossy(&page).into_owned())
+    Ok(with_synopsis(&String::from_utf8_lossy(&page), command))
+}
+
+/// The page with a synopsis that names the values of options, which the generated one leaves out.
+fn with_synopsis(page: &str, command: &Command) -> String {
+    let Some((before, rest)) = page.split_once(".SH SYNOPSIS\n") else { return page.to_owned() };
+    let after = rest.find(".SH ").map_or("", |at| &rest[at..]);
+    format!("{before}.SH SYNOPSIS\n{}{after}", synopsis(command))
+}
+
+fn synopsis(command: &Command) -> String {
+    let name = command.get_bin_name().unwrap_or(command.get_name());
+    let mut words = vec![format!("\\fB{}\\fR", roff(name))];
+    words.extend(command.get_arguments().filter(|arg| !arg.is_hide_set()).map(usage));
+    if command.has_subcommands() {
+        words.push("<\\fIsubcommand\\fR>".to_owned());
+    }
+    words.join(" ") + "\n"
+}
+
+/// An argument with its value, in brackets unless it must be given.
+fn usage(arg: &Arg) -> String {
+    let takes_value = arg.get_action().takes_values();
+    let values = arg.get_value_names().filter(|_| takes_value).unwrap_or_default();
+    let values: Vec<String> = values.iter().map(|name| format!("\\fI{}\\fR", roff(name))).collect();
+    let flag = match (arg.get_long(), arg.get_short()) {
+        (Some(long), _) => Some(format!("\\fB{}\\fR", roff(&format!("--{long}")))),
+        (None, Some(short)) => Some(format!("\\fB{}\\fR", roff(&format!("-{short}")))),
+        (None, None) => None,
+    };
+    let text = flag.into_iter().chain(values).collect::<Vec<_>>().join(" ");
+    let repeated = match arg.get_action() {
+        ArgAction::Append => "...",
+        _ => "",
+    };
+    match arg.is_required_set() {
+        true => format!("{text}{repeated}"),
+        false => format!("[{text}]{repeated}"),
+    }
+}
+
+/// A word in which roff takes no hyphen for a place to break.
+fn roff(word: &str) -> String {
+    word.replace('-', "\\-")
 }

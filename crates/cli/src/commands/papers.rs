@@ -97,7 +97,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let index = paper_pages::index(&summary, args.scale.into(), output::made_by("papers"));
     index_file.write(|out| write_text(out, &index.html()))?;
     if !args.quiet {
-        output::print(&text(&summary, args))?;
+        output::show(&text(&summary, args))?;
     }
     refuse_grave(&failed)
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use sim::config::values::Interval;
 use sim::{MemoryBudget, RunOptions, Setup};
 
 use crate::commands::image::lent::{self, LentImage};
@@ -9,8 +10,10 @@ use crate::experiment_args::{AllOptions, ExperimentArgs};
 use crate::failure::Result;
 use crate::operation_logs;
 use crate::output::command_files::CommandFiles;
+use crate::output::write_text;
 use crate::progress::RunMonitor;
 use crate::result_outputs::OutputArgs;
+use crate::texts::comparison::{Comparison, labels};
 use crate::texts::result;
 use crate::timeline_output::{self, TimelineArgs};
 
@@ -27,6 +30,11 @@ pub struct Args {
     /// complete; one line for each: request, operation, cause, page or block, owner
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     log_ops: Option<String>,
+
+    /// Write a report: one HTML file that needs no network, with figures, their numbers and their
+    /// data; it implies `--interval auto` unless another interval is given
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    report: Option<String>,
 
     #[command(flatten)]
     timeline: TimelineArgs,
@@ -45,7 +53,9 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
         Some(lent) => lent.setup.clone(),
         None => Setup::new(args.experiment.first())?,
     };
+    let setup = with_interval(setup, args.report.is_some());
     files.traces([&setup.experiment].into_iter())?;
+    let report = files.optional_output("--report", &args.report)?;
     let outputs = args.output.open(setup.experiment.trace.as_deref(), &mut files)?;
     let log = args.log_ops.as_deref().map(|name| operation_logs::of_one(name, &mut files));
     let log = log.transpose()?;
@@ -60,7 +70,20 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
         Some(lent) => lent.close(done)?,
         None => done?,
     };
-    outputs.write(&result, std::slice::from_ref(&result), || result::text(&result))
+    let results = std::slice::from_ref(&result);
+    if let Some(report) = report {
+        let labels = labels(std::slice::from_ref(&setup.experiment));
+        let page = Comparison { labels: &labels, results, command: "run" }.page();
+        report.write(|out| write_text(out, &page.html()))?;
+    }
+    outputs.write(&result, results, || result::text(&result))
+}
+
+/// The same setup, with the interval that a report needs.
+fn with_interval(mut setup: Setup, has_report: bool) -> Setup {
+    let implied = has_report.then_some(Interval::Auto);
+    setup.experiment.interval = setup.experiment.interval.or(implied);
+    setup
 }
 
 impl Args {

@@ -2,9 +2,11 @@
 //!
 //! * [`command_files`] the files that a command reads and writes, checked before it runs
 //! * [`destination`]   a file, pipe or terminal that takes a result
+//! * [`terminal`]      the width of a terminal, and texts that fit it
 
 pub mod command_files;
 pub mod destination;
+pub mod terminal;
 
 use std::io::Write;
 
@@ -20,7 +22,18 @@ pub fn write_text(out: &mut dyn Write, text: &str) -> Result<()> {
     written.map_err(|error| Failure::failed(format!("cannot write the output: {error}")))
 }
 
-/// Prints a text on standard output.
+/// Prints a text for people on standard output. On a terminal its lines break between words.
+///
+/// # Errors
+/// As for [`print`].
+pub fn show(text: &str) -> Result<()> {
+    match terminal::width() {
+        Some(width) => print(&terminal::folded(text, width)),
+        None => print(text),
+    }
+}
+
+/// Prints a text on standard output as it is.
 ///
 /// # Errors
 /// It cannot be written, except because the pipe is closed.

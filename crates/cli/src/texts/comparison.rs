@@ -38,6 +38,8 @@ pub struct Comparison<'a> {
     pub labels: &'a [String],
     /// The results, as many as names.
     pub results: &'a [RunResult],
+    /// The subcommand that made them.
+    pub command: &'static str,
 }
 
 impl Comparison<'_> {
@@ -69,7 +71,7 @@ impl Comparison<'_> {
             lead: vec![provenance(&runs), self.caveat().to_owned(), LEGEND.to_owned()],
             notes: self.notes(),
             sections: numbers.chain(runs::sections(&runs)).collect(),
-            made_by: output::made_by("compare"),
+            made_by: output::made_by(self.command),
             ..HtmlPage::default()
         }
     }

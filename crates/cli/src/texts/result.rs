@@ -1,5 +1,7 @@
 //! A result as a table.
 
+use ftl::part::page::victims::policy::Policy;
+use ftl::part::page::victims::registry::POLICIES;
 use report::number_format::{bytes, count, decimals, number};
 use report::runs::{extra, preparation};
 use serde_json::Value;
@@ -58,8 +60,19 @@ fn rounds(steady: &SteadyPart) -> String {
 
 fn params(result: &RunResult) -> String {
     let text = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
-    let params = result.ftl.params.iter().map(|(name, value)| format!("{name}={}", text(value)));
+    let is_used = |name: &str| !is_of_other_policy(name, result.ftl.params.get("victim"));
+    let params = result.ftl.params.iter().filter(|(name, _)| is_used(name));
+    let params = params.map(|(name, value)| format!("{name}={}", text(value)));
     params.collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a parameter is one of victim policies, but not of this one.
+fn is_of_other_policy(param: &str, victim: Option<&Value>) -> bool {
+    let takes = |policy: &Policy| policy.params.iter().any(|own| own.name == param);
+    let takers: Vec<&str> =
+        POLICIES.iter().filter(|policy| takes(policy)).map(|policy| policy.name).collect();
+    let chosen = victim.and_then(Value::as_str);
+    !takers.is_empty() && chosen.is_some_and(|chosen| !takers.contains(&chosen))
 }
 
 fn device(device: &DevicePart) -> String {

@@ -255,7 +255,8 @@ fn summary(report: &CampaignReport) -> String {
         text += &losses(&total.crashes);
     }
     let (seconds, seeds) = (report.wall.as_secs_f64(), count(report.seeds));
-    text += &format!("{seeds} seeds in {seconds:.1} s");
+    let word = if report.seeds == 1 { "seed" } else { "seeds" };
+    text += &format!("{seeds} {word} in {seconds:.1} s");
     if report.refused > 0 {
         text += &format!("; {} cases on chips that the FTL refuses", count(report.refused));
     }

@@ -46,12 +46,12 @@ pub fn run(args: &Args) -> Result<()> {
             });
             json.write(|out| write_text(out, &output::json(&value)))?;
         }
-        None => output::print(&listed(damages))?,
+        None => output::show(&listed(damages))?,
     }
     let pages = count(review.readable_pages.into());
     match damages.len() {
         0 if json.is_some() => Ok(()),
-        0 => output::print(&format!("whole: all {pages} logical pages can be read\n")),
+        0 => output::show(&format!("whole: all {pages} logical pages can be read\n")),
         damages => Err(Failure::coded(
             DAMAGED,
             format!(

@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
     match json {
         Some(json) => json.write(|out| write_text(out, &output::json(&info))),
-        None => output::print(&text(&info)),
+        None => output::show(&text(&info)),
     }
 }
 

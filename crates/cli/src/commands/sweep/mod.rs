@@ -45,7 +45,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>, memory_limit: Option<MemoryLim
     let found = outputs.write(plan, args.scale.into(), &journal)?;
     journal.delete()?;
     if !args.quiet {
-        output::print(&texts::of_sweep(&found, &args.out, args.scale.into()))?;
+        output::show(&texts::of_sweep(&found, &args.out, args.scale.into()))?;
     }
     end(plan.rows.len(), &found.failed)
 }
@@ -95,7 +95,7 @@ fn end_shard(args: &Args, plan: &Plan, shard: Shard, journal: &Journal) -> Resul
         found.see(row, &parsed(row, &journal.row(row)?)?);
     }
     let merge = slurm_script::merge_command(args);
-    output::print(&texts::of_shard(&found, shard, journal.path(), &merge))
+    output::show(&texts::of_shard(&found, shard, journal.path(), &merge))
 }
 
 /// The failure of a sweep that was stopped; it names the journal.

@@ -224,7 +224,7 @@ fn print_description(
     for (name, value) in lines(trace, survey, locality)? {
         text += &format!("{name:16} {value}\n");
     }
-    output::print(&text)
+    output::show(&text)
 }
 
 /// The report: the most important numbers, all figures, and the lines as a table.
