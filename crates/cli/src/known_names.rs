@@ -1,9 +1,11 @@
-//! Names that shells complete: those of FTLs, chips, formats and workloads, from their lists.
+//! Names that shells complete: those of FTLs, chips, formats and workloads, from their lists, and
+//! the keys behind them.
 
 use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
+use spec::Param;
 
 /// A name and its description.
 pub type Named = (&'static str, &'static str);
@@ -18,6 +20,23 @@ pub fn of_option(option: &str) -> Vec<Named> {
         "trace" => workloads(),
         _ => Vec::new(),
     }
+}
+
+/// The keys of the entry of an option's list with this name; empty if there is none.
+pub fn params_of(option: &str, name: &str) -> &'static [Param] {
+    let keys = match option {
+        "ftl" => ftl::SCHEMES.iter().find(|it| it.name == name).map(|it| it.params),
+        "chip" => has(option, name).then_some(nand::chip_model::PARAMS),
+        "drive" => has(option, name).then_some(drive::profile::PARAMS),
+        "format" => trace::registry::FORMATS.iter().find(|it| it.name == name).map(|it| it.params),
+        "trace" => trace::registry::WORKLOADS.iter().find(|it| it.name == name).map(|it| it.params),
+        _ => None,
+    };
+    keys.unwrap_or(&[])
+}
+
+fn has(option: &str, name: &str) -> bool {
+    of_option(option).iter().any(|(known, _)| *known == name)
 }
 
 /// All schemes.

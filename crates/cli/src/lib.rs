@@ -89,6 +89,9 @@ enum Command {
     List(list::Args),
     /// Print the completion script for a shell
     Completions(completions::Args),
+    /// Print what can stand at the end of a spec; completion scripts call it
+    #[command(hide = true)]
+    Complete(completions::spec_values::Args),
     /// Print or write the manual pages
     Man(manual::ManArgs),
 }
@@ -111,6 +114,7 @@ impl Command {
             Command::Ctl(args) => ctl::run(args),
             Command::List(args) => list::run(args),
             Command::Completions(args) => completions::run(args, Cli::command()),
+            Command::Complete(args) => completions::spec_values::run(args),
             Command::Man(args) => manual::man(args, Cli::command()),
         }
         .map(|()| DONE)

@@ -770,14 +770,22 @@ fn completions_offer_what_the_lists_have() {
         let [command, before, word] = words;
         let line = format!(
             "source {script}; COMP_WORDS=(ftlab {command} {before} {word}); COMP_CWORD=3; \
-             _ftlab ftlab '{word}' {before}; echo ${{COMPREPLY[@]}}"
+             COMP_LINE='ftlab {command} {before} {word}'; COMP_POINT=${{#COMP_LINE}}; \
+             compopt() {{ :; }}; _ftlab ftlab '{word}' {before}; echo ${{COMPREPLY[@]}}"
         );
-        let output = Command::new("bash").args(["-c", &line]).output().unwrap();
+        let program = Path::new(env!("CARGO_BIN_EXE_ftlab")).parent().unwrap();
+        let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+        let bash = Command::new("bash").args(["-c", &line]).env("PATH", path).output();
+        let output = bash.unwrap();
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     };
     assert_eq!(offered(["run", "--quiet", "unif"]), "uniform");
     assert_eq!(offered(["run", "--ftl", "faste"]), "faster");
     assert_eq!(offered(["check", "--outcome", "to"]), "torn");
+    // bash keeps what stands before the last `:` or `=`.
+    assert_eq!(offered(["run", "--ftl", "page:vic"]), "victim=");
+    assert_eq!(offered(["run", "--ftl", "page:victim=wind"]), "windowed_greedy");
+    assert_eq!(offered(["run", "--chip", "tlc-3d:page=4KiB,pages"]), "4KiB,pages_per_block=");
     let help = printed(&["run", "--help"]);
     assert!(!help.contains("possible values: page"), "help is not flooded: {help}");
 }

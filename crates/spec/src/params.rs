@@ -53,6 +53,17 @@ pub enum Kind {
     Text,
 }
 
+impl Kind {
+    /// The words among the values; empty if there are none.
+    pub fn words(self) -> &'static [&'static str] {
+        match self {
+            Kind::SizeOr(words) | Kind::Choice(words) => words,
+            Kind::Switch => &["true", "false"],
+            _ => &[],
+        }
+    }
+}
+
 /// A parameter that can be set in a spec.
 #[derive(Debug, Clone, Copy)]
 pub struct Param {

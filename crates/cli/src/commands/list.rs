@@ -201,7 +201,7 @@ impl Listed {
 
 impl ListedKey {
     fn new(param: &Param, default: Option<String>) -> ListedKey {
-        let (kind, choices) = form(param.kind);
+        let (kind, choices) = (kind_name(param.kind), param.kind.words());
         let Param { name, unit, doc, .. } = *param;
         ListedKey { name, kind, choices, default, unit, doc, source: None }
     }
@@ -212,18 +212,17 @@ impl ListedKey {
     }
 }
 
-fn form(kind: Kind) -> (&'static str, &'static [&'static str]) {
+fn kind_name(kind: Kind) -> &'static str {
     match kind {
-        Kind::Size => ("size", &[]),
-        Kind::SizeOr(words) => ("size", words),
-        Kind::Count => ("count", &[]),
-        Kind::Share => ("share", &[]),
-        Kind::Time => ("time", &[]),
-        Kind::Switch => ("switch", &["true", "false"]),
-        Kind::Real => ("real", &[]),
-        Kind::Ratio => ("ratio", &[]),
-        Kind::Choice(words) => ("choice", words),
-        Kind::Text => ("text", &[]),
+        Kind::Size | Kind::SizeOr(_) => "size",
+        Kind::Count => "count",
+        Kind::Share => "share",
+        Kind::Time => "time",
+        Kind::Switch => "switch",
+        Kind::Real => "real",
+        Kind::Ratio => "ratio",
+        Kind::Choice(_) => "choice",
+        Kind::Text => "text",
     }
 }
 

@@ -3,6 +3,11 @@
 //!
 //! A TRACE is a file or a workload. bash falls back to files by itself. The generated scripts for
 //! zsh and fish complete either files or names, so they are extended here.
+//!
+//! The keys behind a name, and their values, are too many for a script. Behind a colon the scripts
+//! for bash, zsh and fish ask `ftlab complete`; see [`spec_values`].
+
+pub mod spec_values;
 
 use clap::{Arg, Command};
 use clap_complete::Shell;
@@ -22,8 +27,11 @@ pub struct Args {
 /// Runs the subcommand.
 pub fn run(args: &Args, command: Command) -> Result<()> {
     let script = match args.shell {
+        Shell::Bash => bash(command),
         Shell::Zsh => zsh(command),
-        Shell::Fish => generated(Shell::Fish, command.clone()) + &fish_names(&command, &[]),
+        Shell::Fish => {
+            generated(Shell::Fish, command.clone()) + &fish_names(&command, &[]) + &fish_specs()
+        }
         shell => generated(shell, command),
     };
     output::print(&script)
@@ -38,6 +46,50 @@ fn generated(shell: Shell, mut command: Command) -> String {
 /// Whether an argument takes a file or a name.
 fn is_trace(arg: &Arg) -> bool {
     arg.get_id() == "trace" && !arg.get_possible_values().is_empty()
+}
+
+/// Options whose values are specs.
+const SPECS: [&str; 4] = ["ftl", "chip", "drive", "format"];
+
+/// The script for bash. Its function looks at the words between blanks and leaves everything but
+/// specs to the generated one. Bash itself cuts specs at `:` and `=`, and takes only the last piece
+/// of an answer.
+fn bash(command: Command) -> String {
+    let script = generated(Shell::Bash, command);
+    let options = SPECS.map(|option| format!("--{option}")).join("|");
+    let specs = format!(
+        r#"_ftlab() {{
+    local line="${{COMP_LINE:0:COMP_POINT}}"
+    local word="${{line##*[[:space:]]}}" before="${{line%[[:space:]]*}}"
+    local option="${{before##*[[:space:]]}}" kept
+    case "$option" in
+        {options})
+            if [[ "$word" == *:* ]]; then
+                kept="${{word%"${{word##*[:=]}}"}}"
+                COMPREPLY=($(ftlab complete "${{option#--}}" "$word"))
+                COMPREPLY=("${{COMPREPLY[@]#"$kept"}}")
+                compopt -o nospace
+                return
+            fi
+            ;;
+    esac
+    _ftlab_plain "$@"
+}}
+
+"#
+    );
+    specs + &script.replacen("_ftlab() {", "_ftlab_plain() {", 1)
+}
+
+/// Lines for fish: what can stand behind the colon of a spec.
+fn fish_specs() -> String {
+    let line = |option: &str| {
+        format!(
+            r#"complete -c ftlab -n "string match -q '*:*' -- (commandline -ct)" -l {option} \
+    -x -a "(ftlab complete {option} (commandline -ct))""#
+        ) + "\n"
+    };
+    SPECS.into_iter().map(line).collect()
 }
 
 /// The script for zsh, in which traces are completed by a function of their own.
@@ -58,7 +110,25 @@ fn zsh(command: Command) -> String {
     let script: String = lines.collect();
     // The first line tells zsh which command the script completes.
     let (head, rest) = script.split_once('\n').unwrap_or(("", &script));
-    format!("{head}\n\n{function}{rest}")
+    let rest = rest.replacen("_ftlab() {", "_ftlab_plain() {", 1);
+    format!("{head}\n\n{function}{}{rest}", zsh_specs())
+}
+
+/// The function for zsh that completes specs, and leaves everything else to the generated one.
+fn zsh_specs() -> String {
+    let options = SPECS.join("|");
+    format!(
+        r#"_ftlab() {{
+    local option="${{words[CURRENT-1]}}"
+    if [[ "$option" == --({options}) && "$PREFIX" == *:* ]]; then
+        compadd -S '' -- ${{(f)"$(ftlab complete ${{option#--}} "$PREFIX")"}}
+    else
+        _ftlab_plain "$@"
+    fi
+}}
+
+"#
+    )
 }
 
 /// The same command with traces that have no names to choose from.
