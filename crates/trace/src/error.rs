@@ -123,6 +123,21 @@ pub enum Error {
         /// Whether the whole trace is unreadable.
         fatal: bool,
     },
+    /// Every line or record was bad and was skipped.
+    #[error(
+        "trace `{name}` has no request left, because `--skip-bad` left out {count} bad lines or \
+         records; the first one: {first}\n\
+         The columns may be in other units or in another format: `ftlab list formats` shows how \
+         `--format` describes them"
+    )]
+    NothingLeft {
+        /// The trace.
+        name: String,
+        /// The number of bad lines or records.
+        count: u64,
+        /// The message of the first.
+        first: String,
+    },
     /// A row of columns is no request.
     #[error("{name}: column `{column}`, row {row} (counted from 0): {what}")]
     Column {

@@ -64,6 +64,14 @@ impl TraceParser for ColumnLayout {
         self.note.iter().cloned().collect()
     }
 
+    fn csv_spec(&self) -> Option<String> {
+        self.as_csv()
+    }
+
+    fn has_unix_times(&self) -> bool {
+        self.unix_times
+    }
+
     fn has_streams(&self) -> bool {
         self.columns.contains(&Column::Stream)
     }
@@ -259,19 +267,24 @@ impl<'a> ParsedFields<'a> {
         layout: &ColumnLayout,
     ) -> Result<(), &'static ParseError> {
         match *column {
-            Column::Time(unit) => self.time_ns = time(unit, field, layout.point).ok_or(&TIME)?,
+            Column::Time(unit) => {
+                self.time_ns = match time(unit, field, layout.point) {
+                    Some(time_ns) => time_ns,
+                    None => other_time(unit, field, layout.point).ok_or(&TIME)?,
+                };
+            }
             Column::Offset(unit) => {
                 self.offset_unit = unit.bytes;
                 match address(unit, field, layout.point) {
                     Some(offset) => self.offset = offset,
-                    None => self.missing_address(field, unit, &OFFSETS)?,
+                    None => self.offset = self.other_address(field, unit, layout, &OFFSETS)?,
                 }
             }
             Column::Length(unit) => {
                 self.length_unit = unit.bytes;
                 match address(unit, field, layout.point) {
                     Some(length) => self.length = length,
-                    None => self.missing_address(field, unit, &LENGTHS)?,
+                    None => self.length = self.other_address(field, unit, layout, &LENGTHS)?,
                 }
             }
             Column::Op => self.read_op(field, layout)?,
@@ -282,18 +295,24 @@ impl<'a> ParsedFields<'a> {
         Ok(())
     }
 
-    /// Handles a field that is not an address. An empty one is not an error yet, since a flush
-    /// needs no address.
+    /// An address in another notation. An empty field is not an error yet, since a flush needs no
+    /// address.
     #[cold]
-    fn missing_address(
+    fn other_address(
         &mut self,
         field: Field,
         unit: AddressUnit,
+        layout: &ColumnLayout,
         errors: &'static [ParseError; 2],
-    ) -> Result<(), &'static ParseError> {
+    ) -> Result<u64, &'static ParseError> {
+        if !unit.hexadecimal
+            && let Some(number) = field.whole_number(layout.point)
+        {
+            return Ok(number);
+        }
         let error = &errors[usize::from(unit.hexadecimal)];
         self.absent.get_or_insert(error);
-        if field.is_empty() { Ok(()) } else { Err(error) }
+        if field.is_empty() { Ok(0) } else { Err(error) }
     }
 
     #[inline]
@@ -348,6 +367,15 @@ fn time(unit: TimeUnit, field: Field, point: u8) -> Option<u64> {
     match unit {
         TimeUnit::Nanoseconds { power } => field.decimal(usize::from(power), point),
         TimeUnit::Picoseconds => field.decimal(0, point).map(|picoseconds| picoseconds / 1000),
+    }
+}
+
+/// A time in another notation, such as `1.5e-05`.
+#[cold]
+fn other_time(unit: TimeUnit, field: Field, point: u8) -> Option<u64> {
+    match unit {
+        TimeUnit::Nanoseconds { power } => field.scientific(power.into(), point),
+        TimeUnit::Picoseconds => field.scientific(-3, point),
     }
 }
 
