@@ -8,7 +8,7 @@ use spec::Spec;
 use crate::error::{Error, PossibleReading, Result, quote};
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::doubts;
-use crate::parse::encoding::is_utf_16;
+use crate::parse::encoding;
 use crate::parse::format::Format;
 use crate::parse::formats::FORMATS;
 use crate::parse::formats::custom::csv::heading;
@@ -75,6 +75,9 @@ fn detect_part(trace: &StoredTrace, part: &StoredTrace) -> Result<Reading> {
     let head = TraceHead::new(&bytes);
     let all = Reading::all(&head);
     let best = all.iter().map(|(likeness, _)| *likeness).max().unwrap_or(Likeness::None);
+    if best < Likeness::Header {
+        encoding::check(part, &bytes)?;
+    }
     if best == Likeness::None {
         return Err(unknown_format(part, &head));
     }
@@ -131,9 +134,6 @@ fn possible(head: &TraceHead, spec: &Spec) -> PossibleReading {
 }
 
 fn unknown_format(part: &StoredTrace, head: &TraceHead) -> Error {
-    if is_utf_16(head.bytes()) {
-        return Error::Utf16 { name: part.name().to_owned() };
-    }
     let examples = FORMATS.iter().flat_map(|format| format.examples);
     let recipe = heading::recipe(head);
     let recipes = recipe.iter().cloned().chain(examples.map(|example| example.spec.to_owned()));
@@ -305,6 +305,19 @@ mod tests {
         let all = [("ms", "sectors"), ("us", "sectors"), ("s", "bytes"), ("ms", "bytes")];
         let all = all.into_iter().chain([("us", "bytes")]).map(|(time, unit)| tencent(time, unit));
         assert_eq!(bytes, std::iter::once("tencent".into()).chain(all).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn times_of_a_published_csv_in_seconds_are_asked_for() {
+        let text = b"version,time,op,size,lbn\n1,1000,2a,4096,8000\n1,8200,2a,4096,8008\n";
+        let csv = |unit: &str| {
+            format!(
+                "csv:columns=_+time.{unit}+op+len.bytes+off.sectors,reads=28,writes=2a,header=true"
+            )
+        };
+        assert_eq!(offered(text), [csv("us"), csv("s")]);
+        let text = b"version,time,op,size,lbn\n1,5633898368802,28,8192,29880920\n";
+        assert_eq!(detected(text).unwrap(), csv("us"));
     }
 
     #[test]

@@ -67,6 +67,15 @@ pub enum Error {
         /// The trace.
         name: String,
     },
+    /// The lines end in a carriage return alone.
+    #[error(
+        "trace `{name}` has lines that end in a carriage return alone; convert it first: \
+         `tr '\\r' '\\n' < FILE | ftlab … -`"
+    )]
+    CarriageReturns {
+        /// The trace.
+        name: String,
+    },
     /// Input that can be read only once, or has to be decompressed, cannot be copied.
     #[error("cannot copy trace `{name}` to a temporary file: {source}")]
     Spool {

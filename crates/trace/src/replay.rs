@@ -200,7 +200,12 @@ impl Trace {
         let reader: Box<dyn Reader> = match &self.origin {
             TraceOrigin::File(file) => {
                 let columns = file.source(&self.params)?.csv_spec();
-                remarks = Some(Remarks::new(&self.name, file.note.clone(), columns));
+                remarks = Some(Remarks {
+                    input: Some(Arc::clone(&file.input)),
+                    note: file.note.clone(),
+                    columns,
+                    ..Remarks::new(&self.name)
+                });
                 file.reader(&self.params, self.sort)?
             }
             TraceOrigin::Workload(workload, space, seed) => {
@@ -209,7 +214,7 @@ impl Trace {
             TraceOrigin::Table(table) => {
                 // What is odd about a trace was said when it was read into the table.
                 let is_said = !table.report().notes.is_empty();
-                remarks = (!is_said).then(|| Remarks::new(&self.name, None, None));
+                remarks = (!is_said).then(|| Remarks::new(&self.name));
                 let reader = Box::new(TableReader::new(table, self.sort));
                 if self.sort { Box::new(SortedReader::new(reader)) } else { reader }
             }
@@ -282,6 +287,8 @@ pub struct Replay {
 struct Remarks {
     /// The name of the trace.
     name: String,
+    /// The stored bytes, if it is a file.
+    input: Option<Arc<StoredTrace>>,
     /// A sentence about the detected format.
     note: Option<String>,
     /// What csv calls the columns of the trace, if it has columns.
@@ -378,8 +385,9 @@ impl Replay {
     /// about signs that the trace is misread.
     pub fn report(&self) -> ReadReport {
         let mut report = self.reader.report();
-        if let Some(Remarks { note, columns, observed, .. }) = &self.remarks {
+        if let Some(Remarks { input, note, columns, observed, .. }) = &self.remarks {
             report.notes.splice(..0, note.clone());
+            report.notes.extend(input.iter().flat_map(|input| input.notes()));
             report.notes.extend(bad_lines(&report, observed.requests()));
             report.notes.extend(observed.doubts(&report.skipped, columns.as_deref()));
         }
@@ -388,8 +396,9 @@ impl Replay {
 }
 
 impl Remarks {
-    fn new(name: &str, note: Option<String>, columns: Option<String>) -> Remarks {
-        Remarks { name: name.to_owned(), note, columns, observed: Observed::default() }
+    fn new(name: &str) -> Remarks {
+        let (name, observed) = (name.to_owned(), Observed::default());
+        Remarks { name, input: None, note: None, columns: None, observed }
     }
 }
 

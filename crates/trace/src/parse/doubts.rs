@@ -135,8 +135,8 @@ impl Observed {
         let (count, step) = (skipped.backward_times, duration(skipped.step_back_ns));
         (count > 0).then(|| {
             format!(
-                "{count} of {} times are before that of an earlier request, by up to {step}; such a \
-                 request got the earlier request's time. `--sort` orders the requests by time \
+                "{count} of {} times are before that of an earlier request, by up to {step}; such \
+                 a request got the earlier request's time. `--sort` orders the requests by time \
                  instead.",
                 self.requests
             )
@@ -157,8 +157,8 @@ impl Observed {
     fn gap(&self) -> Option<String> {
         (self.longest_gap_ns > DAY_NS).then(|| {
             format!(
-                "There is a gap of {} between two requests; a replay at the trace's own times waits \
-                 that long.",
+                "There is a gap of {} between two requests; a replay at the trace's own times \
+                 waits that long.",
                 duration(self.longest_gap_ns)
             )
         })

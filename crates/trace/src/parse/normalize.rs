@@ -35,15 +35,17 @@ impl Normalizer {
     /// For rows that were read before. Times count from `first_ns`, unless they are raw; `skipped`
     /// is what was skipped when the rows were read.
     pub(crate) fn of_rows(raw_times: bool, first_ns: u64, skipped: Skipped) -> Normalizer {
-        let clock =
-            Clock { first: Some(first_ns), latest: first_ns, raw: raw_times, ..Clock::default() };
+        let mut clock = Clock { raw: raw_times, ..Clock::default() };
+        clock.begin(first_ns, 1);
         let devices = Devices::default();
         Normalizer { devices, skipped, clock, skip_bad: false, first_bad: None }
     }
 
     /// Begins another part of the trace. If `own_clock`, its times count from its own beginning.
     pub(crate) fn next_part(&mut self, own_clock: bool) {
-        self.clock.part_begins |= own_clock;
+        if own_clock {
+            (self.clock.part_begins, self.clock.believed) = (true, 0);
+        }
     }
 
     /// Delivers, skips or counts what a line or record was parsed to.
@@ -157,56 +159,69 @@ const FAR_NS: u64 = 366 * 86_400 * 1_000_000_000;
 /// step of more than a year, the traced machine's clock was set: time goes on from where it was.
 #[derive(Default)]
 struct Clock {
-    first: Option<u64>,
+    first: u64,
     latest: u64,
+    /// A step from `latest` that is smaller needs no further look. 0 before the first request, and
+    /// if every request needs one.
+    believed: u64,
     raw: bool,
+    has_begun: bool,
     /// The latest absurd time, and `latest` at that moment.
     jump: Option<(u64, u64)>,
     /// Whether a part with its own clock has begun, but has delivered no request yet.
     part_begins: bool,
-    /// The first tick of the latest such part.
-    part_first: u64,
-    /// The tick of the trace that corresponds to `part_first`.
-    part_start: u64,
+    /// Of the latest part with its own clock: its first tick, and the tick of the trace at which it
+    /// began.
+    part: Option<(u64, u64)>,
 }
 
 impl Clock {
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, ticks: u64, tick_ns: u64, skipped: &mut Skipped) -> u64 {
-        if self.part_begins {
-            self.part_begins = false;
-            (self.part_first, self.part_start) = (ticks, self.latest);
+        if ticks.wrapping_sub(self.latest) >= self.believed {
+            return self.advance_carefully(ticks, tick_ns, skipped);
         }
-        // Nothing of such a part is before its first request, as it comes after other parts.
-        let since = ticks.wrapping_sub(self.part_first).cast_signed();
-        let ticks = if self.part_first == 0 && self.part_start == 0 {
-            ticks
-        } else {
-            self.part_start.wrapping_add(since.max(0).cast_unsigned())
+        self.latest = ticks;
+        ticks.wrapping_sub(self.first)
+    }
+
+    fn begin(&mut self, first: u64, tick_ns: u64) {
+        (self.has_begun, self.first, self.latest) = (true, first, first);
+        self.believed = if self.raw { 0 } else { FAR_NS / tick_ns };
+    }
+
+    #[inline(never)]
+    fn advance_carefully(&mut self, ticks: u64, tick_ns: u64, skipped: &mut Skipped) -> u64 {
+        if self.part_begins {
+            (self.part_begins, self.believed) = (false, 0);
+            self.part = Some((ticks, self.latest));
+        }
+        let ticks = match self.part {
+            // Nothing of such a part is before its first request, as it comes after other parts.
+            Some((first, start)) => {
+                let since = ticks.wrapping_sub(first).cast_signed().max(0).cast_unsigned();
+                start.wrapping_add(since)
+            }
+            None => ticks,
         };
         if self.raw {
             self.latest = self.latest.max(ticks);
             return ticks;
         }
-        let first = match self.first {
-            Some(first) => first,
-            None => {
-                (self.first, self.latest) = (Some(ticks), ticks);
-                ticks
-            }
-        };
-        // A step back is a huge difference, too.
-        if ticks.wrapping_sub(self.latest) > FAR_NS / tick_ns {
-            return self.step(ticks, tick_ns, skipped);
+        if !self.has_begun {
+            self.begin(ticks, tick_ns);
+        } else if ticks.wrapping_sub(self.latest) >= FAR_NS / tick_ns {
+            self.step(ticks, tick_ns, skipped);
+        } else {
+            self.latest = ticks;
         }
-        self.latest = ticks;
-        ticks.wrapping_sub(first)
+        self.latest.wrapping_sub(self.first)
     }
 
     /// A step back, or far forward.
     #[cold]
-    fn step(&mut self, ticks: u64, tick_ns: u64, skipped: &mut Skipped) -> u64 {
-        let (far, first) = (FAR_NS / tick_ns, self.first.expect("a request was before"));
+    fn step(&mut self, ticks: u64, tick_ns: u64, skipped: &mut Skipped) {
+        let far = FAR_NS / tick_ns;
         let back = self.latest.wrapping_sub(ticks).cast_signed();
         let is_confirmed = self.jump.is_some_and(|(jumped, latest)| {
             let apart = jumped.wrapping_sub(ticks).cast_signed().unsigned_abs();
@@ -214,7 +229,7 @@ impl Clock {
         });
         self.jump = None;
         if is_confirmed {
-            self.first = Some(first.wrapping_sub(back.cast_unsigned()));
+            self.first = self.first.wrapping_sub(back.cast_unsigned());
             self.latest = ticks;
         } else {
             if back > 0 {
@@ -224,10 +239,9 @@ impl Clock {
             } else {
                 skipped.absurd_times += 1;
             }
-            if back.unsigned_abs() > far {
+            if back.unsigned_abs() >= far {
                 self.jump = Some((ticks, self.latest));
             }
         }
-        self.latest.wrapping_sub(self.first.expect("set above"))
     }
 }

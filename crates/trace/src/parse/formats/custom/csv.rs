@@ -30,7 +30,8 @@ use crate::parse::text::column_layout::{Column, ColumnLayout, OpNames, OpWords, 
 use crate::parse::text::column_list::ColumnList;
 use crate::parse::text::field::Field;
 use crate::parse::text::trace_head::{
-    Likeness, TraceHead, blank_fields, heading_likeness, is_heading, is_seconds,
+    Likeness, TraceHead, blank_fields, comma_fields, heading_likeness, is_digits, is_heading,
+    is_seconds,
 };
 use crate::reader::ReaderFactory;
 use crate::request::{Op, SECTOR_BYTES};
@@ -80,7 +81,15 @@ static EXAMPLES: &[FormatExample] = &[
     FormatExample {
         traces: "CloudPhysics vscsi as csv",
         spec: "csv:columns=_+time.us+op+len.bytes+off.sectors,reads=28,writes=2a,header=true",
-        detect: |head| heading_likeness(head, "version,time,op,size,lbn"),
+        detect: |head| heading_likeness(head, VSCSI_HEADING),
+    },
+    FormatExample {
+        traces: "CloudPhysics vscsi as csv, with times in seconds",
+        spec: "csv:columns=_+time.s+op+len.bytes+off.sectors,reads=28,writes=2a,header=true",
+        detect: |head| match head.any(|line| is_time_of_vscsi(line, 11)) {
+            true => Likeness::None,
+            false => heading_likeness(head, VSCSI_HEADING),
+        },
     },
     FormatExample {
         traces: "MSR Cambridge excerpts (Heimdall)",
@@ -157,6 +166,14 @@ const fn words(name: &'static str, default: &'static str, doc: &'static str) -> 
 /// separator is a comma.
 const WPA_HEADING: &str = "IO Type;Priority;Process (Name);Init Time (s);Complete Time (s);\
                            IO Time (µs);Disk Service Time (µs);Size (B);Min Offset";
+
+const VSCSI_HEADING: &str = "version,time,op,size,lbn";
+
+/// Whether the second column has at least this many digits. The microseconds of the published traces
+/// have 13; those of a day have 11.
+fn is_time_of_vscsi(line: &[u8], digits: usize) -> bool {
+    comma_fields(line, 2).get(1).is_some_and(|time| is_digits(time, digits, 20))
+}
 
 fn detect(head: &TraceHead) -> Likeness {
     heading_likeness(head, WRITTEN_HEADING)
@@ -313,6 +330,7 @@ mod tests {
              Flush;Normal;System;2,0;1;1;1;0;0xFFFFFFFFFFFFFFFF;0x1;0;0;1;1\n",
             "version,time,op,size,lbn\n1,5633898368802,28,8192,29880920\n\
              1,5633898454642,2a,4096,30175712\n",
+            "version,time,op,size,lbn\n1,1000,28,8192,29880920\n1,1000.08584,2a,4096,30175712\n",
             "0.000 0 15299031040 8192 1\n85.840 0 15449964544 4096 0\n",
         ];
         for (example, lines) in EXAMPLES.iter().zip(lines) {

@@ -64,22 +64,25 @@ impl TraceParser for Msr {
 
     #[inline]
     fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
-        let mut fields = Split::new(line, b',');
-        let Some(ticks) = number(&mut fields) else { return other_line(line, devices) };
-        let (host, disk) = (fields.next().ok_or(DEVICE)?, fields.next().ok_or(DEVICE)?);
-        let Some(op) = fields.next().and_then(|field| op_named(field.bytes())) else {
-            return other_line(line, devices);
-        };
-        let Some(offset) = number(&mut fields) else { return other_line(line, devices) };
-        let Some(bytes) = number(&mut fields) else { return other_line(line, devices) };
-        let Some(response) = fields.next() else { return other_line(line, devices) };
-        let response = Field::new(response.bytes().trim_ascii_end());
-        if response.number().is_none() || fields.next().is_some() {
-            return other_line(line, devices);
+        match usual_line(line, devices) {
+            Some(request) => Ok(Parsed::Request(request)),
+            None => other_line(line, devices),
         }
-        let device = devices.index(host.through(disk))?;
-        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, ..RawRequest::BLANK }))
     }
+}
+
+/// The request of a line in the published form.
+#[inline(always)]
+fn usual_line(line: &[u8], devices: &mut Devices) -> Option<RawRequest> {
+    let mut fields = Split::new(line, b',');
+    let ticks = number(&mut fields)?;
+    let (host, disk) = (fields.next()?, fields.next()?);
+    let op = op_named(fields.next()?.bytes())?;
+    let device = devices.index(host.through(disk)).ok()?;
+    let (offset, bytes) = (number(&mut fields)?, number(&mut fields)?);
+    Field::new(fields.next()?.bytes().trim_ascii_end()).number()?;
+    let request = RawRequest { ticks, offset, bytes, device, op, ..RawRequest::BLANK };
+    fields.next().is_none().then_some(request)
 }
 
 #[inline(always)]
