@@ -202,7 +202,12 @@ impl HeadRead {
         let seconds = self.requests.last().map_or(0.0, |last| last.time_ns as f64 / 1e9);
         let (count, written, read) = (self.requests.len(), total(Op::Write), total(Op::Read));
         let bad = self.bad.as_ref().map_or(String::new(), |bad| format!("; {bad}"));
-        format!("its first {count} requests write {written} and read {read} in {seconds:.3} s{bad}")
+        match count {
+            1 => format!("its first request: {written} written, {read} read{bad}"),
+            _ => format!(
+                "its first {count} requests write {written} and read {read} in {seconds:.3} s{bad}"
+            ),
+        }
     }
 }
 
@@ -328,7 +333,8 @@ mod tests {
         let message = message.to_string();
         let command = "csv:columns=time.s+op+off.sectors+len.sectors,header=true";
         assert!(message.contains(command), "{message}");
-        let bad = "write 4.0 KiB and read 0.0 KiB in 0.000 s; line 3 is bad: column 3, the offset";
+        let bad =
+            "first request: 4.0 KiB written, 0.0 KiB read; line 3 is bad: column 3, the offset";
         assert!(message.contains(bad), "{message}");
     }
 }

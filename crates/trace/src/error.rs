@@ -247,6 +247,14 @@ pub enum Error {
         /// The actions that it has.
         found: String,
     },
+    /// A text of the kernel's events has none of those that are requests.
+    #[error("trace `{name}` has none of the events {events}; record one of them")]
+    NoKernelEvents {
+        /// The trace.
+        name: String,
+        /// The events that are read.
+        events: String,
+    },
     /// A name, key or value of a spec is wrong.
     #[error(transparent)]
     Spec(#[from] spec::Error),

@@ -232,7 +232,9 @@ impl Clock {
             self.first = self.first.wrapping_sub(back.cast_unsigned());
             self.latest = ticks;
         } else {
-            if back > 0 {
+            // A huge number has wrapped around.
+            let has_wrapped = ticks.cast_signed() < 0 && self.latest.cast_signed() >= 0;
+            if back > 0 && !has_wrapped {
                 skipped.backward_times += 1;
                 let step_ns = back.unsigned_abs().saturating_mul(tick_ns);
                 skipped.step_back_ns = skipped.step_back_ns.max(step_ns);

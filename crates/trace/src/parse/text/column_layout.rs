@@ -38,6 +38,8 @@ pub(crate) enum TimeUnit {
     Nanoseconds { power: u8 },
     /// Thousandths of a nanosecond; fractions of a nanosecond are dropped.
     Picoseconds,
+    /// A date and a time of day, such as `2025-03-04 10:11:12.000412`.
+    Date,
 }
 
 /// A unit of addresses and lengths.

@@ -102,8 +102,13 @@ fn word(column: &Column, has_rwbs: bool) -> Option<String> {
 }
 
 fn time_word(unit: TimeUnit) -> Option<&'static str> {
-    let TimeUnit::Nanoseconds { power } = unit else { return None };
-    TIME_UNITS.iter().find(|(_, known)| *known == power).map(|(word, _)| *word)
+    match unit {
+        TimeUnit::Nanoseconds { power } => {
+            TIME_UNITS.iter().find(|(_, known)| *known == power).map(|(word, _)| *word)
+        }
+        TimeUnit::Picoseconds => None,
+        TimeUnit::Date => Some("date"),
+    }
 }
 
 fn address_word(bytes: u64) -> String {
@@ -150,7 +155,8 @@ fn time_unit(word: &str, unit: &str) -> spec::Result<TimeUnit> {
         Some(&(_, power)) => Ok(TimeUnit::Nanoseconds { power }),
         // Only MQSim has it.
         None if unit == "ps" => Ok(TimeUnit::Picoseconds),
-        None => Err(malformed(word, "`time.` with s, ms, us, ns or ticks (of 100 ns)")),
+        None if unit == "date" => Ok(TimeUnit::Date),
+        None => Err(malformed(word, "`time.` with s, ms, us, ns, ticks (of 100 ns) or date")),
     }
 }
 

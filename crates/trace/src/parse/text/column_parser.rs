@@ -11,6 +11,7 @@ use crate::parse::parser::TraceParser;
 use crate::parse::text::column_layout::{
     AddressUnit, Column, ColumnLayout, OpNames, Separator, TimeUnit,
 };
+use crate::parse::text::date::date_ns;
 use crate::parse::text::field::Field;
 use crate::parse::text::split::{Blanks, Delimiter, Split};
 use crate::parse::text::swar;
@@ -367,6 +368,7 @@ fn time(unit: TimeUnit, field: Field, point: u8) -> Option<u64> {
     match unit {
         TimeUnit::Nanoseconds { power } => field.decimal(usize::from(power), point),
         TimeUnit::Picoseconds => field.decimal(0, point).map(|picoseconds| picoseconds / 1000),
+        TimeUnit::Date => date_ns(field.bytes()),
     }
 }
 
@@ -376,6 +378,7 @@ fn other_time(unit: TimeUnit, field: Field, point: u8) -> Option<u64> {
     match unit {
         TimeUnit::Nanoseconds { power } => field.scientific(power.into(), point),
         TimeUnit::Picoseconds => field.scientific(-3, point),
+        TimeUnit::Date => None,
     }
 }
 

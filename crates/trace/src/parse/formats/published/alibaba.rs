@@ -12,7 +12,7 @@
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::text::column_layout::{ColumnLayout, OpNames, Separator};
 use crate::parse::text::trace_head::{
-    Likeness, TraceHead, comma_fields, is_digits, is_decimal, is_whole,
+    Likeness, TraceHead, comma_fields, is_decimal, is_digits, is_whole,
 };
 
 /// The format's entry in the list.

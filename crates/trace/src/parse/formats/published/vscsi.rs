@@ -111,8 +111,8 @@ impl Vscsi {
 }
 
 /// Commands without data that disks get beside reads, writes and flushes: test unit ready, request
-/// sense, inquiry, mode sense, reserve, release, start, read capacity, unmap, service action, report
-/// LUNs.
+/// sense, inquiry, mode sense, reserve, release, start, read capacity, unmap, service action,
+/// report LUNs.
 static OTHER_COMMANDS: [u16; 13] =
     [0x00, 0x03, 0x12, 0x15, 0x16, 0x17, 0x1a, 0x1b, 0x25, 0x42, 0x4d, 0x9e, 0xa0];
 

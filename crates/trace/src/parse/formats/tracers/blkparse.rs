@@ -147,7 +147,8 @@ impl Blkparse {
     fn summary(&mut self, line: &[u8]) -> Parsed {
         if let Some(skips) = line.trim_ascii().strip_prefix(b"Skips:") {
             let (_, count) = skips.split_at(memchr::memchr(b'(', skips).unwrap_or(skips.len()));
-            let digits = count.iter().skip(1).take_while(|byte| !matches!(byte, b' ' | b'-' | b')'));
+            let digits =
+                count.iter().skip(1).take_while(|byte| !matches!(byte, b' ' | b'-' | b')'));
             let digits: Vec<u8> = digits.copied().filter(u8::is_ascii_digit).collect();
             let lost = Field::new(&digits).number().unwrap_or(0);
             self.lost = self.lost.saturating_add(lost);
@@ -188,8 +189,8 @@ fn is_device_name(word: Field) -> bool {
     both && numbers.next().is_none()
 }
 
-/// Sector and number of sectors; both 0 if the line has none. `None` for a SCSI command: `(12 00 …)`,
-/// possibly after a length.
+/// Sector and number of sectors; both 0 if the line has none. `None` for a SCSI command:
+/// `(12 00 …)`, possibly after a length.
 #[inline(always)]
 fn range(words: &mut Split<Blanks>) -> ParseResult<Option<(u64, u64)>> {
     let Some(sector) = words.next() else { return Ok(Some((0, 0))) };
@@ -266,7 +267,8 @@ CPU0 (8,16):
     #[test]
     fn events_that_the_summary_calls_lost_are_in_a_note() {
         let mut parser = Blkparse::new(b'D');
-        for line in ["Skips: 2 forward (398 -  99.3%)", "Skips: 1 forward (1,002 -   0.3%)", "Skip"] {
+        for line in ["Skips: 2 forward (398 -  99.3%)", "Skips: 1 forward (1,002 -   0.3%)", "Skip"]
+        {
             assert_eq!(parser.parse(line.as_bytes(), &mut Devices::default()), Ok(Parsed::Other));
         }
         assert!(parser.notes()[1].starts_with("1400 events were lost"), "{:?}", parser.notes());

@@ -245,10 +245,10 @@ struct Sequences {
 impl Sequences {
     /// Counts an event. Notes have no number.
     #[inline(always)]
-    fn count(&mut self, key: u64, number: u32) {
+    fn count(&mut self, key: u64, number: u32, event: &Event) {
         if key == self.latest.key && number == self.latest.last.wrapping_add(1) {
             self.latest.last = number;
-        } else {
+        } else if event.action >> 16 & NOTIFY == 0 {
             self.count_gap(key, number);
         }
     }
@@ -342,10 +342,8 @@ impl EventFile {
             action: record.u32(28),
             device: record.u32(36),
         };
-        if self.event.action >> 16 & NOTIFY == 0 {
-            let device_and_cpu = RecordBytes { bytes, big_endian: false }.u64(36);
-            self.sequences.count(device_and_cpu, record.u32(4));
-        }
+        let device_and_cpu = RecordBytes { bytes, big_endian: false }.u64(36);
+        self.sequences.count(device_and_cpu, record.u32(4), &self.event);
         let payload_bytes = usize::from(record.u16(46));
         if payload_bytes > 0 && self.take(payload_bytes)?.len() < payload_bytes {
             return self.error(TRUNCATED);
