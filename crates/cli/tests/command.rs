@@ -123,6 +123,27 @@ fn every_command_tells_what_was_skipped() {
 }
 
 #[test]
+fn an_absurd_time_stamp_does_not_change_response_times() {
+    let response = |stamp: &str| {
+        let line = |ms: usize| {
+            let time = format!("0.{ms:03}000000");
+            let time = if ms == 20 { stamp } else { &time };
+            format!("8,0 1 {ms} {time} 9 D W {} + 8 [a]\n", ms % 64 * 8)
+        };
+        let (_directory, path) = file("t", (1..=200).map(line).collect::<String>().as_bytes());
+        let result = json(&printed(&["run", &path, "--replay", "open", "--json", "-"]));
+        (result["response_us"]["write"]["mean"].as_f64().unwrap(), result["notes"].to_string())
+    };
+    let (expected, notes) = response("0.020000000");
+    assert!(!notes.contains("times are more than a year"), "{notes}");
+    for stamp in ["18446744073.000000000", "4000000000.000000000"] {
+        let (mean, notes) = response(stamp);
+        assert!((mean / expected - 1.0).abs() < 0.01, "{stamp}: {mean} instead of {expected}");
+        assert!(notes.contains("1 of 200 times are more than a year after"), "{notes}");
+    }
+}
+
+#[test]
 fn a_request_beyond_the_capacity_is_named_by_its_number() {
     let (_directory, path) = file("t", b"0,0,512,W,0.1\n0,5000,512,W,0.2\n");
     let stderr = refused(1, &["run", &path, "--capacity", "1MiB"]);

@@ -107,7 +107,7 @@ impl Observed {
     fn address_doubt(&self, columns: Option<&str>) -> Option<String> {
         (self.offsets >= PEBIBYTE).then(|| {
             format!(
-                "There are addresses beyond 1 PiB: they may be in another unit, or damaged; {}.",
+                "There are addresses beyond 1 PiB: they may be damaged, or in another unit; {}.",
                 option(columns, "bytes", sectors_to_bytes)
             )
         })
@@ -119,16 +119,20 @@ impl Observed {
         }
         let rate = (self.requests - 1) as f64 / (self.latest_ns as f64 / SECOND_NS as f64);
         let [low, high] = RATES;
-        let (unit, step) = match () {
-            () if rate > high => ("larger", 1),
-            () if rate < low => ("smaller", -1),
+        let step = match () {
+            () if rate > high => 1,
+            () if rate < low => -1,
             () => return None,
         };
-        let option = option(columns, "the next one", |text| with_time_unit(text, step));
-        Some(format!(
-            "The mean rate is {rate:.3e} requests a second: times may be in a {unit} unit; \
-             {option}."
-        ))
+        // If the unit of a format is certain, the trace is just unusual.
+        let doubt = match columns.and_then(|columns| with_time_unit(columns, step)) {
+            Some(changed) => {
+                let size = if step > 0 { "larger" } else { "smaller" };
+                format!("times may be in a {size} unit; `--format {changed}` reads the next one")
+            }
+            None => String::from("which is unusual"),
+        };
+        Some(format!("The mean rate is {rate:.3e} requests a second: {doubt}."))
     }
 
     fn steps_back(&self, skipped: &Skipped) -> Option<String> {
