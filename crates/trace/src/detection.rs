@@ -43,7 +43,8 @@ impl Reading {
 
     /// A sentence about a reading that was chosen for its columns.
     pub(crate) fn note(&self) -> Option<String> {
-        let note = || format!("The columns are those of {}: {}.", self.traces, self.spec);
+        let note =
+            || format!("The columns are those of {}: `--format {}`.", self.traces, self.spec);
         (!self.traces.is_empty()).then(note)
     }
 }
@@ -118,7 +119,12 @@ fn rivals(head: &TraceHead, chosen: &Spec) -> Vec<PossibleReading> {
 fn csv_spec(head: &TraceHead, spec: &Spec) -> Option<(String, bool)> {
     let stored = StoredTrace::of_bytes("", head.whole_text()).ok()?;
     let factory = open(&stored, spec)?;
-    Some((factory.csv_spec()?, factory.has_unix_times()))
+    let columns = factory.csv_spec()?;
+    // The format may know the heading; csv has to be told.
+    let headed = format!("{columns},header=true");
+    let has_heading = HeadRead::new(head, &Spec::parse(&columns).ok()?, false).is_none()
+        && HeadRead::new(head, &Spec::parse(&headed).ok()?, false).is_some();
+    Some((if has_heading { headed } else { columns }, factory.has_unix_times()))
 }
 
 fn open(stored: &StoredTrace, spec: &Spec) -> Option<Box<dyn ReaderFactory>> {
@@ -296,11 +302,13 @@ mod tests {
         let cases = [
             ("17,W,8192,4096,1577808000000\n17,R,0,4096,1577808001000\n", vec![alibaba("ms")]),
             ("17,W,8192,4096,1577808000.000626\n", vec![alibaba("s")]),
-            ("8,W,4096,8192,1\n", vec![alibaba("s"), alibaba("ms")]),
+            ("8,W,4096,8192,1\n8,W,4096,8192,2\n", vec![alibaba("s"), alibaba("ms")]),
         ];
         for (text, rivals) in cases {
             assert_eq!(offered(text.as_bytes()), [vec!["alibaba".into()], rivals].concat());
         }
+        let headed = b"device_id,opcode,offset,length,timestamp\n17,W,8192,4096,1577808000000\n";
+        assert_eq!(offered(headed), ["alibaba".into(), alibaba("ms") + ",header=true"]);
         let tencent = |time: &str, unit: &str| {
             format!("csv:columns=time.{time}+off.{unit}+len.{unit}+op+dev,reads=0,writes=1")
         };

@@ -211,7 +211,7 @@ fn sectors_to_bytes(columns: &str) -> Option<String> {
 
 /// The unit of times in the columns, as an index of [`TIME_UNITS`].
 fn time_unit(columns: &str) -> Option<usize> {
-    TIME_UNITS.iter().position(|unit| columns.split(['=', '+']).any(|word| word == *unit))
+    TIME_UNITS.iter().position(|unit| columns.split(['=', '+', ',']).any(|word| word == *unit))
 }
 
 /// The columns with times in the next unit; `None` if there is none.

@@ -50,8 +50,8 @@ static NAMES: &[(Meaning, &str)] = &[
     ),
     (
         Meaning::Device,
-        "device dev devno device_id disk disknumber disk_number volume volume_id volumeid lun \
-         asu",
+        "device dev devno device_id disk disknumber disk_number volume volume_id volumeid \
+         storagevolumeid lun asu",
     ),
     (Meaning::Stream, "stream stream_id streamid placement placement_id write_hint"),
 ];
