@@ -26,7 +26,7 @@ MUTANTS = [
     ("line-numbers-run-on", "archives: line numbers continue from member to member", L,
      "self.number = 0;", ""),
     ("clock-not-rewound", "archives: times of fio and ETW are taken as absolute", T,
-     "self.clock.part_begins |= own_clock;", "self.clock.part_begins |= own_clock && self.clock.raw;"),
+     "        if own_clock {\n            (self.clock", "        if own_clock && self.clock.raw {\n            (self.clock"),
     ("archive-not-drained", "archives: a compressed archive that is cut off after its members is accepted", A,
      "fn check_end(name: &str, members: usize, mut rest: impl Read) -> Result<()> {",
      "fn check_end(name: &str, members: usize, rest: impl Read) -> Result<()> {\n    let mut rest = rest.take(0);"),

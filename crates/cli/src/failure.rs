@@ -75,7 +75,8 @@ impl Failure {
     pub fn report(self, arguments: &[OsString]) -> u8 {
         let mut text = format!("ftlab: {}\n", self.message);
         if let Some(option) = self.remedy {
-            text += "This command skips and counts bad lines:\n";
+            text += "Other columns and units are read with `--format csv:columns=…` \
+                     (`ftlab list formats`). This command skips and counts bad lines:\n";
             text += &format!("    {} {option}\n", command_line(arguments));
         }
         if self.code == VIOLATION {

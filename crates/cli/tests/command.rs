@@ -94,6 +94,56 @@ fn a_malformed_line_is_named_with_its_place_and_text() {
 }
 
 #[test]
+fn every_command_tells_what_was_skipped() {
+    let good: String = (0..40).map(|n| format!("0,{},4096,W,{n}.5\n", n % 8 * 16_384)).collect();
+    let (directory, path) = file("t", (good + "0,zero,512,W,50\n").as_bytes());
+    let note = "`--skip-bad` left out 1 of 41 lines or records (2.4 %)";
+    for command in [
+        &["run", &path][..],
+        &["compare", &path, "--ftl", "page", "--ftl", "fast"],
+        &["bound", &path, "--capacity", "256MiB"],
+        &["trace", "info", &path],
+        &["size", &path, "--waf", "2"],
+    ] {
+        let text = printed(&[command, &["--skip-bad"]].concat());
+        assert!(text.contains(note), "{command:?}: {text}");
+    }
+    let page = directory.path().join("page.html").to_str().unwrap().to_owned();
+    printed(&["compare", &path, "--ftl", "page", "--skip-bad", "--report", &page]);
+    assert!(std::fs::read_to_string(&page).unwrap().contains("left out 1 of 41 lines"));
+    let out = directory.path().join("out").to_str().unwrap().to_owned();
+    let output = ftlab(&["trace", "convert", &path, "--skip-bad", "--out", &out]).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && stderr.starts_with(&format!("note: {note}")), "{stderr}");
+    let (_directory, path) = file("t", b"0,0,512,W,half\n0,zero,512,W,0.2\n");
+    let stderr = refused(1, &["trace", "info", &path, "--format", "spc", "--skip-bad"]);
+    assert!(stderr.contains("has no request left"), "{stderr}");
+    let stderr = refused(1, &["run", &path, "--format", "spc"]);
+    assert!(stderr.contains("units are read with `--format csv:columns=…`"), "{stderr}");
+}
+
+#[test]
+fn an_absurd_time_stamp_does_not_change_response_times() {
+    let response = |stamp: &str| {
+        let line = |ms: usize| {
+            let time = format!("0.{ms:03}000000");
+            let time = if ms == 20 { stamp } else { &time };
+            format!("8,0 1 {ms} {time} 9 D W {} + 8 [a]\n", ms % 64 * 8)
+        };
+        let (_directory, path) = file("t", (1..=200).map(line).collect::<String>().as_bytes());
+        let result = json(&printed(&["run", &path, "--replay", "open", "--json", "-"]));
+        (result["response_us"]["write"]["mean"].as_f64().unwrap(), result["notes"].to_string())
+    };
+    let (expected, notes) = response("0.020000000");
+    assert!(!notes.contains("times are more than a year"), "{notes}");
+    for stamp in ["18446744073.000000000", "4000000000.000000000"] {
+        let (mean, notes) = response(stamp);
+        assert!((mean / expected - 1.0).abs() < 0.01, "{stamp}: {mean} instead of {expected}");
+        assert!(notes.contains("1 of 200 times are more than a year after"), "{notes}");
+    }
+}
+
+#[test]
 fn a_request_beyond_the_capacity_is_named_by_its_number() {
     let (_directory, path) = file("t", b"0,0,512,W,0.1\n0,5000,512,W,0.2\n");
     let stderr = refused(1, &["run", &path, "--capacity", "1MiB"]);
@@ -968,7 +1018,7 @@ fn a_converted_trace_has_the_same_requests_sorted_by_time() {
         let after = info(out, &[]);
         match said.trim_end().split_once("--format ") {
             Some((_, spec)) => assert_eq!(info(out, &["--format", spec]), after),
-            None => assert_eq!(said, ""),
+            None => assert!(said.lines().all(|line| line.starts_with("note: ")), "{said}"),
         }
         assert_eq!(said.contains("--format csv:sep=comma,columns="), form == "csv");
         assert_eq!(after["format"], form);

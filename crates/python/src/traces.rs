@@ -189,7 +189,7 @@ impl NativeTrace {
         let file = File::create(path).map_err(trace::Error::Write)?;
         let length = self.source.length();
         let report = |position| progress.report(Stage::Survey, position, length);
-        write_trace(self.source.trace(), file, format, report)
+        write_trace(self.source.trace(), file, format, report).map(drop)
     }
 }
 

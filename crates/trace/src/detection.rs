@@ -7,12 +7,13 @@ use spec::Spec;
 
 use crate::error::{Error, PossibleReading, Result, quote};
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::encoding::is_utf_16;
+use crate::parse::doubts;
+use crate::parse::encoding;
 use crate::parse::format::Format;
 use crate::parse::formats::FORMATS;
 use crate::parse::formats::custom::csv::heading;
 use crate::parse::text::trace_head::{HEAD_BYTES, Likeness, TraceHead};
-use crate::reader::ReadMode;
+use crate::reader::{ReadMode, ReaderFactory};
 use crate::registry::{format, format_names};
 use crate::request::{Op, Request};
 
@@ -42,7 +43,8 @@ impl Reading {
 
     /// A sentence about a reading that was chosen for its columns.
     pub(crate) fn note(&self) -> Option<String> {
-        let note = || format!("The columns are those of {}: {}.", self.traces, self.spec);
+        let note =
+            || format!("The columns are those of {}: `--format {}`.", self.traces, self.spec);
         (!self.traces.is_empty()).then(note)
     }
 }
@@ -74,34 +76,78 @@ fn detect_part(trace: &StoredTrace, part: &StoredTrace) -> Result<Reading> {
     let head = TraceHead::new(&bytes);
     let all = Reading::all(&head);
     let best = all.iter().map(|(likeness, _)| *likeness).max().unwrap_or(Likeness::None);
+    if best < Likeness::Header {
+        encoding::check(part, &bytes)?;
+    }
     if best == Likeness::None {
         return Err(unknown_format(part, &head));
     }
     let matching = all.into_iter().filter(|(likeness, _)| *likeness == best);
     let mut matching: Vec<Reading> = matching.map(|(_, reading)| reading).collect();
-    match matching.len() {
-        1 => Ok(matching.remove(0)),
-        _ => {
-            let possible = |reading: Reading| PossibleReading {
-                summary: read_head(&head, &reading.spec).map(|requests| summary(&requests)),
-                spec: reading.spec.to_string(),
-            };
-            let readings = matching.into_iter().map(possible).collect();
-            Err(Error::AmbiguousFormat { name: trace.name().to_owned(), readings })
-        }
+    if matching.len() > 1 {
+        let is_misread = |it: &HeadRead| it.has_op_as_device();
+        matching.retain(|one| {
+            !HeadRead::new(&head, &one.spec, false).is_some_and(|it| is_misread(&it))
+        });
+    }
+    let readings: Vec<PossibleReading> = match &matching[..] {
+        [one] => rivals(&head, &one.spec),
+        several => several.iter().map(|reading| possible(&head, &reading.spec)).collect(),
+    };
+    match readings.is_empty() {
+        true => Ok(matching.remove(0)),
+        false => Err(Error::AmbiguousFormat { name: trace.name().to_owned(), readings }),
     }
 }
 
-fn unknown_format(part: &StoredTrace, head: &TraceHead) -> Error {
-    if is_utf_16(head.bytes()) {
-        return Error::Utf16 { name: part.name().to_owned() };
+/// The readings of a trace that is in one format, if others are as plausible: this one and those.
+fn rivals(head: &TraceHead, chosen: &Spec) -> Vec<PossibleReading> {
+    let Some((columns, has_unix_times)) = csv_spec(head, chosen) else { return Vec::new() };
+    let unscaled = Spec::parse(&doubts::in_nanoseconds(&columns)).expect("columns of csv");
+    let Some(read) = HeadRead::new(head, &unscaled, true) else { return Vec::new() };
+    let rivals = doubts::rivals(&columns, has_unix_times, &read.requests);
+    let rivals = rivals.iter().map(|spec| Spec::parse(spec).expect("columns of csv"));
+    let rivals: Vec<_> = rivals.map(|spec| possible(head, &spec)).collect();
+    match rivals.is_empty() {
+        true => rivals,
+        false => [vec![possible(head, chosen)], rivals].concat(),
     }
+}
+
+/// What csv calls the columns of a trace that is read in this way, and whether its times are Unix
+/// times.
+fn csv_spec(head: &TraceHead, spec: &Spec) -> Option<(String, bool)> {
+    let stored = StoredTrace::of_bytes("", head.whole_text()).ok()?;
+    let factory = open(&stored, spec)?;
+    let columns = factory.csv_spec()?;
+    // The format may know the heading; csv has to be told.
+    let headed = format!("{columns},header=true");
+    let has_heading = HeadRead::new(head, &Spec::parse(&columns).ok()?, false).is_none()
+        && HeadRead::new(head, &Spec::parse(&headed).ok()?, false).is_some();
+    Some((if has_heading { headed } else { columns }, factory.has_unix_times()))
+}
+
+fn open(stored: &StoredTrace, spec: &Spec) -> Option<Box<dyn ReaderFactory>> {
+    let format = format(&spec.name).ok()?;
+    let params = spec::resolve("", &spec.pairs, format.params).ok()?;
+    format.open(&params, stored).ok()
+}
+
+/// A reading with what it makes of the first requests.
+fn possible(head: &TraceHead, spec: &Spec) -> PossibleReading {
+    let summary = HeadRead::new(head, spec, false).map(|read| read.summary());
+    PossibleReading { spec: spec.to_string(), summary }
+}
+
+fn unknown_format(part: &StoredTrace, head: &TraceHead) -> Error {
     let examples = FORMATS.iter().flat_map(|format| format.examples);
-    let recipes = heading::recipe(head).into_iter();
-    let recipes = recipes.chain(examples.map(|example| example.spec.to_owned()));
-    let possible = |spec: String| {
-        let requests = read_head(head, &Spec::parse(&spec).ok()?)?;
-        Some(PossibleReading { spec, summary: Some(summary(&requests)) })
+    let recipe = heading::recipe(head);
+    let recipes = recipe.iter().cloned().chain(examples.map(|example| example.spec.to_owned()));
+    let possible = |text: String| {
+        let spec = Spec::parse(&text).ok()?;
+        let read = HeadRead::new(head, &spec, false)?;
+        let fits = read.bad.is_none() && !read.has_op_as_device() || Some(&text) == recipe.as_ref();
+        fits.then(|| PossibleReading { spec: text, summary: Some(read.summary()) })
     };
     Error::UnknownFormat {
         name: part.name().to_owned(),
@@ -112,33 +158,63 @@ fn unknown_format(part: &StoredTrace, head: &TraceHead) -> Error {
     }
 }
 
-/// The requests at the beginning of a trace if it is read in this way; `None` if it has none or a
-/// line is bad.
-fn read_head(head: &TraceHead, spec: &Spec) -> Option<Vec<Request>> {
-    let lines: Vec<&[u8]> = head.whole_lines().collect();
-    let stored = StoredTrace::of_bytes("", &lines.join(&b'\n')).ok()?;
-    let format = format(&spec.name).ok()?;
-    let params = spec::resolve("", &spec.pairs, format.params).ok()?;
-    let factory = format.open(&params, &stored).ok()?;
-    let mode = ReadMode { skip_bad: false, raw_times: false };
-    let mut reader = factory.reader(&Arc::new(stored), mode).ok()?;
-    let mut requests = Vec::new();
-    while reader.next_batch(&mut requests, HEAD_BYTES).ok()? > 0 {}
-    (!requests.is_empty()).then_some(requests)
+/// The beginning of a trace as it is read in some way.
+struct HeadRead {
+    /// The requests before the first bad line; at least one.
+    requests: Vec<Request>,
+    /// The names of their devices.
+    devices: Vec<String>,
+    /// What is wrong with the first bad line.
+    bad: Option<String>,
 }
 
-/// A sentence about the first requests, by which a user can tell whether the units are right.
-fn summary(requests: &[Request]) -> String {
-    let total = |op: Op| {
-        let bytes = requests.iter().filter(|request| request.op == op).map(|request| request.bytes);
-        match bytes.map(|bytes| bytes as f64).sum::<f64>() / 1024.0 {
-            kibibytes @ ..1024.0 => format!("{kibibytes:.1} KiB"),
-            kibibytes => format!("{:.1} MiB", kibibytes / 1024.0),
+impl HeadRead {
+    /// Reads in this way; times are as they are in the trace if `raw_times`. `None` if there is no
+    /// request.
+    fn new(head: &TraceHead, spec: &Spec, raw_times: bool) -> Option<HeadRead> {
+        let stored = StoredTrace::of_bytes("", head.whole_text()).ok()?;
+        let factory = open(&stored, spec)?;
+        let mode = ReadMode { skip_bad: false, raw_times };
+        let mut reader = factory.reader(&Arc::new(stored), mode).ok()?;
+        let (mut requests, mut bad) = (Vec::new(), None);
+        while bad.is_none() {
+            match reader.next_batch(&mut requests, HEAD_BYTES) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(Error::Line { line, what, text, .. }) => {
+                    bad = Some(format!("line {line} is bad: {what}: {text}"));
+                }
+                Err(error) => bad = Some(error.to_string()),
+            }
         }
-    };
-    let seconds = requests.last().map_or(0.0, |last| last.time_ns as f64 / 1e9);
-    let (count, written, read) = (requests.len(), total(Op::Write), total(Op::Read));
-    format!("its first {count} requests write {written} and read {read} in {seconds:.3} s")
+        let devices = reader.report().devices;
+        (!requests.is_empty()).then_some(HeadRead { requests, devices, bad })
+    }
+
+    /// Whether words for operations are read as names of devices.
+    fn has_op_as_device(&self) -> bool {
+        self.devices.iter().any(|name| Op::of_name(name.as_bytes()).is_some())
+    }
+
+    /// A sentence by which a user can tell whether the units are right.
+    fn summary(&self) -> String {
+        let total = |op: Op| {
+            let chosen = self.requests.iter().filter(|request| request.op == op);
+            match chosen.map(|request| u128::from(request.bytes)).sum::<u128>() as f64 / 1024.0 {
+                kibibytes @ ..1024.0 => format!("{kibibytes:.1} KiB"),
+                kibibytes => format!("{:.1} MiB", kibibytes / 1024.0),
+            }
+        };
+        let seconds = self.requests.last().map_or(0.0, |last| last.time_ns as f64 / 1e9);
+        let (count, written, read) = (self.requests.len(), total(Op::Write), total(Op::Read));
+        let bad = self.bad.as_ref().map_or(String::new(), |bad| format!("; {bad}"));
+        match count {
+            1 => format!("its first request: {written} written, {read} read{bad}"),
+            _ => format!(
+                "its first {count} requests write {written} and read {read} in {seconds:.3} s{bad}"
+            ),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -208,5 +284,65 @@ mod tests {
         for format in ["disksim", "mqsim", "ssdsim", "ssdsim:unit=us"] {
             assert!(message.contains(&format!(" t --format {format}\n")), "{format}: {message}");
         }
+    }
+
+    /// The readings that are shown for a trace of several possible ones.
+    fn offered(text: &[u8]) -> Vec<String> {
+        match detect(&StoredTrace::spool("t", text).unwrap()) {
+            Err(
+                Error::AmbiguousFormat { readings, .. } | Error::UnknownFormat { readings, .. },
+            ) => readings.into_iter().map(|reading| reading.spec).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn columns_of_a_public_set_in_other_units_are_refused_with_both_readings() {
+        let alibaba = |time: &str| format!("csv:columns=dev+op+off.bytes+len.bytes+time.{time}");
+        let cases = [
+            ("17,W,8192,4096,1577808000000\n17,R,0,4096,1577808001000\n", vec![alibaba("ms")]),
+            ("17,W,8192,4096,1577808000.000626\n", vec![alibaba("s")]),
+            ("8,W,4096,8192,1\n8,W,4096,8192,2\n", vec![alibaba("s"), alibaba("ms")]),
+        ];
+        for (text, rivals) in cases {
+            assert_eq!(offered(text.as_bytes()), [vec!["alibaba".into()], rivals].concat());
+        }
+        let headed = b"device_id,opcode,offset,length,timestamp\n17,W,8192,4096,1577808000000\n";
+        assert_eq!(offered(headed), ["alibaba".into(), alibaba("ms") + ",header=true"]);
+        let tencent = |time: &str, unit: &str| {
+            format!("csv:columns=time.{time}+off.{unit}+len.{unit}+op+dev,reads=0,writes=1")
+        };
+        let milliseconds = offered(b"1538323200123,4247200,128,1,1058\n");
+        assert_eq!(milliseconds, ["tencent".into(), tencent("ms", "sectors")]);
+        let bytes = offered(b"1000012,8192,4096,1,0\n1000512,12288,4096,1,0\n");
+        let all = [("ms", "sectors"), ("us", "sectors"), ("s", "bytes"), ("ms", "bytes")];
+        let all = all.into_iter().chain([("us", "bytes")]).map(|(time, unit)| tencent(time, unit));
+        assert_eq!(bytes, std::iter::once("tencent".into()).chain(all).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn times_of_a_published_csv_in_seconds_are_asked_for() {
+        let text = b"version,time,op,size,lbn\n1,1000,2a,4096,8000\n1,8200,2a,4096,8008\n";
+        let csv = |unit: &str| {
+            format!(
+                "csv:columns=_+time.{unit}+op+len.bytes+off.sectors,reads=28,writes=2a,header=true"
+            )
+        };
+        assert_eq!(offered(text), [csv("us"), csv("s")]);
+        let text = b"version,time,op,size,lbn\n1,5633898368802,28,8192,29880920\n";
+        assert_eq!(detected(text).unwrap(), csv("us"));
+    }
+
+    #[test]
+    fn words_for_operations_are_never_devices() {
+        let offered = offered(b"0.5 1 W 8192 4096 x\n1.5 2 R 4096 512 x\n");
+        assert!(offered.is_empty(), "{offered:?}");
+        let message = detected(b"time,op,sector,nsectors\n1.5,W,16,8\n1.6,W,bad,8\n").unwrap_err();
+        let message = message.to_string();
+        let command = "csv:columns=time.s+op+off.sectors+len.sectors,header=true";
+        assert!(message.contains(command), "{message}");
+        let bad =
+            "first request: 4.0 KiB written, 0.0 KiB read; line 3 is bad: column 3, the offset";
+        assert!(message.contains(bad), "{message}");
     }
 }

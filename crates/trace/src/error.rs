@@ -67,6 +67,15 @@ pub enum Error {
         /// The trace.
         name: String,
     },
+    /// The lines end in a carriage return alone.
+    #[error(
+        "trace `{name}` has lines that end in a carriage return alone; convert it first: \
+         `tr '\\r' '\\n' < FILE | ftlab … -`"
+    )]
+    CarriageReturns {
+        /// The trace.
+        name: String,
+    },
     /// Input that can be read only once, or has to be decompressed, cannot be copied.
     #[error("cannot copy trace `{name}` to a temporary file: {source}")]
     Spool {
@@ -122,6 +131,21 @@ pub enum Error {
         remedy: &'static str,
         /// Whether the whole trace is unreadable.
         fatal: bool,
+    },
+    /// Every line or record was bad and was skipped.
+    #[error(
+        "trace `{name}` has no request left, because `--skip-bad` left out {count} bad lines or \
+         records; the first one: {first}\n\
+         The columns may be in other units or in another format: `ftlab list formats` shows how \
+         `--format` describes them"
+    )]
+    NothingLeft {
+        /// The trace.
+        name: String,
+        /// The number of bad lines or records.
+        count: u64,
+        /// The message of the first.
+        first: String,
     },
     /// A row of columns is no request.
     #[error("{name}: column `{column}`, row {row} (counted from 0): {what}")]
@@ -222,6 +246,14 @@ pub enum Error {
         format: &'static str,
         /// The actions that it has.
         found: String,
+    },
+    /// A text of the kernel's events has none of those that are requests.
+    #[error("trace `{name}` has none of the events {events}; record one of them")]
+    NoKernelEvents {
+        /// The trace.
+        name: String,
+        /// The events that are read.
+        events: String,
     },
     /// A name, key or value of a spec is wrong.
     #[error(transparent)]

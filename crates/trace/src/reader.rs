@@ -10,12 +10,20 @@ use crate::request::Request;
 /// A suitable number of requests to read at a time: they fit into the cache.
 pub const BATCH: usize = 1024;
 
+/// The reason for skipping a bad line or record.
+pub(crate) const MALFORMED: &str = "malformed";
+
 /// The number of requests of a trace that were skipped, by reason.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Skipped {
     reasons: Vec<(&'static str, u64)>,
     /// Requests that had an earlier time than their predecessor and got its time. Not skipped.
     pub backward_times: u64,
+    /// The largest of these steps back, in nanoseconds.
+    pub step_back_ns: u64,
+    /// Requests whose time is more than a year after that of their predecessor, and that got its
+    /// time. Not skipped.
+    pub absurd_times: u64,
     /// Lines that by design contain no request: headers, summaries, other actions. Not skipped.
     pub other_lines: u64,
 }
@@ -39,6 +47,8 @@ impl Skipped {
             self.add_count(reason, count);
         }
         self.backward_times += other.backward_times;
+        self.step_back_ns = self.step_back_ns.max(other.step_back_ns);
+        self.absurd_times += other.absurd_times;
         self.other_lines += other.other_lines;
     }
 
@@ -56,6 +66,11 @@ impl Skipped {
     pub fn total(&self) -> u64 {
         self.iter().map(|(_, count)| count).sum()
     }
+
+    /// The number of bad lines or records.
+    pub fn malformed(&self) -> u64 {
+        self.get(MALFORMED)
+    }
 }
 
 /// What a reader knows about its trace, besides the requests.
@@ -67,6 +82,8 @@ pub struct ReadReport {
     pub skipped: Skipped,
     /// Sentences about the trace as it was read so far.
     pub notes: Vec<String>,
+    /// The message of the first bad line or record that was skipped.
+    pub first_bad: Option<String>,
 }
 
 /// The reader of a format or workload.
@@ -90,6 +107,16 @@ pub(crate) trait ReaderFactory: Send + Sync {
 
     /// Whether the trace names the streams of its writes.
     fn has_streams(&self) -> bool {
+        false
+    }
+
+    /// What to give as `--format` to read the same columns as csv, if the trace has columns.
+    fn csv_spec(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether the times of such traces are Unix times.
+    fn has_unix_times(&self) -> bool {
         false
     }
 }

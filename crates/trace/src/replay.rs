@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::generate::generator::Generator;
 use crate::generate::workload::{AddressSpace, Workload};
 use crate::input::stored_trace::StoredTrace;
+use crate::parse::doubts::Observed;
 use crate::parse::format::Format;
 pub use crate::reader::{BATCH, ReadReport, Skipped};
 use crate::reader::{ReadMode, Reader, ReaderFactory};
@@ -195,17 +196,30 @@ impl Trace {
     /// # Errors
     /// The file cannot be opened again, or lacks something that its format requires.
     pub fn replay(&self) -> Result<Replay> {
-        let (reader, note): (Box<dyn Reader>, _) = match &self.origin {
-            TraceOrigin::File(file) => (file.reader(&self.params, self.sort)?, file.note.clone()),
+        let mut remarks = None;
+        let reader: Box<dyn Reader> = match &self.origin {
+            TraceOrigin::File(file) => {
+                let columns = file.source(&self.params)?.csv_spec();
+                remarks = Some(Remarks {
+                    input: Some(Arc::clone(&file.input)),
+                    note: file.note.clone(),
+                    columns,
+                    ..Remarks::new(&self.name)
+                });
+                file.reader(&self.params, self.sort)?
+            }
             TraceOrigin::Workload(workload, space, seed) => {
-                (Box::new(Generator::new(workload, &self.params, space, *seed)?), None)
+                Box::new(Generator::new(workload, &self.params, space, *seed)?)
             }
             TraceOrigin::Table(table) => {
+                // What is odd about a trace was said when it was read into the table.
+                let is_said = !table.report().notes.is_empty();
+                remarks = (!is_said).then(|| Remarks::new(&self.name));
                 let reader = Box::new(TableReader::new(table, self.sort));
-                (if self.sort { Box::new(SortedReader::new(reader)) } else { reader }, None)
+                if self.sort { Box::new(SortedReader::new(reader)) } else { reader }
             }
         };
-        Ok(Replay { reader, note, left: self.limit.unwrap_or(u64::MAX) })
+        Ok(Replay { reader, remarks, left: self.limit.unwrap_or(u64::MAX) })
     }
 
     /// Reads the whole trace into a table with the same name. `check` is called after each batch
@@ -264,15 +278,28 @@ impl FileOrigin {
 /// A reader of a trace, with a position.
 pub struct Replay {
     reader: Box<dyn Reader>,
+    /// What is said about the requests as they were read; `None` if it was said before.
+    remarks: Option<Remarks>,
+    left: u64,
+}
+
+/// What is said about the requests of a trace as they were read.
+struct Remarks {
+    /// The name of the trace.
+    name: String,
+    /// The stored bytes, if it is a file.
+    input: Option<Arc<StoredTrace>>,
     /// A sentence about the detected format.
     note: Option<String>,
-    left: u64,
+    /// What csv calls the columns of the trace, if it has columns.
+    columns: Option<String>,
+    observed: Observed,
 }
 
 impl Replay {
     /// Starts reading at the first request of a store.
     pub fn of_store(store: &Arc<RequestStore>) -> Replay {
-        Replay { reader: Box::new(StoreReader::new(store)), note: None, left: u64::MAX }
+        Replay { reader: Box::new(StoreReader::new(store)), remarks: None, left: u64::MAX }
     }
 
     /// Does a part of the work that comes before the first request, such as sorting, and returns
@@ -292,7 +319,15 @@ impl Replay {
     /// A bad line, or bytes that cannot be read or decompressed.
     pub fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
         let wanted = self.left.min(max as u64) as usize;
-        let count = self.reader.next_batch(out, wanted)?;
+        let before = out.len();
+        let read = self.reader.next_batch(out, wanted);
+        if let Some(remarks) = &mut self.remarks {
+            remarks.observed.see(&out[before..]);
+        }
+        let count = read?;
+        if count == 0 && wanted > 0 {
+            self.check_that_something_is_left()?;
+        }
         self.left -= count as u64;
         Ok(count)
     }
@@ -329,13 +364,54 @@ impl Replay {
         builder.finish(name, self.report())
     }
 
+    /// Refuses a trace that has ended without a request, because all its lines were bad.
+    fn check_that_something_is_left(&self) -> Result<()> {
+        let Some(remarks) = self.remarks.as_ref().filter(|it| it.observed.requests() == 0) else {
+            return Ok(());
+        };
+        let ReadReport { skipped, first_bad, .. } = self.reader.report();
+        match first_bad {
+            Some(first) => Err(Error::NothingLeft {
+                name: remarks.name.clone(),
+                count: skipped.malformed(),
+                first,
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// What was read so far besides the requests. Its notes are about what the reader chose, such
-    /// as the replayed action or a unit that the trace does not state.
+    /// as the replayed action or a unit that the trace does not state, about what it skipped, and
+    /// about signs that the trace is misread.
     pub fn report(&self) -> ReadReport {
         let mut report = self.reader.report();
-        report.notes.splice(..0, self.note.clone());
+        if let Some(Remarks { input, note, columns, observed, .. }) = &self.remarks {
+            report.notes.splice(..0, note.clone());
+            report.notes.extend(input.iter().flat_map(|input| input.notes()));
+            report.notes.extend(bad_lines(&report, observed.requests()));
+            report.notes.extend(observed.doubts(&report.skipped, columns.as_deref()));
+        }
         report
     }
+}
+
+impl Remarks {
+    fn new(name: &str) -> Remarks {
+        let (name, observed) = (name.to_owned(), Observed::default());
+        Remarks { name, input: None, note: None, columns: None, observed }
+    }
+}
+
+/// A sentence about the bad lines or records that were skipped beside `requests` requests.
+fn bad_lines(report: &ReadReport, requests: u64) -> Option<String> {
+    let first = report.first_bad.as_ref()?;
+    let (bad, all) = (report.skipped.malformed(), requests + report.skipped.total());
+    let share = 100.0 * bad as f64 / all as f64;
+    let warning = if share > 1.0 { ", so the results may not be those of the trace" } else { "" };
+    Some(format!(
+        "`--skip-bad` left out {bad} of {all} lines or records ({share:.1} %){warning}. The first: \
+         {first}."
+    ))
 }
 
 const _: () = {

@@ -61,7 +61,7 @@ impl Reader for SortedReader {
         }
         if has_ended || run.len() == self.run_requests {
             let mut run = std::mem::take(run);
-            run.sort_by_key(|request| request.time_ns);
+            run.sort_by_key(|request| signed(request.time_ns));
             runs.push(match has_ended {
                 true => SortedRun { batch: run.into_iter(), rest: None },
                 false => spill(&run).map_err(Error::Sort)?,
@@ -98,13 +98,18 @@ impl Reader for SortedReader {
     }
 }
 
+/// A time as it was read. It may be before zero, and is then a huge number without a sign.
+fn signed(time_ns: u64) -> i64 {
+    time_ns.cast_signed()
+}
+
 /// Merges sorted runs. Among requests with the same time, the one of the earlier run is first.
 struct Merge {
     runs: Vec<SortedRun>,
     heads: Vec<Option<Request>>,
-    order: BinaryHeap<Reverse<(u64, usize)>>,
+    order: BinaryHeap<Reverse<(i64, usize)>>,
     /// The earliest time, which is delivered as 0.
-    first_ns: u64,
+    first_ns: i64,
 }
 
 impl Merge {
@@ -122,7 +127,7 @@ impl Merge {
     fn advance(&mut self, run: usize) -> Result<()> {
         self.heads[run] = self.runs[run].next()?;
         if let Some(head) = self.heads[run] {
-            self.order.push(Reverse((head.time_ns, run)));
+            self.order.push(Reverse((signed(head.time_ns), run)));
         }
         Ok(())
     }
@@ -131,7 +136,8 @@ impl Merge {
         let Some(Reverse((_, run))) = self.order.pop() else { return Ok(None) };
         let head = self.heads[run].take();
         self.advance(run)?;
-        Ok(head.map(|head| Request { time_ns: head.time_ns - self.first_ns, ..head }))
+        let first_ns = self.first_ns.cast_unsigned();
+        Ok(head.map(|head| Request { time_ns: head.time_ns.wrapping_sub(first_ns), ..head }))
     }
 }
 

@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Write};
 
 use crate::error::{Error, Result};
 use crate::parse::formats::custom::csv::{STREAMS_HEADING, WRITTEN_HEADING};
-use crate::replay::{BATCH, Trace};
+use crate::replay::{BATCH, ReadReport, Trace};
 use crate::request::{Flags, Op, Request, SECTOR_BYTES};
 
 /// The format in which requests are written.
@@ -33,7 +33,7 @@ pub const CSV_STREAMS_SPEC: &str =
     "csv:sep=comma,columns=time.ns+dev+rwbs+off.bytes+len.bytes+stream,header=true";
 
 /// Writes all requests of a trace, with their streams. `check` is called with the position after
-/// each batch and may end the writing.
+/// each batch and may end the writing. Returns what was read besides the requests.
 ///
 /// # Errors
 /// The trace cannot be read or written, or `check` refuses.
@@ -42,7 +42,7 @@ pub fn write_trace<E: From<Error>>(
     out: impl Write,
     form: OutputFormat,
     mut check: impl FnMut(u64) -> std::result::Result<(), E>,
-) -> std::result::Result<(), E> {
+) -> std::result::Result<ReadReport, E> {
     let mut writer = TraceWriter::with_streams(BufWriter::new(out), form, trace.has_streams()?)?;
     let (mut replay, mut batch) = (trace.replay()?, Vec::with_capacity(BATCH));
     while replay.next_batch(&mut batch, BATCH)? > 0 {
@@ -50,7 +50,7 @@ pub fn write_trace<E: From<Error>>(
         check(replay.position_bytes())?;
     }
     writer.finish()?;
-    Ok(())
+    Ok(replay.report())
 }
 
 /// Writes requests one by one.

@@ -104,7 +104,7 @@ pub fn survey(trace: &Trace, page_bytes: u64) -> Result<Survey> {
     let mut survey = Survey::new(page_bytes);
     let mut replay = trace.replay()?;
     replay.for_each(|request| survey.add(request))?;
-    let ReadReport { devices, skipped, notes } = replay.report();
+    let ReadReport { devices, skipped, notes, .. } = replay.report();
     for (device, name) in survey.devices.iter_mut().zip(devices) {
         device.name = name;
     }

@@ -3,7 +3,11 @@
 //! Files may consist of several consecutive members or streams. Truncated data and data with a
 //! wrong checksum are an error, never a shorter trace.
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flate2::bufread::GzDecoder;
 
 use crate::error::{Error, Result};
 
@@ -75,18 +79,20 @@ impl Compression {
         }
     }
 
-    /// A reader of the decompressed bytes.
+    /// A reader of the decompressed bytes. `has_rest` is set if bytes behind the end of a gzip file
+    /// are ignored.
     ///
     /// # Errors
     /// Out of memory for the decoder.
     pub(crate) fn decompress(
         self,
         stored: Box<dyn Read + Send>,
+        has_rest: &Arc<AtomicBool>,
     ) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Compression::None => stored,
             Compression::Gzip => {
-                Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::new(stored)))
+                Box::new(GzipMembers::new(BufReader::new(stored), Arc::clone(has_rest)))
             }
             Compression::Zstd => {
                 let mut decoder = zstd::stream::read::Decoder::new(stored)?;
@@ -99,6 +105,42 @@ impl Compression {
                 Box::new(Explained(reader, explain_xz))
             }
         })
+    }
+}
+
+/// The first byte of a gzip file.
+const GZIP_MAGIC: u8 = 0x1f;
+
+/// The members of a gzip file. Bytes behind the last one that do not begin like a member are
+/// ignored, as gzip does it: padding, or what a download left behind.
+struct GzipMembers<R> {
+    /// `None` after the last member.
+    member: Option<GzDecoder<R>>,
+    has_rest: Arc<AtomicBool>,
+}
+
+impl<R: BufRead> GzipMembers<R> {
+    fn new(stored: R, has_rest: Arc<AtomicBool>) -> GzipMembers<R> {
+        GzipMembers { member: Some(GzDecoder::new(stored)), has_rest }
+    }
+}
+
+impl<R: BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let count = member.read(out)?;
+            if count > 0 || out.is_empty() {
+                return Ok(count);
+            }
+            let next = member.get_mut().fill_buf()?.first().copied();
+            let ended = self.member.take().expect("it has just been read");
+            match next {
+                Some(GZIP_MAGIC) => self.member = Some(GzDecoder::new(ended.into_inner())),
+                Some(_) => self.has_rest.store(true, Ordering::Relaxed),
+                None => {}
+            }
+        }
+        Ok(0)
     }
 }
 
@@ -168,8 +210,9 @@ pub(crate) mod tests {
 
     fn decompressed(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
         let compression = Compression::of("t", &bytes).unwrap();
-        let mut all = Vec::new();
-        compression.decompress(Box::new(io::Cursor::new(bytes)))?.read_to_end(&mut all)?;
+        let (mut all, has_rest) = (Vec::new(), Arc::default());
+        let stored = Box::new(io::Cursor::new(bytes));
+        compression.decompress(stored, &has_rest)?.read_to_end(&mut all)?;
         Ok(all)
     }
 
@@ -188,6 +231,14 @@ pub(crate) mod tests {
         assert_eq!(decompressed(padded).unwrap(), b"one\ntwo\n");
         assert!(decompressed([xz(b"one\n"), vec![0; 3]].concat()).is_err());
         assert!(decompressed([xz(b"one\n"), b"rest".to_vec()].concat()).is_err());
+    }
+
+    #[test]
+    fn bytes_behind_the_end_of_gzip_are_ignored() {
+        for rest in [&b"\0\0\0\0"[..], b"left behind"] {
+            let bytes = [gzip(b"one\n"), gzip(b"two\n"), rest.to_vec()].concat();
+            assert_eq!(decompressed(bytes).unwrap(), b"one\ntwo\n");
+        }
     }
 
     #[test]

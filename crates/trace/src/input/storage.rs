@@ -60,7 +60,8 @@ impl Storage {
                 Box::new(PositionedReader::new(file, start).take(*bytes))
             }
             (Storage::Member { archive, compression, start, bytes }, None) => {
-                let mut decompressed = compression.decompress(archive.reader()?)?;
+                let mut decompressed =
+                    compression.decompress(archive.reader()?, &Arc::default())?;
                 io::copy(&mut decompressed.by_ref().take(*start), &mut io::sink())?;
                 Box::new(decompressed.take(*bytes))
             }

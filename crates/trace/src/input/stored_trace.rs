@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
 
@@ -29,6 +29,8 @@ pub(crate) struct StoredTrace {
     storage: Storage,
     size_bytes: u64,
     compression: Compression,
+    /// Whether bytes behind the end of its compressed data were ignored.
+    has_rest: Arc<AtomicBool>,
     parts: Parts,
 }
 
@@ -124,7 +126,8 @@ impl StoredTrace {
             return Err(Error::Open { name, source });
         }
         let compression = Compression::of(&name, &magic)?;
-        Ok(StoredTrace { name, storage, size_bytes, compression, parts: Parts::Itself })
+        let (has_rest, parts) = (Arc::default(), Parts::Itself);
+        Ok(StoredTrace { name, storage, size_bytes, compression, has_rest, parts })
     }
 
     // ---- archives ----------------------------------------------------------------------------
@@ -216,6 +219,14 @@ impl StoredTrace {
         self.storage.is_member()
     }
 
+    /// Sentences about what was ignored of the parts that were read.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        let ignored = self.parts().filter(|part| part.has_rest.load(Ordering::Relaxed));
+        ignored.map(|part| {
+            format!("Bytes behind the end of the gzip data of {} are ignored.", part.name)
+        })
+    }
+
     /// The stored size of all parts together.
     pub(crate) fn size_bytes(&self) -> u64 {
         self.parts().map(|part| part.size_bytes).sum()
@@ -264,13 +275,14 @@ impl StoredTrace {
         let consumed = Arc::new(AtomicU64::new(0));
         let stored = self.storage.reader().map_err(failed)?;
         let stored = Counted { stored, consumed: Arc::clone(&consumed) };
-        let decompressed = self.compression.decompress(Box::new(stored)).map_err(failed)?;
+        let decompressed = self.compression.decompress(Box::new(stored), &self.has_rest);
+        let decompressed = decompressed.map_err(failed)?;
         let stream = stream(decompressed).map_err(failed)?;
         Ok(SlidingWindow::stream(stream, consumed))
     }
 
     fn decompressed(&self) -> io::Result<Box<dyn Read + Send>> {
-        self.compression.decompress(self.storage.reader()?)
+        self.compression.decompress(self.storage.reader()?, &self.has_rest)
     }
 
     /// The first bytes of the first part, at most `most`, decompressed.

@@ -51,6 +51,16 @@ pub(crate) fn action_note(action: u8) -> String {
     format!("The requests are the events with action {} ({meaning}).", char::from(action))
 }
 
+/// A sentence about events that the tracer lost, if there are any.
+pub(crate) fn lost_events_note(lost: u64) -> Option<String> {
+    (lost > 0).then(|| {
+        format!(
+            "{lost} events were lost when the trace was recorded, so requests are missing; larger \
+             buffers of the tracer keep them."
+        )
+    })
+}
+
 /// The letter of the operation, and the flags, of an RWBS word.
 #[inline]
 pub(crate) fn rwbs(word: &[u8]) -> Option<(u8, Flags)> {

@@ -30,6 +30,14 @@ const OBJECT: ParseError = ParseError::with_remedy(
     "objects that are hashes need object_unit=1",
 );
 
+/// A sentence about the unit, which the trace does not state.
+pub(crate) fn unit_note(object_unit: u64) -> String {
+    format!(
+        "An object number is read as an address in units of {object_unit} bytes; `object_unit=` \
+         gives another unit: 512 for sectors, 1 for bytes."
+    )
+}
+
 /// The request of a record whose operation and device are known.
 #[inline(always)]
 pub(crate) fn request(record: &RecordBytes, object_unit: u64, op: Op, device: u32) -> ParseResult {

@@ -1,5 +1,6 @@
 //! The encoding of text: UTF-8, with or without a byte-order mark at its beginning. Programs of
-//! Windows write such a mark, and some write UTF-16, which is refused with a remedy.
+//! Windows write such a mark, and some write UTF-16, which is refused with a remedy; so are lines
+//! that end in a carriage return alone.
 
 use crate::error::{Error, Result};
 use crate::input::sliding_window::SlidingWindow;
@@ -9,7 +10,10 @@ use crate::input::stored_trace::StoredTrace;
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Bytes that show the encoding.
-const HEAD_BYTES: usize = 8;
+const MARK_BYTES: usize = 8;
+
+/// Bytes that show the line ends.
+const HEAD_BYTES: usize = 16 << 10;
 
 /// The text without a byte-order mark.
 pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
@@ -20,23 +24,39 @@ pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
 /// a zero byte before or after each.
 pub(crate) fn is_utf_16(text: &[u8]) -> bool {
     let ascii = |index: usize| matches!(text[index], 1..=0x7f);
-    let pairs = |zero: usize| (0..HEAD_BYTES).all(|at| (at % 2 == zero) == (text[at] == 0));
-    let unmarked = text.len() >= HEAD_BYTES
-        && (pairs(0) && (1..HEAD_BYTES).step_by(2).all(ascii)
-            || pairs(1) && (0..HEAD_BYTES).step_by(2).all(ascii));
+    let pairs = |zero: usize| (0..MARK_BYTES).all(|at| (at % 2 == zero) == (text[at] == 0));
+    let unmarked = text.len() >= MARK_BYTES
+        && (pairs(0) && (1..MARK_BYTES).step_by(2).all(ascii)
+            || pairs(1) && (0..MARK_BYTES).step_by(2).all(ascii));
     text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff") || unmarked
+}
+
+/// Whether lines end in a carriage return alone, as far as the beginning shows.
+fn ends_lines_in_cr(head: &[u8]) -> bool {
+    head.trim_ascii_end().contains(&b'\r') && !head.contains(&b'\n')
+}
+
+/// Refuses text of which the beginning shows that lines cannot be read.
+///
+/// # Errors
+/// The text is in UTF-16, or its lines end in a carriage return alone.
+pub(crate) fn check(part: &StoredTrace, head: &[u8]) -> Result<()> {
+    let name = || part.name().to_owned();
+    match () {
+        () if is_utf_16(head) => Err(Error::Utf16 { name: name() }),
+        () if ends_lines_in_cr(head) => Err(Error::CarriageReturns { name: name() }),
+        () => Ok(()),
+    }
 }
 
 /// A window at the first character of a text.
 ///
 /// # Errors
-/// The part cannot be read, or its text is in UTF-16.
+/// The part cannot be read, or its text is in UTF-16 or has no line ends but carriage returns.
 pub(crate) fn text_window(part: &StoredTrace) -> Result<SlidingWindow> {
     let mut window = part.window()?;
     let head = window.head(HEAD_BYTES).map_err(|source| part.failure(0, source))?;
-    if is_utf_16(head) {
-        return Err(Error::Utf16 { name: part.name().to_owned() });
-    }
+    check(part, head)?;
     let mark_bytes = head.len() - without_mark(head).len();
     window.skip(mark_bytes);
     Ok(window)
@@ -45,6 +65,14 @@ pub(crate) fn text_window(part: &StoredTrace) -> Result<SlidingWindow> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_that_end_in_carriage_returns_alone_are_recognised() {
+        assert!(ends_lines_in_cr(b"1,2\r3,4\r") && ends_lines_in_cr(b"1,2\r3,4"));
+        for text in [&b""[..], b"1,2", b"1,2\r", b"\r\n1,2\r", b"1,2\r\n3,4\r\n", b"1,2\r3,4\n"] {
+            assert!(!ends_lines_in_cr(text), "{text:?}");
+        }
+    }
 
     #[test]
     fn utf_16_is_recognised_with_and_without_a_mark() {

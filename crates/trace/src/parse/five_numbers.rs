@@ -65,10 +65,11 @@ fn five_numbers(line: &[u8], decimal: bool) -> Option<Extent<'_>> {
     let &[time, device, offset, length, op] = fields.as_slice() else { return None };
     let op = op.strip_prefix(b"0x").unwrap_or(op);
     let alike = is_seconds(time)
-        && time.contains(&b'.') == decimal
+        && time.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E')) == decimal
         && is_digits(device, 1, 20)
         && op.iter().all(u8::is_ascii_hexdigit);
-    let number = |field| Field::new(field).number();
+    let number =
+        |field| Field::new(field).number().or_else(|| Field::new(field).whole_number(b'.'));
     let (offset, length) = (number(offset)?, number(length)?);
     alike.then_some(Extent { device, offset, length })
 }

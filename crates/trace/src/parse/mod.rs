@@ -18,6 +18,7 @@
 //! * `encoding`: byte-order marks
 //! * `parsed`: what a format's parser delivers
 //! * `normalize`: checks, the clock of the trace, counts of skipped requests
+//! * `doubts`: signs that a trace is misread
 //! * `devices`: numbers for the names of devices
 //! * `streams`: numbers for the names of streams
 //! * `block_layer`: shared by the formats of the Linux block layer, blkparse and blktrace
@@ -26,6 +27,7 @@
 pub(crate) mod block_layer;
 pub(crate) mod cache_object;
 pub(crate) mod devices;
+pub(crate) mod doubts;
 pub(crate) mod encoding;
 pub(crate) mod five_numbers;
 pub mod format;

@@ -50,6 +50,16 @@ pub(crate) trait TraceParser: Clone + Send + Sync + 'static {
         false
     }
 
+    /// What to give as `--format` to read the same columns as csv, if lines consist of columns.
+    fn csv_spec(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether the times of such traces are Unix times.
+    fn has_unix_times(&self) -> bool {
+        false
+    }
+
     /// Choices of the parser that the user may want to know, as sentences.
     fn notes(&self) -> Vec<String> {
         Vec::new()
@@ -92,6 +102,14 @@ impl<P: TraceParser> ReaderFactory for P {
 
     fn has_streams(&self) -> bool {
         TraceParser::has_streams(self)
+    }
+
+    fn csv_spec(&self) -> Option<String> {
+        TraceParser::csv_spec(self)
+    }
+
+    fn has_unix_times(&self) -> bool {
+        TraceParser::has_unix_times(self)
     }
 }
 
@@ -300,8 +318,28 @@ pub(crate) mod tests {
             read_all(Plain, b"5 0 1\n7 0 1\n6 0 1\n3 0 1\n8 0 1", false).unwrap();
         let seconds: Vec<_> = requests.iter().map(|r| r.time_ns / 1_000_000_000).collect();
         assert_eq!(seconds, [0, 2, 2, 2, 3]);
-        assert_eq!(skipped.backward_times, 2);
+        assert_eq!((skipped.backward_times, skipped.step_back_ns), (2, 4_000_000_000));
         assert_eq!(skipped.total(), 0, "a request with a raised time is not skipped");
+    }
+
+    /// The times in seconds of requests with these stamps, and how many were absurd or went back.
+    fn times_of(stamps: &[u64]) -> (Vec<u64>, u64, u64) {
+        let text: String = stamps.iter().map(|stamp| format!("{stamp} 0 1\n")).collect();
+        let (requests, skipped) = read_all(Plain, text.as_bytes(), false).unwrap();
+        let times = requests.iter().map(|it| it.time_ns / 1_000_000_000).collect();
+        (times, skipped.absurd_times, skipped.backward_times)
+    }
+
+    #[test]
+    fn an_absurd_time_stamp_does_not_drag_later_requests_along() {
+        const FAR: u64 = 1_700_000_000;
+        assert_eq!(times_of(&[5, 6, FAR, 7, 8]), (vec![0, 1, 1, 2, 3], 1, 0));
+        assert_eq!(times_of(&[5, 6, u64::MAX, 7]), (vec![0, 1, 1, 2], 1, 0), "a wrapped counter");
+        assert_eq!(times_of(&[5, FAR, 6, FAR, 7]), (vec![0, 0, 1, 1, 2], 2, 0));
+        // A second stamp confirms the first one.
+        assert_eq!(times_of(&[5, 6, FAR, FAR + 1, FAR + 3]), (vec![0, 1, 1, 1, 3], 1, 0));
+        assert_eq!(times_of(&[FAR, FAR + 3, 6, 7, 9]), (vec![0, 3, 3, 3, 5], 0, 1), "set back");
+        assert_eq!(times_of(&[u64::MAX - 2, u64::MAX, 1]), (vec![0, 2, 4], 0, 0), "before zero");
     }
 
     #[test]
@@ -326,8 +364,9 @@ pub(crate) mod tests {
     fn addresses_and_times_beyond_64_bits_are_errors() {
         let message = read_all(Plain, b"1 18446744073709551615 1", false).unwrap_err();
         assert!(message.starts_with("t:1: offset + length exceeds 64 bits"), "{message}");
-        let message = read_all(Plain, b"1 0 1\n99999999999 0 1", false).unwrap_err();
-        assert!(message.starts_with("t:2: the time is more than 584 years"), "{message}");
+        let years: String = (0..600).map(|n| format!("{} 0 1\n", n * 31_000_000_u64)).collect();
+        let message = read_all(Plain, years.as_bytes(), false).unwrap_err();
+        assert!(message.starts_with("t:597: the time is more than 584 years"), "{message}");
     }
 
     #[test]

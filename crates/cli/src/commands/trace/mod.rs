@@ -19,7 +19,7 @@ use trace::analysis::locality::TraceLocality;
 use trace::analysis::survey::RequestSizes;
 use trace::analysis::survey::Survey;
 use trace::writer::{CSV_SPEC, CSV_STREAMS_SPEC, OutputFormat, write_trace};
-use trace::{ReadOptions, Trace};
+use trace::{ReadOptions, ReadReport, Trace};
 
 use crate::experiment_args::{ExperimentArgs, TraceFileOptions, TraceOptions, WorkloadOptions};
 use crate::failure::{Failure, Result};
@@ -142,7 +142,7 @@ fn generate(args: &GenerateArgs) -> Result<()> {
     let source = RequestSource::open(&setup)?;
     let destination = CommandFiles::new().output("--out", &args.out)?;
     let monitor = RunMonitor::new(matches!(destination, Destination::Stdout));
-    destination.write(|out| write(source.trace(), args.format.into(), out, &monitor))
+    destination.write(|out| write(source.trace(), args.format.into(), out, &monitor).map(drop))
 }
 
 // ---- convert ---------------------------------------------------------------------------------
@@ -153,21 +153,28 @@ fn convert(args: &ConvertArgs) -> Result<()> {
     let destination = files.output("--out", &args.out)?;
     let trace = open(&args.trace, &args.read)?;
     let monitor = RunMonitor::new(matches!(destination, Destination::Stdout));
-    destination.write(|out| write(&trace, args.to.into(), out, &monitor))?;
+    let mut notes = Vec::new();
+    destination.write(|out| {
+        notes = write(&trace, args.to.into(), out, &monitor)?.notes;
+        Ok(())
+    })?;
     drop(monitor);
-    print_csv_spec(args.to.into(), trace.has_streams()?);
+    let notes: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
+    let text = notes + &csv_spec(args.to.into(), trace.has_streams()?);
+    // If standard error is closed, nobody reads this.
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
     Ok(())
 }
 
-/// For csv, prints the columns as `--format` takes them: for other programs, and for files whose
-/// heading was changed.
-fn print_csv_spec(form: OutputFormat, has_streams: bool) {
-    if form == OutputFormat::Csv {
-        let spec = if has_streams { CSV_STREAMS_SPEC } else { CSV_SPEC };
-        let mut stderr = std::io::stderr().lock();
-        // If standard error is closed, nobody reads this.
-        let _ = writeln!(stderr, "Its heading tells how to read it, or this: --format {spec}");
-    }
+/// For csv, a line with the columns as `--format` takes them: for other programs, and for files
+/// whose heading was changed.
+fn csv_spec(form: OutputFormat, has_streams: bool) -> String {
+    let spec = match (form, has_streams) {
+        (OutputFormat::Csv, true) => CSV_STREAMS_SPEC,
+        (OutputFormat::Csv, false) => CSV_SPEC,
+        _ => return String::new(),
+    };
+    format!("Its heading tells how to read it, or this: --format {spec}\n")
 }
 
 fn write(
@@ -175,7 +182,7 @@ fn write(
     form: OutputFormat,
     out: &mut dyn Write,
     monitor: &RunMonitor,
-) -> Result<()> {
+) -> Result<ReadReport> {
     let length = trace.size_hint_bytes();
     write_trace(trace, out, form, |position| Ok(monitor.report(Stage::Survey, position, length)?))
 }

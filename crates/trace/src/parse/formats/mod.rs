@@ -26,6 +26,8 @@ catalogue! {
         blkparse,
         blktrace,
         blkreplay,
+        ftrace,
+        iosnoop,
         fio,
         etw,
         diskmon,

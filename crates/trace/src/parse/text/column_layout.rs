@@ -38,6 +38,8 @@ pub(crate) enum TimeUnit {
     Nanoseconds { power: u8 },
     /// Thousandths of a nanosecond; fractions of a nanosecond are dropped.
     Picoseconds,
+    /// A date and a time of day, such as `2025-03-04 10:11:12.000412`.
+    Date,
 }
 
 /// A unit of addresses and lengths.
@@ -106,6 +108,15 @@ impl OpWords {
         }
     }
 
+    /// The words for an operation, joined by `+`.
+    pub(crate) fn listed(&self, op: Op) -> String {
+        let letters = (0..=255_u8).filter(|letter| !letter.is_ascii_lowercase());
+        let letters = letters.filter(|letter| self.letters[usize::from(*letter)] == Some(op));
+        let words = self.words.iter().filter(|(_, of)| *of == op).map(|(word, _)| word.clone());
+        let all: Vec<Vec<u8>> = letters.map(|letter| vec![letter]).chain(words).collect();
+        String::from_utf8_lossy(&all.join(&b'+')).into_owned()
+    }
+
     #[inline(never)]
     fn find_word(&self, word: &[u8]) -> Option<Op> {
         let found = self.words.iter().find(|(known, _)| word.eq_ignore_ascii_case(known));
@@ -133,6 +144,8 @@ pub(crate) struct ColumnLayout {
     pub(crate) point: u8,
     /// Whether a last line without line end is bad.
     pub(crate) needs_line_ends: bool,
+    /// Whether the times of these traces are known to be Unix times.
+    pub(crate) unix_times: bool,
     /// A note that users of the trace may want to know.
     pub(crate) note: Option<String>,
     /// The name of the latest device, of lines with two columns of devices.
@@ -152,6 +165,7 @@ impl ColumnLayout {
             first_column: 1,
             point: b'.',
             needs_line_ends: false,
+            unix_times: false,
             note: None,
             device_name: Vec::new(),
         }

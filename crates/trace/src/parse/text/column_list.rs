@@ -13,7 +13,7 @@ use spec::Error;
 use crate::parse::text::column_layout::{
     AddressUnit, Column, ColumnLayout, OpNames, Separator, TimeUnit,
 };
-use crate::request::SECTOR_BYTES;
+use crate::request::{Op, SECTOR_BYTES};
 
 /// The columns of a list.
 pub(crate) struct ColumnList {
@@ -45,6 +45,87 @@ impl ColumnLayout {
         let ColumnList { columns, open_ended } = ColumnList::parse(list, "")?;
         Ok(ColumnLayout { open_ended, ..ColumnLayout::new(separator, columns, ops) })
     }
+
+    /// What to give as `--format` to read lines of this layout as csv; `None` if csv cannot.
+    pub(crate) fn as_csv(&self) -> Option<String> {
+        let has_rwbs = self.ops == OpNames::Rwbs;
+        let mut words = Vec::new();
+        for column in &self.columns {
+            words.push(word(column, has_rwbs)?);
+        }
+        words.extend(self.open_ended.then(|| String::from("_...")));
+        let separator = match self.separator {
+            Separator::Byte(b',') => "",
+            Separator::Byte(b';') => "sep=semicolon,",
+            Separator::Byte(b'\t') => "sep=tab,",
+            Separator::Byte(_) => return None,
+            Separator::Blanks => "sep=blank,",
+        };
+        let mut spec = format!("csv:{separator}columns={}", words.join("+"));
+        spec += &self.op_keys();
+        let hex: Vec<&str> = self.columns.iter().filter_map(hexadecimal).collect();
+        spec += &if hex.is_empty() { String::new() } else { format!(",hex={}", hex.join("+")) };
+        spec += if self.point == b',' { ",decimal=comma" } else { "" };
+        spec += if self.heading { ",header=true" } else { "" };
+        Some(spec)
+    }
+
+    /// The keys of csv for the names of operations, unless csv knows the names.
+    fn op_keys(&self) -> String {
+        let words = match &self.ops {
+            OpNames::Words(words) => words,
+            OpNames::ZeroWrites | OpNames::FlagBit => return String::from(",reads=1,writes=0"),
+            OpNames::Rwbs => return String::new(),
+        };
+        let keys = ["reads", "writes", "trims", "flushes"].into_iter().zip(Op::ALL);
+        let is_usual = |word: &str, op| Op::of_name(word.as_bytes()) == Some(op);
+        let key = |(key, op): (&str, Op)| {
+            let listed = words.listed(op);
+            let usual = listed.split('+').all(|word| word.is_empty() || is_usual(word, op));
+            if usual { String::new() } else { format!(",{key}={listed}") }
+        };
+        keys.map(key).collect()
+    }
+}
+
+/// The word for a column; `None` if there is none.
+fn word(column: &Column, has_rwbs: bool) -> Option<String> {
+    Some(match column {
+        Column::Time(unit) => format!("time.{}", time_word(*unit)?),
+        Column::Op => String::from(if has_rwbs { "rwbs" } else { "op" }),
+        Column::Offset(unit) => format!("off.{}", address_word(unit.bytes)),
+        Column::Length(unit) => format!("len.{}", address_word(unit.bytes)),
+        Column::Device => String::from("dev"),
+        Column::Stream => String::from("stream"),
+        Column::Ignored => String::from("_"),
+    })
+}
+
+fn time_word(unit: TimeUnit) -> Option<&'static str> {
+    match unit {
+        TimeUnit::Nanoseconds { power } => {
+            TIME_UNITS.iter().find(|(_, known)| *known == power).map(|(word, _)| *word)
+        }
+        TimeUnit::Picoseconds => None,
+        TimeUnit::Date => Some("date"),
+    }
+}
+
+fn address_word(bytes: u64) -> String {
+    match bytes {
+        1 => String::from("bytes"),
+        SECTOR_BYTES => String::from("sectors"),
+        4096 => String::from("pages"),
+        bytes => format!("blocks:{bytes}"),
+    }
+}
+
+fn hexadecimal(column: &Column) -> Option<&'static str> {
+    match column {
+        Column::Offset(AddressUnit { hexadecimal: true, .. }) => Some("off"),
+        Column::Length(AddressUnit { hexadecimal: true, .. }) => Some("len"),
+        _ => None,
+    }
 }
 
 fn column(word: &str, hex: &str) -> spec::Result<Column> {
@@ -74,7 +155,8 @@ fn time_unit(word: &str, unit: &str) -> spec::Result<TimeUnit> {
         Some(&(_, power)) => Ok(TimeUnit::Nanoseconds { power }),
         // Only MQSim has it.
         None if unit == "ps" => Ok(TimeUnit::Picoseconds),
-        None => Err(malformed(word, "`time.` with s, ms, us, ns or ticks (of 100 ns)")),
+        None if unit == "date" => Ok(TimeUnit::Date),
+        None => Err(malformed(word, "`time.` with s, ms, us, ns, ticks (of 100 ns) or date")),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::parse::parser::TraceParser;
 use crate::parse::text::column_layout::{
     AddressUnit, Column, ColumnLayout, OpNames, Separator, TimeUnit,
 };
+use crate::parse::text::date::date_ns;
 use crate::parse::text::field::Field;
 use crate::parse::text::split::{Blanks, Delimiter, Split};
 use crate::parse::text::swar;
@@ -62,6 +63,14 @@ impl TraceParser for ColumnLayout {
 
     fn notes(&self) -> Vec<String> {
         self.note.iter().cloned().collect()
+    }
+
+    fn csv_spec(&self) -> Option<String> {
+        self.as_csv()
+    }
+
+    fn has_unix_times(&self) -> bool {
+        self.unix_times
     }
 
     fn has_streams(&self) -> bool {
@@ -259,19 +268,24 @@ impl<'a> ParsedFields<'a> {
         layout: &ColumnLayout,
     ) -> Result<(), &'static ParseError> {
         match *column {
-            Column::Time(unit) => self.time_ns = time(unit, field, layout.point).ok_or(&TIME)?,
+            Column::Time(unit) => {
+                self.time_ns = match time(unit, field, layout.point) {
+                    Some(time_ns) => time_ns,
+                    None => other_time(unit, field, layout.point).ok_or(&TIME)?,
+                };
+            }
             Column::Offset(unit) => {
                 self.offset_unit = unit.bytes;
                 match address(unit, field, layout.point) {
                     Some(offset) => self.offset = offset,
-                    None => self.missing_address(field, unit, &OFFSETS)?,
+                    None => self.offset = self.other_address(field, unit, layout, &OFFSETS)?,
                 }
             }
             Column::Length(unit) => {
                 self.length_unit = unit.bytes;
                 match address(unit, field, layout.point) {
                     Some(length) => self.length = length,
-                    None => self.missing_address(field, unit, &LENGTHS)?,
+                    None => self.length = self.other_address(field, unit, layout, &LENGTHS)?,
                 }
             }
             Column::Op => self.read_op(field, layout)?,
@@ -282,18 +296,24 @@ impl<'a> ParsedFields<'a> {
         Ok(())
     }
 
-    /// Handles a field that is not an address. An empty one is not an error yet, since a flush
-    /// needs no address.
+    /// An address in another notation. An empty field is not an error yet, since a flush needs no
+    /// address.
     #[cold]
-    fn missing_address(
+    fn other_address(
         &mut self,
         field: Field,
         unit: AddressUnit,
+        layout: &ColumnLayout,
         errors: &'static [ParseError; 2],
-    ) -> Result<(), &'static ParseError> {
+    ) -> Result<u64, &'static ParseError> {
+        if !unit.hexadecimal
+            && let Some(number) = field.whole_number(layout.point)
+        {
+            return Ok(number);
+        }
         let error = &errors[usize::from(unit.hexadecimal)];
         self.absent.get_or_insert(error);
-        if field.is_empty() { Ok(()) } else { Err(error) }
+        if field.is_empty() { Ok(0) } else { Err(error) }
     }
 
     #[inline]
@@ -348,6 +368,17 @@ fn time(unit: TimeUnit, field: Field, point: u8) -> Option<u64> {
     match unit {
         TimeUnit::Nanoseconds { power } => field.decimal(usize::from(power), point),
         TimeUnit::Picoseconds => field.decimal(0, point).map(|picoseconds| picoseconds / 1000),
+        TimeUnit::Date => date_ns(field.bytes()),
+    }
+}
+
+/// A time in another notation, such as `1.5e-05`.
+#[cold]
+fn other_time(unit: TimeUnit, field: Field, point: u8) -> Option<u64> {
+    match unit {
+        TimeUnit::Nanoseconds { power } => field.scientific(power.into(), point),
+        TimeUnit::Picoseconds => field.scientific(-3, point),
+        TimeUnit::Date => None,
     }
 }
 

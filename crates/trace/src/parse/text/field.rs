@@ -141,6 +141,47 @@ impl<'a> Field<'a> {
         Some(Field::new(&bytes[..power.min(bytes.len())]).number().unwrap_or(0))
     }
 
+    /// A number times 10^`power` in any decimal notation, such as `8192.0`, `1.5e-05` or `-0.1`;
+    /// digits below one are dropped. A negative number is counted down from 2^64.
+    #[cold]
+    pub(crate) fn scientific(self, power: i64, point: u8) -> Option<u64> {
+        let (negative, text) = match self.bytes().trim_ascii() {
+            [b'-', text @ ..] => (true, text),
+            [b'+', text @ ..] | text => (false, text),
+        };
+        let split = text.iter().position(|byte| matches!(byte, b'e' | b'E'));
+        let (mantissa, exponent) = match split {
+            Some(at) => (&text[..at], exponent(&text[at + 1..])?),
+            None => (text, 0),
+        };
+        let at = mantissa.iter().position(|&byte| byte == point).unwrap_or(mantissa.len());
+        let (whole, fraction) = (&mantissa[..at], mantissa.get(at + 1..).unwrap_or_default());
+        let digits = || whole.iter().chain(fraction);
+        if digits().next().is_none() || !digits().all(u8::is_ascii_digit) {
+            return None;
+        }
+        // The number of digits that are at one or above.
+        let count = whole.len() as i64 + exponent + power;
+        let zeros =
+            std::iter::repeat_n(&b'0', (count - digits().count() as i64).clamp(0, 40) as usize);
+        let kept = digits().chain(zeros).take(usize::try_from(count).unwrap_or(0));
+        let value = kept.copied().try_fold(0_u64, |value, digit| {
+            value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+        })?;
+        let is_too_large = count - digits().count() as i64 > 40 && value > 0;
+        (!is_too_large).then_some(if negative { value.wrapping_neg() } else { value })
+    }
+
+    /// A whole number of which the notation has decimals or an exponent, as `8192.0` and `1e3`.
+    #[cold]
+    pub(crate) fn whole_number(self, point: u8) -> Option<u64> {
+        let value = self.scientific(0, point)?;
+        let has_fraction = (1..=9).any(|power| {
+            self.scientific(power, point) != value.checked_mul(POWERS_OF_TEN[power as usize])
+        });
+        (!has_fraction && value.cast_signed() >= 0).then_some(value)
+    }
+
     /// A hexadecimal number, with or without `0x`.
     pub(crate) fn hexadecimal(self) -> Option<u64> {
         let bytes = self.bytes();
@@ -169,6 +210,16 @@ impl<'a> Field<'a> {
             value.checked_mul(1000)?.checked_add(thousand)
         })
     }
+}
+
+/// The exponent of a number, with or without a sign.
+fn exponent(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] | digits => (false, digits),
+    };
+    let value = Field::new(digits).number().filter(|&value| value < 1000)?.cast_signed();
+    Some(if negative { -value } else { value })
 }
 
 /// [`Field::before`] for long fields.
@@ -204,6 +255,36 @@ mod tests {
         assert_eq!(decimal("12.987", 2), Some(1298));
         assert_eq!(decimal("12.987", 0), Some(12));
         assert_eq!(Field::new(b"1,079943800").decimal(9, b','), Some(1_079_943_800));
+    }
+
+    #[test]
+    fn other_notations_of_numbers() {
+        let seconds = |text: &str| Field::new(text.as_bytes()).scientific(9, b'.');
+        assert_eq!(seconds("1.5e-05"), Some(15_000));
+        assert_eq!(seconds("2.6214E-02"), Some(26_214_000));
+        assert_eq!(seconds("1.5778080000e+09"), Some(1_577_808_000_000_000_000));
+        assert_eq!(
+            (seconds("1e-300"), seconds("0e300"), seconds(" +7. ")),
+            (Some(0), Some(0), Some(7_000_000_000))
+        );
+        assert_eq!(seconds("-0.000010"), Some(0_u64.wrapping_sub(10_000)));
+        assert_eq!((seconds(".5"), seconds("1,5")), (Some(500_000_000), None));
+        for none in
+            ["1e99", "1e400", "1e12345", "e5", "1e", "-", ".", "1.5.5", "NaN", "1e5x", "--1"]
+        {
+            assert_eq!(seconds(none), None, "{none}");
+        }
+        let whole = |text: &str| Field::new(text.as_bytes()).whole_number(b'.');
+        assert_eq!(
+            (whole("8192.0"), whole("4.096e3"), whole("7")),
+            (Some(8192), Some(4096), Some(7))
+        );
+        assert_eq!(
+            (whole("8192.5"), whole("-5"), whole("1e-3"), whole("")),
+            (None, None, None, None)
+        );
+        let comma = Field::new(b"4096,0").whole_number(b',');
+        assert_eq!(comma, Some(4096));
     }
 
     #[test]

@@ -56,12 +56,17 @@ impl<'a> TraceHead<'a> {
         self.lines.first().copied().unwrap_or_default()
     }
 
-    /// All lines of the first bytes but the last one, unless the trace ends there.
-    pub(crate) fn whole_lines(&self) -> impl Iterator<Item = &'a [u8]> {
+    /// The first bytes up to the end of the last line that is whole.
+    pub(crate) fn whole_text(&self) -> &'a [u8] {
         let text = without_mark(self.bytes);
         let is_cut = self.bytes.len() >= HEAD_BYTES;
         let end = if is_cut { memchr::memrchr(b'\n', text).unwrap_or(0) } else { text.len() };
-        let lines = text[..end].split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+        &text[..end]
+    }
+
+    /// All lines of the first bytes but the last one, unless the trace ends there.
+    pub(crate) fn whole_lines(&self) -> impl Iterator<Item = &'a [u8]> {
+        let lines = self.whole_text().split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
         lines.filter(|line| !line.is_empty())
     }
 
@@ -110,7 +115,25 @@ pub(crate) fn is_digits(field: &[u8], shortest: usize, longest: usize) -> bool {
     (shortest..=longest).contains(&field.len()) && field.iter().all(u8::is_ascii_digit)
 }
 
+/// Whether the field is a whole number, which may be written as `8192.0`.
+pub(crate) fn is_whole(field: &[u8]) -> bool {
+    let field = Field::new(field);
+    field.number().or_else(|| field.whole_number(b'.')).is_some()
+}
+
 /// Whether the field is a number of seconds.
 pub(crate) fn is_seconds(field: &[u8]) -> bool {
-    Field::new(field.trim_ascii_end()).decimal(9, b'.').is_some()
+    is_decimal_times(field, 9)
+}
+
+/// Whether the field is a number, which may have decimals.
+pub(crate) fn is_decimal(field: &[u8]) -> bool {
+    is_decimal_times(field, 0)
+}
+
+/// Whether the field is a number that fits into 64 bits when multiplied by 10^`power`.
+fn is_decimal_times(field: &[u8], power: u8) -> bool {
+    let field = Field::new(field.trim_ascii_end());
+    let plain = field.decimal(power.into(), b'.');
+    plain.or_else(|| field.scientific(power.into(), b'.')).is_some()
 }

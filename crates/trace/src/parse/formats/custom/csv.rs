@@ -7,7 +7,7 @@
 //!
 //! Columns are listed in the order of the file and joined by `+`:
 //!
-//! * `time.UNIT`: s, ms, us, ns, or ticks of 100 ns
+//! * `time.UNIT`: s, ms, us, ns, ticks of 100 ns, or date, such as `2025-03-04 10:11:12.000412`
 //! * `op`: one of the words given by `reads=`, `writes=`, `trims=` and `flushes=`; or `rwbs`:
 //!   operation and flags as blkparse prints them
 //! * `off.UNIT` and `len.UNIT`: bytes, sectors, pages of 4 KiB, or blocks:SIZE
@@ -30,7 +30,8 @@ use crate::parse::text::column_layout::{Column, ColumnLayout, OpNames, OpWords, 
 use crate::parse::text::column_list::ColumnList;
 use crate::parse::text::field::Field;
 use crate::parse::text::trace_head::{
-    Likeness, TraceHead, blank_fields, heading_likeness, is_heading, is_seconds,
+    Likeness, TraceHead, blank_fields, comma_fields, heading_likeness, is_digits, is_heading,
+    is_seconds, is_whole,
 };
 use crate::reader::ReaderFactory;
 use crate::request::{Op, SECTOR_BYTES};
@@ -80,7 +81,35 @@ static EXAMPLES: &[FormatExample] = &[
     FormatExample {
         traces: "CloudPhysics vscsi as csv",
         spec: "csv:columns=_+time.us+op+len.bytes+off.sectors,reads=28,writes=2a,header=true",
-        detect: |head| heading_likeness(head, "version,time,op,size,lbn"),
+        detect: |head| heading_likeness(head, VSCSI_HEADING),
+    },
+    FormatExample {
+        traces: "CloudPhysics vscsi as csv, with times in seconds",
+        spec: "csv:columns=_+time.s+op+len.bytes+off.sectors,reads=28,writes=2a,header=true",
+        detect: |head| match head.any(|line| is_time_of_vscsi(line, 11)) {
+            true => Likeness::None,
+            false => heading_likeness(head, VSCSI_HEADING),
+        },
+    },
+    FormatExample {
+        traces: "IOTracer, block requests",
+        spec: "csv:columns=time.date+_+_+_+off.sectors+op+len.bytes+_...,header=true",
+        detect: |head| heading_likeness(head, IOTRACER_HEADING),
+    },
+    FormatExample {
+        traces: "Fujitsu K5 cloud",
+        spec: "csv:columns=dev+time.s+op+off.bytes+len.bytes",
+        detect: detect_k5,
+    },
+    FormatExample {
+        traces: "CAMELab's replayer and others: seconds, R or W, sector, sectors",
+        spec: "csv:sep=blank,columns=time.s+op+off.sectors+len.sectors+_...",
+        detect: detect_camelab,
+    },
+    FormatExample {
+        traces: "IODA's replayer: milliseconds, disk, bytes",
+        spec: "csv:sep=blank,columns=time.ms+dev+off.bytes+len.bytes+op,reads=1,writes=0",
+        detect: |head| five_numbers::likeness(head, false, LengthUnit::Bytes).min(Likeness::Lines),
     },
     FormatExample {
         traces: "MSR Cambridge excerpts (Heimdall)",
@@ -111,7 +140,7 @@ static PARAMS: &[Param] = &[
         kind: Kind::Text,
         default: WRITTEN_COLUMNS,
         unit: "",
-        doc: "the meaning of each field, joined by +: time.s|ms|us|ns|ticks, op, rwbs, \
+        doc: "the meaning of each field, joined by +: time.s|ms|us|ns|ticks|date, op, rwbs, \
               off.bytes|sectors|pages|blocks:SIZE, len.(the same), dev, stream, _ (ignored), _... \
               (the rest)",
     },
@@ -157,6 +186,40 @@ const fn words(name: &'static str, default: &'static str, doc: &'static str) -> 
 /// separator is a comma.
 const WPA_HEADING: &str = "IO Type;Priority;Process (Name);Init Time (s);Complete Time (s);\
                            IO Time (µs);Disk Service Time (µs);Size (B);Min Offset";
+
+const IOTRACER_HEADING: &str = "timestamp,pid,tid,process_name,lba,op_type,size";
+
+/// Volume, seconds with decimals, R or W, two numbers.
+fn detect_k5(head: &TraceHead) -> Likeness {
+    Likeness::of_lines(head.any(|line| {
+        let fields = comma_fields(line, 6);
+        fields.len() == 5
+            && is_digits(fields[0], 1, 20)
+            && fields[1].contains(&b'.')
+            && is_seconds(fields[1])
+            && matches!(fields[2], b"R" | b"W")
+            && fields[3..].iter().all(|field| is_whole(field))
+    }))
+}
+
+/// Seconds, R or W, two numbers.
+fn detect_camelab(head: &TraceHead) -> Likeness {
+    Likeness::of_lines(head.any(|line| {
+        let fields = blank_fields(line, 4);
+        fields.len() == 4
+            && is_seconds(fields[0])
+            && matches!(fields[1], b"R" | b"W" | b"r" | b"w")
+            && fields[2..].iter().all(|field| is_whole(field))
+    }))
+}
+
+const VSCSI_HEADING: &str = "version,time,op,size,lbn";
+
+/// Whether the second column has at least this many digits. The microseconds of the published
+/// traces have 13; those of a day have 11.
+fn is_time_of_vscsi(line: &[u8], digits: usize) -> bool {
+    comma_fields(line, 2).get(1).is_some_and(|time| is_digits(time, digits, 20))
+}
 
 fn detect(head: &TraceHead) -> Likeness {
     heading_likeness(head, WRITTEN_HEADING)
@@ -313,6 +376,13 @@ mod tests {
              Flush;Normal;System;2,0;1;1;1;0;0xFFFFFFFFFFFFFFFF;0x1;0;0;1;1\n",
             "version,time,op,size,lbn\n1,5633898368802,28,8192,29880920\n\
              1,5633898454642,2a,4096,30175712\n",
+            "version,time,op,size,lbn\n1,1000,28,8192,29880920\n1,1000.08584,2a,4096,30175712\n",
+            "timestamp,pid,tid,process_name,lba,op_type,size,nr_sectors\n\
+             2025-03-04 10:11:12.000412,4,4,a b,29880920,read,8192,16\n\
+             2025-03-04 10:11:12.086252,4,4,a b,30175712,write,4096,8\n",
+            "8,1.5,R,15299031040,8192\n8,1.58584,W,15449964544,4096\n",
+            "0.5 R 29880920 16 0\n0.58584 W 30175712 8 0\n",
+            "0 0 15299031040 8192 1\n85.84 0 15449964544 4096 0\n",
             "0.000 0 15299031040 8192 1\n85.840 0 15449964544 4096 0\n",
         ];
         for (example, lines) in EXAMPLES.iter().zip(lines) {

@@ -5,11 +5,15 @@
 //! device, R|W, offset in bytes, bytes, microseconds
 //! ```
 //!
-//! The published file has no heading; some excerpts have one with the names of the columns.
+//! The published file has no heading; some excerpts have one with the names of the columns. Times
+//! are Unix times. If they are none in microseconds, other units are as plausible, and the user has
+//! to choose.
 
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::text::column_layout::{ColumnLayout, OpNames, Separator};
-use crate::parse::text::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
+use crate::parse::text::trace_head::{
+    Likeness, TraceHead, comma_fields, is_decimal, is_digits, is_whole,
+};
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -18,7 +22,11 @@ pub static FORMAT: Format = Format {
     source: "README of alibaba/block-traces; Li et al., IISWC 2020",
     params: &[],
     examples: &[],
-    specimens: &[Specimen::detected("alibaba", b"419,W,8792731648,16384,1577808144360767\n")],
+    specimens: &[
+        Specimen::detected("alibaba", b"419,W,8792731648,16384,1577808144360767\n"),
+        Specimen::undetected("alibaba", b"419,W,8792731648,16384,1577808144360\n"),
+        Specimen::undetected("alibaba", b"7,W,8192,4096,1\n7,R,8192,4096,2\n"),
+    ],
     detect,
     opening: Opening::Columns(|_| layout()),
 };
@@ -31,14 +39,16 @@ fn detect(head: &TraceHead) -> Likeness {
         let fields = comma_fields(line, 6);
         fields.len() == 5
             && matches!(fields[1], b"R" | b"W")
-            && [0, 2, 3, 4].iter().all(|&index| is_digits(fields[index], 1, 20))
+            && is_digits(fields[0], 1, 20)
+            && fields[2..4].iter().all(|field| is_whole(field))
+            && is_decimal(fields[4])
     }))
 }
 
 fn layout() -> spec::Result<ColumnLayout> {
     let list = "dev+op+off.bytes+len.bytes+time.us";
     let layout = ColumnLayout::listed(Separator::Byte(b','), list, OpNames::of("R", "W"))?;
-    Ok(ColumnLayout { heading_text: HEADING, ..layout })
+    Ok(ColumnLayout { heading_text: HEADING, unix_times: true, ..layout })
 }
 
 #[cfg(test)]

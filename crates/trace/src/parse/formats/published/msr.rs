@@ -25,10 +25,14 @@ pub static FORMAT: Format = Format {
     source: "README of the traces; Narayanan et al., Write off-loading, FAST 2008",
     params: &[],
     examples: &[],
-    specimens: &[Specimen::detected(
-        "msr",
-        b"128166481075232275,rsrch,1,Write,281358336,45056,94872\r\n",
-    )],
+    specimens: &[
+        Specimen::detected("msr", b"128166481075232275,rsrch,1,Write,281358336,45056,94872\r\n"),
+        Specimen::detected(
+            "msr",
+            b"128166481075232275, rsrch, 1, Write, 4096, 512, -7\n\
+              128166481075232276.0,rsrch,1,Read,8192.0,4096.0,120\n",
+        ),
+    ],
     detect,
     opening: Opening::Parser(|_| Ok(Box::new(Msr))),
 };
@@ -37,7 +41,8 @@ pub static FORMAT: Format = Format {
 fn detect(head: &TraceHead) -> Likeness {
     Likeness::of_lines(head.any(|line| {
         let fields = comma_fields(line, 8);
-        fields.len() == 7 && is_digits(fields[0], 17, 19) && op_named(fields[3]).is_some()
+        let ticks = fields[0].split(|&byte| byte == b'.').next().unwrap_or_default();
+        fields.len() == 7 && is_digits(ticks, 17, 19) && op_named(fields[3]).is_some()
     }))
 }
 
@@ -59,24 +64,56 @@ impl TraceParser for Msr {
 
     #[inline]
     fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
-        let mut fields = Split::new(line, b',');
-        let Some(ticks) = number(&mut fields) else { return heading(line).ok_or(TIME) };
-        let (host, disk) = (fields.next().ok_or(DEVICE)?, fields.next().ok_or(DEVICE)?);
-        let device = devices.index(host.through(disk))?;
-        let op = fields.next().and_then(|field| op_named(field.bytes())).ok_or(TYPE)?;
-        let offset = number(&mut fields).ok_or(OFFSET)?;
-        let bytes = number(&mut fields).ok_or(SIZE)?;
-        let response = fields.next().ok_or(SIZE)?.bytes().trim_ascii_end();
-        if Field::new(response).number().is_none() || fields.next().is_some() {
-            return Err(RESPONSE);
+        match usual_line(line, devices) {
+            Some(request) => Ok(Parsed::Request(request)),
+            None => other_line(line, devices),
         }
-        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, ..RawRequest::BLANK }))
     }
+}
+
+/// The request of a line in the published form.
+#[inline(always)]
+fn usual_line(line: &[u8], devices: &mut Devices) -> Option<RawRequest> {
+    let mut fields = Split::new(line, b',');
+    let ticks = number(&mut fields)?;
+    let (host, disk) = (fields.next()?, fields.next()?);
+    let op = op_named(fields.next()?.bytes())?;
+    let device = devices.index(host.through(disk)).ok()?;
+    let (offset, bytes) = (number(&mut fields)?, number(&mut fields)?);
+    Field::new(fields.next()?.bytes().trim_ascii_end()).number()?;
+    let request = RawRequest { ticks, offset, bytes, device, op, ..RawRequest::BLANK };
+    fields.next().is_none().then_some(request)
 }
 
 #[inline(always)]
 fn number(fields: &mut Split<u8>) -> Option<u64> {
     fields.next().and_then(Field::number)
+}
+
+/// A line with blanks around its fields, with numbers such as `8192.0`, or with a negative response
+/// time; or a bad one.
+#[cold]
+fn other_line(line: &[u8], devices: &mut Devices) -> ParseResult {
+    let mut fields = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
+    let mut next = || fields.next().unwrap_or_default();
+    let whole = |field: &[u8]| {
+        let field = Field::new(field);
+        field.number().or_else(|| field.whole_number(b'.'))
+    };
+    let Some(ticks) = whole(next()) else { return heading(line).ok_or(TIME) };
+    let (host, disk) = (next(), next());
+    if disk.is_empty() {
+        return Err(DEVICE);
+    }
+    let op = op_named(next()).ok_or(TYPE)?;
+    let (offset, bytes) = (whole(next()).ok_or(OFFSET)?, whole(next()).ok_or(SIZE)?);
+    if Field::new(fields.next().ok_or(SIZE)?).scientific(0, b'.').is_none()
+        || fields.next().is_some()
+    {
+        return Err(RESPONSE);
+    }
+    let device = devices.index(&[host, disk].join(&b','))?;
+    Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, ..RawRequest::BLANK }))
 }
 
 /// A line that does not begin with a time may be the heading.
@@ -120,6 +157,19 @@ mod tests {
         assert_eq!(detect(&TraceHead::new(&headed)), Likeness::Lines);
         let (again, skipped) = read_all(Msr, &headed, false).unwrap();
         assert_eq!((again, skipped.other_lines), (requests, 1));
+    }
+
+    #[test]
+    fn blanks_decimals_and_negative_response_times_are_read() {
+        let text = b"128166372003061629, hm, 1, Write, 8192, 4096, 120\n\
+            128166372003061630.0,hm,1,Read,8192.0,4096.0,120\n\
+            128166372003061631,hm,1,Write,9223372036854775296,512,-120\n";
+        let (requests, skipped) = read_all(Msr, text, false).unwrap();
+        let found: Vec<_> = requests.iter().map(|it| (it.time_ns, it.offset, it.bytes)).collect();
+        let far = 9_223_372_036_854_775_296;
+        assert_eq!(found, [(0, 8192, 4096), (100, 8192, 4096), (200, far, 512)]);
+        assert!(requests.iter().all(|it| it.device == 0));
+        assert_eq!(skipped, crate::reader::Skipped::default());
     }
 
     #[test]

@@ -10,7 +10,9 @@
 
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::text::column_layout::{ColumnLayout, OpNames, Separator};
-use crate::parse::text::trace_head::{Likeness, TraceHead, comma_fields, is_digits, is_seconds};
+use crate::parse::text::trace_head::{
+    Likeness, TraceHead, comma_fields, is_digits, is_seconds, is_whole,
+};
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -25,6 +27,7 @@ pub static FORMAT: Format = Format {
             b"0,20941264,8192,W,0.551706\n0, 20939840, 8192, r, 0.554041,x\n",
         ),
         Specimen::detected("spc", b"0,1,2,r,0.5,x,y\n"),
+        Specimen::detected("spc", b"0,8,512,w,-0.000010\n0,16,512.0,w,1.5e-06\n"),
     ],
     detect,
     opening: Opening::Columns(|_| layout()),
@@ -35,7 +38,8 @@ fn detect(head: &TraceHead) -> Likeness {
     Likeness::of_lines(head.any(|line| {
         let fields = comma_fields(line, 6);
         fields.len() >= 5
-            && fields[..3].iter().all(|field| is_digits(field, 1, 20))
+            && is_digits(fields[0], 1, 20)
+            && fields[1..3].iter().all(|field| is_whole(field))
             && matches!(fields[3], b"R" | b"r" | b"W" | b"w")
             && is_seconds(fields[4])
     }))
@@ -69,6 +73,14 @@ mod tests {
         assert_eq!(requests[2].time_ns, 698_294_000);
         assert_eq!(skipped.get("zero-length"), 1);
         assert_eq!(detect(&TraceHead::new(REAL)), Likeness::Lines);
+    }
+
+    #[test]
+    fn other_notations_of_times_and_a_time_before_zero_are_read() {
+        let text = b"0,8,512,w,-0.000010\n0,8,512,w,0.000000\n0,8,512,w,1e-06\n0,8,512,w,2.6e-02\n";
+        let (requests, skipped) = read_all(layout().unwrap(), text, false).unwrap();
+        let times: Vec<_> = requests.iter().map(|it| it.time_ns).collect();
+        assert_eq!((times, skipped.backward_times), (vec![0, 10_000, 11_000, 26_010_000], 0));
     }
 
     #[test]

@@ -5,7 +5,9 @@
 //! seconds, sector, sectors, 0 read | 1 write, volume
 //! ```
 //!
-//! There is no header. Times are whole Unix seconds, so thousands of requests have the same time.
+//! There is no heading, but some excerpts have one. Times are whole Unix seconds, so thousands of
+//! requests have the same time. Five integers with other times, or with lengths that are rather
+//! bytes, are not certain to be these, and the user has to choose.
 
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::text::column_layout::{ColumnLayout, OpNames, Separator};
@@ -18,13 +20,22 @@ pub static FORMAT: Format = Format {
     source: "README of the traces; Zhang et al., OSCA, USENIX ATC 2020",
     params: &[],
     examples: &[],
-    specimens: &[Specimen::detected(
-        "tencent",
-        b"1538323200,4247200,128,1,1058\n1538323199,13896880,128,0,1063\n",
-    )],
+    specimens: &[
+        Specimen::detected(
+            "tencent",
+            b"1538323200,4247200,128,1,1058\n1538323199,13896880,128,0,1063\n",
+        ),
+        Specimen::detected(
+            "tencent",
+            b"Timestamp,Offset,Size,IOType,VolumeID\n1538323200,4247200,128,1,1058\n",
+        ),
+        Specimen::undetected("tencent", b"1000012,8192,4096,1,0\n1000512,12288,4096,1,0\n"),
+    ],
     detect,
     opening: Opening::Columns(|_| layout()),
 };
+
+const HEADING: &str = "Timestamp,Offset,Size,IOType,VolumeID";
 
 /// Five integers, the fourth of which is 0 or 1.
 fn detect(head: &TraceHead) -> Likeness {
@@ -38,7 +49,8 @@ fn detect(head: &TraceHead) -> Likeness {
 
 fn layout() -> spec::Result<ColumnLayout> {
     let list = "time.s+off.sectors+len.sectors+op+dev";
-    ColumnLayout::listed(Separator::Byte(b','), list, OpNames::of("0", "1"))
+    let layout = ColumnLayout::listed(Separator::Byte(b','), list, OpNames::of("0", "1"))?;
+    Ok(ColumnLayout { heading_text: HEADING, unix_times: true, ..layout })
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
 use crate::parse::parser::TraceParser;
 use crate::parse::records::RecordBytes;
-use crate::parse::text::trace_head::Likeness;
+use crate::parse::text::trace_head::{Likeness, TraceHead};
 use crate::reader::ReaderFactory;
 use crate::request::{Flags, Op, SECTOR_BYTES};
 
@@ -34,6 +34,11 @@ pub static FORMAT: Format = Format {
     params: &[],
     examples: &[],
     specimens: &[
+        Specimen::detected(
+            "vscsi",
+            b"\x07\0\0\0\0\x10\0\0\x01\0\0\0\x2a\0\x04\x01\x08\0\0\0\0\0\0\0\x40\x42\x0f\0\0\0\0\0\
+              \x08\0\0\0\0\x10\0\0\x01\0\0\0\x28\0\x04\x01\x10\0\0\0\0\0\0\0\x41\x42\x0f\0\0\0\0\0",
+        ),
         Specimen::undetected(
             "vscsi",
             b"\x07\0\0\0\0\x10\0\0\x01\0\0\0\x2a\0\x04\x01\x08\0\0\0\0\0\0\0\x40\x42\x0f\0\0\0\0\0",
@@ -44,10 +49,22 @@ pub static FORMAT: Format = Format {
               \x63\0\0\0\0\0\0\0",
         ),
     ],
-    // No field identifies the format.
-    detect: |_| Likeness::None,
+    detect,
     opening: Opening::Inspected(open),
 };
+
+/// Records that are examined to recognise the format.
+const EXAMINED: usize = 64;
+
+/// No field identifies the format, but all of several records have the same version, and commands
+/// that disks know.
+fn detect(head: &TraceHead) -> Likeness {
+    let alike = |vscsi: &Vscsi| {
+        let records = || head.bytes().chunks_exact(vscsi.bytes).take(EXAMINED);
+        vscsi.fits(head.bytes()) && records().count() > 1 && records().all(|it| vscsi.is_usual(it))
+    };
+    Likeness::of_header([ONE, TWO].iter().any(alike))
+}
 
 fn open(_: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     let head = input.head(2 * ONE.bytes.max(TWO.bytes))?;
@@ -83,6 +100,30 @@ impl Vscsi {
         };
         head.len() >= self.bytes && records.into_iter().all(has_version)
     }
+
+    /// Whether a record has this version and a command that disks know.
+    fn is_usual(&self, bytes: &[u8]) -> bool {
+        let record = RecordBytes { bytes, big_endian: false };
+        let command = record.u16(self.command_at);
+        record.u16(self.version_at) >> 8 == self.version
+            && (op(command).is_some() || OTHER_COMMANDS.contains(&command))
+    }
+}
+
+/// Commands without data that disks get beside reads, writes and flushes: test unit ready, request
+/// sense, inquiry, mode sense, reserve, release, start, read capacity, unmap, service action,
+/// report LUNs.
+static OTHER_COMMANDS: [u16; 13] =
+    [0x00, 0x03, 0x12, 0x15, 0x16, 0x17, 0x1a, 0x1b, 0x25, 0x42, 0x4d, 0x9e, 0xa0];
+
+/// The operation of a command; `None` if it is none of a trace.
+fn op(command: u16) -> Option<Op> {
+    match command {
+        0x08 | 0x28 | 0xa8 | 0x88 => Some(Op::Read),
+        0x0a | 0x2a | 0xaa | 0x8a | 0x41 | 0x93 => Some(Op::Write),
+        0x35 | 0x91 => Some(Op::Flush),
+        _ => None,
+    }
 }
 
 const UNKNOWN: ParseError = ParseError::fatal(
@@ -105,12 +146,11 @@ impl TraceParser for Vscsi {
         if record.u16(self.version_at) >> 8 != self.version {
             return Err(VERSION);
         }
-        let op = match record.u16(self.command_at) {
-            0x08 | 0x28 | 0xa8 | 0x88 => Op::Read,
-            0x0a | 0x2a | 0xaa | 0x8a | 0x41 | 0x93 => Op::Write,
-            0x35 | 0x91 => Op::Flush,
-            0x42 => return Ok(Parsed::Skip("unmap without range")),
-            _ => return Ok(Parsed::Skip("other command")),
+        let command = record.u16(self.command_at);
+        let Some(op) = op(command) else {
+            let is_unmap = command == 0x42;
+            let reason = if is_unmap { "unmap without range" } else { "other command" };
+            return Ok(Parsed::Skip(reason));
         };
         let (offset, bytes) = match op {
             Op::Flush => (0, 0),

@@ -29,6 +29,7 @@ pub static FORMAT: Format = Format {
     specimens: &[
         Specimen::detected("disksim", b"5265.313 0 6357144 8 0\n"),
         Specimen::detected("disksim:unit=s", b"5265.313 0 6357144 8 0\n"),
+        Specimen::detected("disksim", b"0.0 0 1000 8.0 0\n1.5e-05 0 1008 8 1\n"),
         Specimen::undetected("disksim", b"938513000 4 264719034 16 0\n"),
     ],
     detect,
@@ -89,7 +90,7 @@ mod tests {
         let cases = [
             ("x 0 8 8 0", "column 1, the time"),
             ("18446744073710.0 0 8 8 0", "column 1, the time"),
-            ("-1.0 0 8 8 0", "column 1, the time"),
+            ("-1.x 0 8 8 0", "column 1, the time"),
             ("1.0 0 8.5 8 0", "column 3, the offset"),
             ("1.0 0 8 x 0", "column 4, the length"),
             ("1.0 0 8 8 g", "column 5, the operation"),

@@ -117,7 +117,9 @@ impl TraceParser for OracleGeneral {
 
     fn notes(&self) -> Vec<String> {
         let percent = 100.0 * self.reads.numerator as f64 / self.reads.denominator as f64;
-        vec![format!("The trace has no operations: {percent} % of its requests become reads.")]
+        let reads =
+            format!("The trace has no operations: {percent} % of its requests become reads.");
+        vec![reads, cache_object::unit_note(self.object_unit)]
     }
 }
 

@@ -71,6 +71,10 @@ impl TraceParser for OracleGeneralOpns {
         let device = devices.number(record.u16(17).into())?;
         cache_object::request(&record, self.object_unit, op, device)
     }
+
+    fn notes(&self) -> Vec<String> {
+        vec![cache_object::unit_note(self.object_unit)]
+    }
 }
 
 #[cfg(test)]

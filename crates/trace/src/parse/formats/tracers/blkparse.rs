@@ -18,7 +18,9 @@ use spec::Params;
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::block_layer::{ACTION_PARAMS, action_note, choose_action, op_of, rwbs};
+use crate::parse::block_layer::{
+    ACTION_PARAMS, action_note, choose_action, lost_events_note, op_of, rwbs,
+};
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
@@ -60,7 +62,7 @@ fn open(params: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> 
         Some(word) => word.as_bytes()[0],
         None => action_to_replay(input)?,
     };
-    Ok(Box::new(Blkparse { action }))
+    Ok(Box::new(Blkparse::new(action)))
 }
 
 /// D if the file has any, else Q. Reads up to the first D, or the whole file if it has none.
@@ -80,6 +82,8 @@ fn action_to_replay(input: &StoredTrace) -> Result<u8> {
 #[derive(Clone)]
 struct Blkparse {
     action: u8,
+    /// Events that were lost, as the summary says.
+    lost: u64,
 }
 
 const CPU: ParseError = ParseError::new("column 2, the CPU, is not a number");
@@ -100,17 +104,22 @@ impl TraceParser for Blkparse {
         let mut words = Split::new(line, Blanks);
         // It is usually the device of the line before, so the digits need not be checked again.
         let is_device = |name: Field| devices.is_latest(name.bytes()) || is_device_name(name);
-        let Some(head) = EventHead::read(&mut words, is_device)? else { return Ok(Parsed::Other) };
+        let Some(head) = EventHead::read(&mut words, is_device)? else {
+            return Ok(self.summary(line));
+        };
         if head.action != [self.action] {
             return Ok(Parsed::Other);
         }
         let (letter, flags) = words.next().and_then(|word| rwbs(word.bytes())).ok_or(RWBS)?;
-        let Some((offset, bytes)) = range(&mut words)? else {
+        let Some((sector, sectors)) = range(&mut words)? else {
             return Ok(Parsed::Skip("passthrough"));
         };
         let device = devices.index(head.device)?;
-        let Some(op) = op_of(letter, flags, bytes) else { return Ok(Parsed::Skip("no data")) };
-        let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (offset, bytes) };
+        let Some(op) = op_of(letter, flags, sectors) else { return Ok(Parsed::Skip("no data")) };
+        // The sector of a flush may be anything, such as 2^64 - 1.
+        let (sector, sectors) = if op == Op::Flush { (0, 0) } else { (sector, sectors) };
+        let offset = sector.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
+        let bytes = sectors.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
         Ok(Parsed::Request(RawRequest {
             ticks: head.time_ns,
             offset,
@@ -123,7 +132,28 @@ impl TraceParser for Blkparse {
     }
 
     fn notes(&self) -> Vec<String> {
-        vec![action_note(self.action)]
+        [action_note(self.action)].into_iter().chain(lost_events_note(self.lost)).collect()
+    }
+}
+
+impl Blkparse {
+    fn new(action: u8) -> Blkparse {
+        Blkparse { action, lost: 0 }
+    }
+
+    /// A line of the summary. It says how many events were lost, if any were:
+    /// `Skips: 2 forward (398 -  99.3%)`.
+    #[cold]
+    fn summary(&mut self, line: &[u8]) -> Parsed {
+        if let Some(skips) = line.trim_ascii().strip_prefix(b"Skips:") {
+            let (_, count) = skips.split_at(memchr::memchr(b'(', skips).unwrap_or(skips.len()));
+            let digits =
+                count.iter().skip(1).take_while(|byte| !matches!(byte, b' ' | b'-' | b')'));
+            let digits: Vec<u8> = digits.copied().filter(u8::is_ascii_digit).collect();
+            let lost = Field::new(&digits).number().unwrap_or(0);
+            self.lost = self.lost.saturating_add(lost);
+        }
+        Parsed::Other
     }
 }
 
@@ -159,8 +189,8 @@ fn is_device_name(word: Field) -> bool {
     both && numbers.next().is_none()
 }
 
-/// Offset and length in bytes; both 0 if the line has none. `None` for a SCSI command: `(12 00 …)`,
-/// possibly after a length.
+/// Sector and number of sectors; both 0 if the line has none. `None` for a SCSI command:
+/// `(12 00 …)`, possibly after a length.
 #[inline(always)]
 fn range(words: &mut Split<Blanks>) -> ParseResult<Option<(u64, u64)>> {
     let Some(sector) = words.next() else { return Ok(Some((0, 0))) };
@@ -178,10 +208,7 @@ fn range(words: &mut Split<Blanks>) -> ParseResult<Option<(u64, u64)>> {
         b"+" => sectors = words.next().ok_or(RANGE)?,
         _ => {}
     }
-    let sectors = sectors.number().ok_or(RANGE)?;
-    let offset = sector.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
-    let bytes = sectors.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
-    Ok(Some((offset, bytes)))
+    Ok(Some((sector, sectors.number().ok_or(RANGE)?)))
 }
 
 #[cfg(test)]
@@ -193,7 +220,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(action: u8, text: &[u8]) -> std::result::Result<(Vec<Request>, Skipped), String> {
-        read_all(Blkparse { action }, text, false)
+        read_all(Blkparse::new(action), text, false)
     }
 
     const REAL: &[u8] = b"\
@@ -226,6 +253,26 @@ CPU0 (8,16):
         assert_eq!(read(b'Q', REAL).unwrap().0[0].op, Op::Trim);
         assert_eq!(read(b'C', REAL).unwrap().0[0].bytes, 936 * 512);
         assert_eq!(detect(&TraceHead::new(REAL)), Likeness::Lines);
+    }
+
+    #[test]
+    fn the_sector_of_a_flush_may_be_anything() {
+        let text = b"8,0 0 1 0.1 9 D FF 18446744073709551615 + 0 [a]\n\
+            8,0 0 2 0.2 0 C FF 18446744073709551615 + 0 [0]\n";
+        for action in *b"DC" {
+            assert_eq!(read(action, text).unwrap().0[0].op, Op::Flush);
+        }
+    }
+
+    #[test]
+    fn events_that_the_summary_calls_lost_are_in_a_note() {
+        let mut parser = Blkparse::new(b'D');
+        for line in ["Skips: 2 forward (398 -  99.3%)", "Skips: 1 forward (1,002 -   0.3%)", "Skip"]
+        {
+            assert_eq!(parser.parse(line.as_bytes(), &mut Devices::default()), Ok(Parsed::Other));
+        }
+        assert!(parser.notes()[1].starts_with("1400 events were lost"), "{:?}", parser.notes());
+        assert_eq!(Blkparse::new(b'D').notes().len(), 1);
     }
 
     #[test]
@@ -282,7 +329,7 @@ CPU0 (8,16):
         fn any_bytes_are_survived(bytes: Vec<u8>) {
             let bytes = [b"\n8,0 1 1 0.1 9 D ", &bytes[..]].concat();
             let _ = read(b'D', &bytes);
-            let parser = Blkparse { action: b'D' };
+            let parser = Blkparse::new(b'D');
             prop_assert!(read_all(parser, &bytes, true).is_ok());
         }
 
@@ -291,7 +338,7 @@ CPU0 (8,16):
             let mut bytes = REAL.to_vec();
             let at = at % bytes.len();
             bytes[at] = byte;
-            let parser = Blkparse { action: b'D' };
+            let parser = Blkparse::new(b'D');
             prop_assert!(read_all(parser, &bytes, true).is_ok());
         }
     }

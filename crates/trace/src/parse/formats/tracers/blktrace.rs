@@ -20,7 +20,9 @@ use crate::error::{Error, Result};
 use crate::input::resolve_path::common_of_cpus;
 use crate::input::sliding_window::SlidingWindow;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::block_layer::{ACTION_PARAMS, action_note, choose_action, op_of};
+use crate::parse::block_layer::{
+    ACTION_PARAMS, action_note, choose_action, lost_events_note, op_of,
+};
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::normalize::Normalizer;
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
@@ -217,8 +219,71 @@ struct EventFile {
     /// The latest event. Callers read its fields in place: copying a struct that was just written
     /// field by field stalls the processor.
     event: Event,
+    sequences: Sequences,
     ended: bool,
 }
+
+/// The sequence numbers of the events of one CPU and device.
+#[derive(Default)]
+struct Sequence {
+    /// The bytes of device and CPU.
+    key: u64,
+    /// The highest number.
+    last: u32,
+    /// Numbers below it that no event has.
+    lost: u64,
+}
+
+/// The sequence numbers of a file, which usually has the events of one CPU.
+#[derive(Default)]
+struct Sequences {
+    /// Of the latest event.
+    latest: Sequence,
+    others: Vec<Sequence>,
+}
+
+impl Sequences {
+    /// Counts an event. Notes have no number.
+    #[inline(always)]
+    fn count(&mut self, key: u64, number: u32, event: &Event) {
+        if key == self.latest.key && number == self.latest.last.wrapping_add(1) {
+            self.latest.last = number;
+        } else if event.action >> 16 & NOTIFY == 0 {
+            self.count_gap(key, number);
+        }
+    }
+
+    #[cold]
+    fn count_gap(&mut self, key: u64, number: u32) {
+        if key != self.latest.key {
+            let known = self.others.iter().position(|one| one.key == key);
+            let next = match known {
+                Some(index) => self.others.swap_remove(index),
+                None => Sequence { key, last: number.wrapping_sub(1), lost: 0 },
+            };
+            let before = std::mem::replace(&mut self.latest, next);
+            if self.others.len() < MOST_SEQUENCES {
+                self.others.push(before);
+            }
+        }
+        let one = &mut self.latest;
+        match u64::from(number).checked_sub(u64::from(one.last)) {
+            Some(step) => {
+                one.lost += step.saturating_sub(1);
+                one.last = number;
+            }
+            // It seemed to be lost.
+            None => one.lost = one.lost.saturating_sub(1),
+        }
+    }
+
+    fn lost(&self) -> u64 {
+        self.others.iter().chain([&self.latest]).map(|one| one.lost).sum()
+    }
+}
+
+/// More than a machine has CPUs; a file with more is damaged.
+const MOST_SEQUENCES: usize = 4096;
 
 /// Why a file cannot be read beyond its latest record.
 enum EventError {
@@ -247,7 +312,8 @@ const OTHER_VERSION: ParseError = ParseError::fatal(
 impl EventFile {
     fn open(part: &StoredTrace) -> Result<EventFile> {
         let event = Event { time_ns: 0, sector: 0, bytes: 0, action: 0, device: 0 };
-        Ok(EventFile { window: part.window()?, record_number: 0, event, ended: false })
+        let (window, sequences) = (part.window()?, Sequences::default());
+        Ok(EventFile { window, record_number: 0, event, sequences, ended: false })
     }
 
     /// Reads the next event. False at the end of the file.
@@ -259,10 +325,10 @@ impl EventFile {
             return Ok(false);
         }
         self.record_number += 1;
-        if header.len() < HEADER_BYTES {
+        // The compiler knows the length of such a header and needs to check no position.
+        let Some(bytes) = self.window.slice(header).first_chunk::<HEADER_BYTES>() else {
             return self.error(TRUNCATED);
-        }
-        let bytes = self.window.slice(header);
+        };
         let magic = [bytes[0], bytes[1], bytes[2], bytes[3]];
         let Some(big_endian) = big_endian(magic) else { return self.error(NO_MAGIC) };
         let record = RecordBytes { bytes, big_endian };
@@ -276,6 +342,8 @@ impl EventFile {
             action: record.u32(28),
             device: record.u32(36),
         };
+        let device_and_cpu = RecordBytes { bytes, big_endian: false }.u64(36);
+        self.sequences.count(device_and_cpu, record.u32(4), &self.event);
         let payload_bytes = usize::from(record.u16(46));
         if payload_bytes > 0 && self.take(payload_bytes)?.len() < payload_bytes {
             return self.error(TRUNCATED);
@@ -391,7 +459,9 @@ impl Reader for MergedReader {
     fn report(&self) -> ReadReport {
         let files = self.streams.len();
         let merged = (files > 1).then(|| format!("{files} files are merged by time."));
-        self.normalizer.report([action_note(self.action)].into_iter().chain(merged).collect())
+        let lost = lost_events_note(self.streams.iter().map(|it| it.sequences.lost()).sum());
+        let notes = [action_note(self.action)].into_iter().chain(merged).chain(lost);
+        self.normalizer.report(notes.collect())
     }
 }
 

@@ -12,6 +12,7 @@
 use std::collections::BTreeSet;
 
 use crate::parse::block_layer::rwbs;
+use crate::parse::text::field::Field;
 use crate::parse::text::trace_head::{TraceHead, is_digits, unquoted};
 
 /// The meaning of a column.
@@ -49,8 +50,8 @@ static NAMES: &[(Meaning, &str)] = &[
     ),
     (
         Meaning::Device,
-        "device dev devno device_id disk disknumber disk_number volume volume_id volumeid lun \
-         asu",
+        "device dev devno device_id disk disknumber disk_number volume volume_id volumeid \
+         storagevolumeid lun asu",
     ),
     (Meaning::Stream, "stream stream_id streamid placement placement_id write_hint"),
 ];
@@ -192,10 +193,11 @@ fn known(name: &str) -> Option<(Meaning, Option<&'static str>)> {
     Some((meaning(bare).filter(fits)?, Some(unit)))
 }
 
-/// The unit of times that are decimals or Unix times; µs for all others.
+/// The unit of times that are dates, decimals or Unix times; µs for all others.
 fn time_unit(values: &BTreeSet<&[u8]>) -> &'static str {
     let all_have = |digits| values.iter().all(|value| is_digits(value, digits, digits));
     match () {
+        () if values.iter().any(|value| value.contains(&b':')) => "date",
         () if values.iter().any(|value| value.iter().any(|byte| matches!(byte, b'.' | b','))) => {
             "s"
         }
@@ -220,7 +222,9 @@ fn address(
         let text = std::str::from_utf8(value).ok()?;
         match text.strip_prefix("0x") {
             Some(text) => u64::from_str_radix(text, 16).ok(),
-            None => text.replace(['.', ','], "").parse::<u64>().ok(),
+            None => Field::new(value)
+                .whole_number(b'.')
+                .or_else(|| text.replace(['.', ','], "").parse::<u64>().ok()),
         }
     };
     if values.iter().any(|value| value.starts_with(b"0x")) {
@@ -307,6 +311,10 @@ mod tests {
             (
                 "time_ns\trwbs\toffset\tlen\n12\tWS\t1024\t512\n",
                 "csv:sep=tab,columns=time.ns+rwbs+off.bytes+len.bytes,header=true",
+            ),
+            (
+                "when,start_time,op,offset,size\n1,2025-03-04T10:11:12Z,W,1024.0,512\n",
+                "csv:columns=_+time.date+op+off.bytes+len.bytes,header=true",
             ),
             (
                 "time_us,op,offset,size,stream_id\n12,W,1024,512,3\n",

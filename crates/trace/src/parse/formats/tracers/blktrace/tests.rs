@@ -137,3 +137,34 @@ proptest! {
         let _ = read(&bytes, Some(b'Q'), true);
     }
 }
+
+/// A file of issued reads with these sequence numbers, one behind a note, which has none.
+fn numbered(numbers: &[u32], big: bool) -> Vec<u8> {
+    let read = Raw { time_ns: 5, sector: 8, bytes: 512, action: READ << 16 | 7, payload: b"" };
+    let note = Raw { time_ns: 0, sector: 0, bytes: 0, action: NOTIFY << 16, payload: b"x" };
+    let mut bytes = raw(&note, big);
+    for number in numbers {
+        let mut record = raw(&read, big);
+        let number = if big { number.to_be_bytes() } else { number.to_le_bytes() };
+        record[4..8].copy_from_slice(&number);
+        bytes.extend(record);
+    }
+    bytes
+}
+
+#[test]
+fn gaps_in_sequence_numbers_are_lost_events() {
+    let notes = |numbers: &[u32], big: bool| {
+        let input = Arc::new(StoredTrace::of_bytes("t", &numbered(numbers, big)).unwrap());
+        let mode = ReadMode { skip_bad: false, raw_times: false };
+        let mut reader = Blktrace { action: b'D' }.reader(&input, mode).unwrap();
+        while reader.next_batch(&mut Vec::new(), 9).unwrap() > 0 {}
+        reader.report().notes
+    };
+    for big in [false, true] {
+        assert_eq!(notes(&[1, 2, 4, 3, 5], big).len(), 1, "not in order, but complete");
+        let lost = notes(&[1, 90, 401], big);
+        assert!(lost[1].starts_with("398 events were lost"), "{lost:?}");
+        assert_eq!(notes(&[7, u32::MAX], big).len(), 2);
+    }
+}

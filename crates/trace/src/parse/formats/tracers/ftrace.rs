@@ -1,0 +1,432 @@
+//! Events of the Linux kernel as text: ftrace (`/sys/kernel/tracing/trace`), `trace-cmd report`,
+//! `perf script`.
+//!
+//! ```text
+//! kworker/2:1-311  [002] d..2.  1042.118203: block_rq_issue: 259,0 WS 4096 () 204800 + 8 [kworker]
+//! task (may have blanks)        seconds      event           fields
+//! ```
+//!
+//! | event | fields that are used |
+//! |---|---|
+//! | `block_rq_issue`, `block_rq_insert` | device, RWBS, bytes, (command), sector `+` sectors |
+//! | `block_rq_complete`, `block_bio_queue` | the same without bytes; the latter without command |
+//! | `nvme_setup_cmd` | `disk=`, command, `slba=` in blocks, `len=` in blocks less one |
+//! | `ufshcd_command` | `send_req:`, device, `size:` in bytes, `LBA:` in blocks, `opcode:` |
+//!
+//! A request causes several events. Only one kind is replayed: `event=`, or the first kind of the
+//! list that the trace has. To choose it, the file is read once up to its first `block_rq_issue`.
+//! The kernel says in the text how many events it lost.
+
+use std::ops::ControlFlow;
+
+use spec::{Kind, Param, Params};
+
+use crate::error::{Error, Result};
+use crate::input::stored_trace::StoredTrace;
+use crate::parse::block_layer::{lost_events_note, op_of, rwbs};
+use crate::parse::devices::Devices;
+use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
+use crate::parse::parser::{TraceParser, for_each_line};
+use crate::parse::text::field::Field;
+use crate::parse::text::split::{Blanks, Split};
+use crate::parse::text::trace_head::{Likeness, TraceHead};
+use crate::reader::ReaderFactory;
+use crate::request::{Flags, Op, SECTOR_BYTES};
+
+/// The format's entry in the list.
+pub static FORMAT: Format = Format {
+    name: "ftrace",
+    summary: "Linux kernel events as text by ftrace, trace-cmd or perf script: block, NVMe and UFS",
+    source: "Linux, include/trace/events/block.h, drivers/nvme/host/trace.h, \
+             include/trace/events/ufs.h",
+    params: PARAMS,
+    examples: &[],
+    specimens: SPECIMENS,
+    detect,
+    opening: Opening::Inspected(open),
+};
+
+static PARAMS: &[Param] = &[
+    Param::key(
+        "event",
+        Kind::Choice(&[
+            "block_rq_issue",
+            "block_bio_queue",
+            "block_rq_insert",
+            "block_rq_complete",
+            "nvme_setup_cmd",
+            "ufshcd_command",
+        ]),
+        "",
+        "the events to replay; default: the first of these that the file has",
+    ),
+    Param::key(
+        "block",
+        Kind::Size,
+        "bytes",
+        "the block of NVMe and UFS addresses; default: 512 bytes for NVMe, 4KiB for UFS",
+    ),
+];
+
+static SPECIMENS: &[Specimen] = &[
+    Specimen::detected(
+        "ftrace",
+        b"# tracer: nop\n#\n a b-31 [002] d..2. 7.118203: block_rq_issue: 259,0 WS 4096 () 800 + 8 \
+          be,0,4 [a b]\nCPU:1 [LOST 5 EVENTS]\n",
+    ),
+    Specimen::detected("ftrace", b"x 9 [1] 7.5: block:block_rq_issue: 8,0 DS 4096 () 16 + 8 [x]\n"),
+    Specimen::detected(
+        "ftrace:event=block_rq_complete",
+        b"x-9 [1] 7.5: block_rq_complete: 8,0 R () 8 + 8 [0]\n",
+    ),
+    Specimen::detected(
+        "ftrace",
+        b"f-9 [0] 7.5: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, cmdid=2, nsid=1, flags=0x0, \
+          meta=0x0, cmd=(nvme_cmd_write slba=64, len=7, ctrl=0x0, dsmgmt=0, reftag=0)\n",
+    ),
+    Specimen::detected(
+        "ftrace:block=4KiB",
+        b"k-9 [3] .... 7.5: ufshcd_command: send_req: 1d84000.ufshc: tag: 3, DB: 0x8, size: 4096, \
+          IS: 0, LBA: 81920, opcode: 0x28 (READ_10), group_id: 0x0\n",
+    ),
+];
+
+/// Some line has an event of the list.
+fn detect(head: &TraceHead) -> Likeness {
+    Likeness::of_lines(head.whole_lines().any(|line| EventLine::read(line).is_some()))
+}
+
+fn open(params: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
+    let event = match params.opt_choice("event") {
+        Some(name) => EVENTS.iter().position(|event| event.name == name).expect("a choice"),
+        None => event_to_replay(input)?,
+    };
+    let block_bytes = params.opt_size("block").unwrap_or(EVENTS[event].block_bytes);
+    Ok(Box::new(Ftrace { event, block_bytes, lost: 0 }))
+}
+
+/// The first event of the list that the file has.
+fn event_to_replay(input: &StoredTrace) -> Result<usize> {
+    let mut first = EVENTS.len();
+    for_each_line(input, |line| {
+        first = EventLine::read(line).map_or(first, |line| first.min(line.event));
+        if first == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    let has_any = first < EVENTS.len();
+    let name = input.name().to_owned();
+    has_any.then_some(first).ok_or(Error::NoKernelEvents { name, events: event_names() })
+}
+
+fn event_names() -> String {
+    EVENTS.iter().map(|event| event.name).collect::<Vec<_>>().join(", ")
+}
+
+// ---- events ----------------------------------------------------------------------------------
+
+/// What an event requests.
+struct Requested<'a> {
+    device: &'a [u8],
+    op: Op,
+    flags: Flags,
+    /// The first sector or block, and their number.
+    range: (u64, u64),
+    /// The unit of the number.
+    length_unit: u64,
+}
+
+/// Reads the fields of an event: a request, a reason to skip it, or no request.
+type ReadFields = fn(&[u8], u64) -> ParseResult<Fields<'_>>;
+
+enum Fields<'a> {
+    Requested(Requested<'a>),
+    Skip(&'static str),
+    Other,
+}
+
+struct Event {
+    name: &'static str,
+    read: ReadFields,
+    block_bytes: u64,
+}
+
+/// The events, the preferred first.
+static EVENTS: [Event; 6] = [
+    Event { name: "block_rq_issue", read: block, block_bytes: SECTOR_BYTES },
+    Event { name: "block_bio_queue", read: block, block_bytes: SECTOR_BYTES },
+    Event { name: "block_rq_insert", read: block, block_bytes: SECTOR_BYTES },
+    Event { name: "block_rq_complete", read: block, block_bytes: SECTOR_BYTES },
+    Event { name: "nvme_setup_cmd", read: nvme, block_bytes: SECTOR_BYTES },
+    Event { name: "ufshcd_command", read: ufs, block_bytes: 4096 },
+];
+
+const BLOCK: ParseError = ParseError::new(
+    "the fields of the event are not device, RWBS, bytes, (command), sector `+` sectors",
+);
+const NVME: ParseError =
+    ParseError::new("the command has no slba= and len=, or they are not numbers");
+const UFS: ParseError =
+    ParseError::new("the event has no size:, LBA: and opcode:, or they are not numbers");
+const BEYOND: ParseError = ParseError::new("the address or length exceeds 64 bits in bytes");
+
+/// `259,0 WS 4096 () 204800 + 8 be,0,4 [task]`
+fn block(fields: &[u8], sector_bytes: u64) -> ParseResult<Fields<'_>> {
+    let mut words = Split::new(fields, Blanks);
+    let device = words.next().ok_or(BLOCK)?.bytes();
+    let (letter, flags) = words.next().and_then(|word| rwbs(word.bytes())).ok_or(BLOCK)?;
+    let rest = match memchr::memchr(b'(', words.rest()) {
+        // A bio has no command, but its task may have a parenthesis.
+        Some(open) if !words.rest()[..open].contains(&b'[') => {
+            let close = memchr::memchr(b')', words.rest()).ok_or(BLOCK)?;
+            if close > open + 1 {
+                return Ok(Fields::Skip("passthrough"));
+            }
+            &words.rest()[close + 1..]
+        }
+        _ => words.rest(),
+    };
+    let mut words = Split::new(rest, Blanks);
+    let sector = words.next().and_then(Field::number).ok_or(BLOCK)?;
+    words.next().filter(|word| word.bytes() == b"+").ok_or(BLOCK)?;
+    let sectors = words.next().and_then(Field::number).ok_or(BLOCK)?;
+    let Some(op) = op_of(letter, flags, sectors) else { return Ok(Fields::Skip("no data")) };
+    let range = (sector, sectors);
+    Ok(Fields::Requested(Requested { device, op, flags, range, length_unit: sector_bytes }))
+}
+
+/// `nvme0: disk=nvme0n1, qid=1, …, cmd=(nvme_cmd_read slba=99328, len=7, …)`
+fn nvme(fields: &[u8], block_bytes: u64) -> ParseResult<Fields<'_>> {
+    let controller = fields.split(|&byte| byte == b':').next().unwrap_or_default();
+    let device = value(fields, b"disk=").unwrap_or(controller);
+    let command = value(fields, b"cmd=(").unwrap_or_default();
+    let op = match command {
+        b"nvme_cmd_read" => Op::Read,
+        b"nvme_cmd_write" | b"nvme_cmd_write_zeroes" | b"nvme_cmd_zone_append" => Op::Write,
+        b"nvme_cmd_flush" => Op::Flush,
+        b"nvme_cmd_dsm" => return Ok(Fields::Skip("trim without range")),
+        // Commands of administration.
+        _ => return Ok(Fields::Other),
+    };
+    let number = |key| value(fields, key).and_then(|text| Field::new(text).number()).ok_or(NVME);
+    let range = match op {
+        Op::Flush => (0, 0),
+        _ => (number(b"slba=")?, number(b"len=")?.checked_add(1).ok_or(BEYOND)?),
+    };
+    let flags = Flags::empty();
+    Ok(Fields::Requested(Requested { device, op, flags, range, length_unit: block_bytes }))
+}
+
+/// `send_req: 1d84000.ufshc: tag: 3, …, size: 4096, IS: 0, LBA: 81920, opcode: 0x2a (WRITE_10), …`
+fn ufs(fields: &[u8], _: u64) -> ParseResult<Fields<'_>> {
+    let mut parts = fields.split(|&byte| byte == b':').map(<[u8]>::trim_ascii);
+    let (action, device) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    if !action.starts_with(b"send") {
+        return Ok(Fields::Other);
+    }
+    let opcode = value(fields, b"opcode: ").and_then(|text| Field::new(text).hexadecimal());
+    let op = match opcode.ok_or(UFS)? {
+        0x08 | 0x28 | 0x88 => Op::Read,
+        0x0a | 0x2a | 0x8a => Op::Write,
+        0x35 | 0x91 => Op::Flush,
+        0x42 => return Ok(Fields::Skip("unmap without range")),
+        _ => return Ok(Fields::Skip("other command")),
+    };
+    let number = |key| value(fields, key).and_then(|text| Field::new(text).number()).ok_or(UFS);
+    let range = match op {
+        Op::Flush => (0, 0),
+        _ => (number(b"LBA: ")?, number(b"size: ")?),
+    };
+    Ok(Fields::Requested(Requested { device, op, flags: Flags::empty(), range, length_unit: 1 }))
+}
+
+/// The word behind a key, up to a comma, a blank or a parenthesis.
+fn value<'a>(fields: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    let at = memchr::memmem::find(fields, key)?;
+    let rest = &fields[at + key.len()..];
+    let end = rest.iter().position(|byte| matches!(byte, b',' | b' ' | b')'));
+    Some(&rest[..end.unwrap_or(rest.len())])
+}
+
+// ---- lines -----------------------------------------------------------------------------------
+
+/// A line with an event of the list.
+struct EventLine<'a> {
+    event: usize,
+    time_ns: u64,
+    fields: &'a [u8],
+}
+
+impl<'a> EventLine<'a> {
+    /// Looks for `seconds: event: `. Whatever is before it may have blanks and colons.
+    fn read(line: &'a [u8]) -> Option<EventLine<'a>> {
+        memchr::memchr_iter(b':', line).find_map(|colon| {
+            let before = &line[..colon];
+            let start = memchr::memrchr2(b' ', b'\t', before).map_or(0, |blank| blank + 1);
+            let time = &before[start..];
+            time.contains(&b'.').then_some(())?;
+            let time_ns = Field::new(time).decimal(9, b'.')?;
+            let rest = line[colon + 1..].trim_ascii_start();
+            let rest = rest.strip_prefix(b"block:").unwrap_or(rest);
+            let rest = rest.strip_prefix(b"nvme:").unwrap_or(rest);
+            let rest = rest.strip_prefix(b"ufs:").unwrap_or(rest);
+            let (name, fields) = rest.split_at(memchr::memchr(b':', rest)?);
+            let event = EVENTS.iter().position(|event| event.name.as_bytes() == name)?;
+            Some(EventLine { event, time_ns, fields: fields[1..].trim_ascii_start() })
+        })
+    }
+}
+
+/// The number of events that the kernel lost here: `CPU:2 [LOST 123 EVENTS]`, or in trace-cmd
+/// `CPU:2 [123 EVENTS DROPPED]`.
+#[cold]
+fn lost_events(line: &[u8]) -> u64 {
+    let line = line.trim_ascii();
+    let text = match line.strip_prefix(b"CPU") {
+        Some(text) if text.ends_with(b"EVENTS]") || text.ends_with(b"EVENTS DROPPED]") => text,
+        _ => return 0,
+    };
+    let bracket = memchr::memchr(b'[', text).unwrap_or(0);
+    let mut words = Split::new(&text[bracket + 1..], Blanks);
+    words.find_map(Field::number).unwrap_or(1)
+}
+
+#[derive(Clone)]
+struct Ftrace {
+    /// The kind of the events that are replayed.
+    event: usize,
+    block_bytes: u64,
+    /// Events that the kernel lost.
+    lost: u64,
+}
+
+impl TraceParser for Ftrace {
+    const TICK_NS: u64 = 1;
+
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
+        let Some(found) = EventLine::read(line) else {
+            self.lost = self.lost.saturating_add(lost_events(line));
+            return Ok(Parsed::Other);
+        };
+        if found.event != self.event {
+            return Ok(Parsed::Other);
+        }
+        let Requested { device, op, flags, range, length_unit } =
+            match (EVENTS[self.event].read)(found.fields, self.block_bytes)? {
+                Fields::Requested(requested) => requested,
+                Fields::Skip(reason) => return Ok(Parsed::Skip(reason)),
+                Fields::Other => return Ok(Parsed::Other),
+            };
+        // The sector of a flush may be anything.
+        let (first, count) = if op == Op::Flush { (0, 0) } else { range };
+        let offset = first.checked_mul(self.block_bytes).ok_or(BEYOND)?;
+        let bytes = count.checked_mul(length_unit).ok_or(BEYOND)?;
+        let (ticks, device) = (found.time_ns, devices.index(device)?);
+        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags, stream: 0 }))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let event = format!("The requests are the events {}.", EVENTS[self.event].name);
+        let is_command = !EVENTS[self.event].name.starts_with("block");
+        let block = is_command.then(|| {
+            format!(
+                "Addresses are in blocks of {} bytes; `block=` gives another.",
+                self.block_bytes
+            )
+        });
+        let lost = lost_events_note(self.lost);
+        [Some(event), block, lost].into_iter().flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Request;
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    fn read_with(event: Option<&str>, text: &[u8]) -> (Vec<Request>, crate::reader::ReadReport) {
+        let input = Arc::new(StoredTrace::of_bytes("t", text).unwrap());
+        let keys: Vec<_> = event.map(|it| ("event".into(), it.into())).into_iter().collect();
+        let params = spec::resolve("", &keys, PARAMS).unwrap();
+        let mode = crate::reader::ReadMode { skip_bad: false, raw_times: false };
+        let mut reader = open(&params, &input).unwrap().reader(&input, mode).unwrap();
+        let mut requests = Vec::new();
+        while reader.next_batch(&mut requests, 7).unwrap() > 0 {}
+        (requests, reader.report())
+    }
+
+    fn shown(requests: &[Request]) -> Vec<(Op, u64, u64, u64)> {
+        requests.iter().map(|it| (it.op, it.offset, it.bytes, it.time_ns / 1000)).collect()
+    }
+
+    const BLOCK_EVENTS: &[u8] = b"# tracer: nop\n#\n\
+        my task-311 [002] d..2.  7.000100: block_rq_insert: 259,0 WS 4096 () 204800 + 8 [my task]\n\
+        my task-311 [002] d..2.  7.000200: block_rq_issue: 259,0 WS 4096 () 204800 + 8 be,0,4 [m]\n\
+        CPU:2 [LOST 123 EVENTS]\n\
+          <idle>-0 [002] d..2.  7.000300: block_rq_complete: 259,0 WS () 204800 + 8 [0]\n\
+          a: 1.5-9 [001] .....  7.000400: block_rq_issue: 259,0 FF 0 () 0 + 0 [a]\n\
+          a-9 [001] .....  7.000500: block_rq_issue: 259,0 DS 65536 () 4096 + 128 [a (x)]\n\
+          a-9 [001] .....  7.000600: block_bio_queue: 8,0 R 99328 + 16 [a (x)]\n\
+          a-9 [001] .....  7.000700: block_rq_issue: 8,0 R 36 (12 00 00) 0 + 0 [smartd]\n\
+          a-9 [001] .....  7.000800: sched_switch: prev_comm=a ==> next_comm=b\n\
+        CPU:1 [7 EVENTS DROPPED]\n";
+
+    #[test]
+    fn issued_requests_of_the_block_layer() {
+        let (requests, report) = read_with(None, BLOCK_EVENTS);
+        let expected = [
+            (Op::Write, 204_800 * 512, 4096, 0),
+            (Op::Flush, 0, 0, 200),
+            (Op::Trim, 4096 * 512, 65_536, 300),
+        ];
+        assert_eq!(shown(&requests), expected);
+        assert_eq!(requests[0].flags, Flags::SYNC);
+        assert_eq!((report.skipped.get("passthrough"), report.devices.len()), (1, 1));
+        assert_eq!(report.notes[0], "The requests are the events block_rq_issue.");
+        assert!(report.notes[1].starts_with("130 events were lost"), "{:?}", report.notes);
+        let queued = read_with(Some("block_bio_queue"), BLOCK_EVENTS).0;
+        assert_eq!(shown(&queued), [(Op::Read, 99_328 * 512, 8192, 0)]);
+        assert_eq!(read_with(Some("block_rq_complete"), BLOCK_EVENTS).0.len(), 1);
+    }
+
+    #[test]
+    fn commands_of_nvme_and_ufs() {
+        let text = b"f-9 [0] 7.5: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, cmd=(nvme_cmd_read \
+              slba=99328, len=7, ctrl=0x0)\n\
+            f-9 [0] 7.6: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, cmd=(nvme_cmd_flush nsid=1)\n\
+            f-9 [0] 7.7: nvme_setup_cmd: nvme0: disk=, qid=0, cmd=(nvme_admin_identify cns=1)\n";
+        let (requests, report) = read_with(None, text);
+        let expected = [(Op::Read, 99_328 * 512, 4096, 0), (Op::Flush, 0, 0, 100_000)];
+        assert_eq!(shown(&requests), expected);
+        assert_eq!(report.devices, ["nvme0n1"]);
+        let text =
+            b"k-1 [0] 1.5: ufshcd_command: send_req: 1d.ufshc: tag: 3, DB: 0x8, size: 8192, \
+              IS: 0, LBA: 16, opcode: 0x2a (WRITE_10), group_id: 0x0\n\
+            k-1 [0] 1.6: ufshcd_command: complete_rsp: 1d.ufshc: tag: 3, DB: 0x0, size: 8192, \
+              IS: 0, LBA: 16, opcode: 0x2a (WRITE_10), group_id: 0x0\n";
+        let (requests, report) = read_with(None, text);
+        assert_eq!(shown(&requests), [(Op::Write, 16 * 4096, 8192, 0)]);
+        assert_eq!((report.devices, report.skipped.other_lines), (vec!["1d.ufshc".into()], 1));
+    }
+
+    #[test]
+    fn a_file_without_such_events_is_refused() {
+        let input = StoredTrace::of_bytes("t", b"a-9 [1] 7.5: sched_switch: x\n").unwrap();
+        let message = event_to_replay(&input).unwrap_err().to_string();
+        assert!(message.contains("has none of the events block_rq_issue, "), "{message}");
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_lines_are_survived(at in 0usize..900, byte: u8) {
+            let mut bytes = BLOCK_EVENTS.to_vec();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            for event in 0..EVENTS.len() {
+                let parser = Ftrace { event, block_bytes: 4096, lost: 0 };
+                prop_assert!(crate::parse::parser::tests::read_all(parser, &bytes, true).is_ok());
+            }
+        }
+    }
+}
