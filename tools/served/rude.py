@@ -96,7 +96,7 @@ def idle(server: Server, _) -> str:
 
 
 def half_sent(server: Server, _) -> str:
-    return crowd(server, "half-sent", wire.request(wire.WRITE, 1, 0, 32 << 20) + bytes(100_000))
+    return crowd(server, "half-sent", wire.request(wire.WRITE, 1, 0, 64 << 20) + bytes(100_000))
 
 
 def slow_reader(server: Server, _) -> str:

@@ -110,7 +110,7 @@ impl Command {
             Command::Drive(args) => drive::run(args),
             Command::Image(args) => image::run(args),
             Command::Check(args) => return check::run(args),
-            Command::Serve(args) => serve::run(args),
+            Command::Serve(args) => serve::run(args, limit_bytes),
             Command::Ctl(args) => ctl::run(args),
             Command::List(args) => list::run(args),
             Command::Completions(args) => completions::run(args, Cli::command()),
@@ -156,7 +156,10 @@ pub fn main(arguments: &[OsString]) -> u8 {
         }
     };
     let limit_bytes = MemoryLimit::bytes(cli.memory_limit);
-    memory_limit::watch(limit_bytes);
+    // A server lives on when it reaches its limit: it refuses what takes more.
+    if !matches!(cli.command, Command::Serve(_)) {
+        memory_limit::watch(limit_bytes);
+    }
     let done = cli.command.run(limit_bytes, cli.memory_limit);
     done.unwrap_or_else(|failure| failure.report(arguments))
 }

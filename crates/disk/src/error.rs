@@ -37,6 +37,18 @@ pub enum Error {
         /// The capacity.
         capacity_bytes: u64,
     },
+    /// A disk in memory has no memory left for further pages.
+    #[error(
+        "the pages of disks in memory may take {} and take {}; allow more when they are opened \
+         (`--memory-limit` of `ftlab serve`), or use a disk in an image",
+        spec::round_size(*limit_bytes), spec::round_size(*used_bytes)
+    )]
+    NoMemory {
+        /// Memory of the process.
+        used_bytes: u64,
+        /// The limit.
+        limit_bytes: u64,
+    },
     /// The power of the chip is off, or failed during the request.
     #[error("the power of the disk is off")]
     PowerLost,

@@ -24,6 +24,6 @@ pub mod recipe;
 pub mod remains;
 pub mod review;
 
-pub use disk::Disk;
 pub use disk::places::{ByteExtent, PlaceExtent};
+pub use disk::{Disk, MemoryLimit};
 pub use error::{Error, Result};

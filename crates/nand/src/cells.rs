@@ -40,22 +40,6 @@ impl Cells {
         }
     }
 
-    /// Shrinks or grows to one page, a copy of the page at `offset` of `other`.
-    pub(crate) fn clear_to_copy_of(&mut self, other: &Cells, offset: u32, sectors_per_page: u32) {
-        let span = sector_span(offset, sectors_per_page);
-        match (self, other) {
-            (Cells::Stamps(all), Cells::Stamps(other)) => {
-                all.clear();
-                all.extend_from_slice(&other[span]);
-            }
-            (Cells::Bytes(all), Cells::Bytes(other)) => {
-                all.clear();
-                all.extend_from_slice(&other[byte_span(span)]);
-            }
-            _ => panic!("the cells have different payload modes"),
-        }
-    }
-
     /// Shrinks or grows to one page with these stamps.
     pub(crate) fn clear_to_stamps(&mut self, stamps: impl Iterator<Item = Stamp>) {
         match self {
@@ -80,39 +64,18 @@ impl Cells {
 
     /// Replaces the page at `offset` by a page of other cells, or by zeroes.
     pub fn copy(&mut self, offset: u32, sectors_per_page: u32, from: Option<(&Cells, u32)>) {
-        let span = sector_span(offset, sectors_per_page);
+        let to = sector_span(offset, sectors_per_page);
+        let from = from.map(|(other, at)| (other, sector_span(at, sectors_per_page)));
         match (self, from) {
-            (cells, Some((other, at))) => cells.copy_run(offset, 1, sectors_per_page, other, at),
-            (Cells::Stamps(all), None) => all[span].fill(Stamp::default()),
-            (Cells::Bytes(all), None) => all[byte_span(span)].fill(0),
-        }
-    }
-
-    /// Replaces the `pages` pages from `offset` on by those from `at` on of other cells.
-    pub(crate) fn copy_run(
-        &mut self,
-        offset: u32,
-        pages: u32,
-        sectors_per_page: u32,
-        other: &Cells,
-        at: u32,
-    ) {
-        let [to, from] = [offset, at].map(|first| run_span(first, pages, sectors_per_page));
-        match (self, other) {
-            (Cells::Stamps(all), Cells::Stamps(other)) => all[to].copy_from_slice(&other[from]),
-            (Cells::Bytes(all), Cells::Bytes(other)) => {
+            (Cells::Stamps(all), None) => all[to].fill(Stamp::default()),
+            (Cells::Bytes(all), None) => all[byte_span(to)].fill(0),
+            (Cells::Stamps(all), Some((Cells::Stamps(other), from))) => {
+                all[to].copy_from_slice(&other[from]);
+            }
+            (Cells::Bytes(all), Some((Cells::Bytes(other), from))) => {
                 all[byte_span(to)].copy_from_slice(&other[byte_span(from)]);
             }
             _ => panic!("the cells have different payload modes"),
-        }
-    }
-
-    /// Replaces the page at `offset` by the one at `from`.
-    pub(crate) fn copy_within(&mut self, from: u32, offset: u32, sectors_per_page: u32) {
-        let [from, to] = [from, offset].map(|page| sector_span(page, sectors_per_page));
-        match self {
-            Cells::Stamps(all) => all.copy_within(from, to.start),
-            Cells::Bytes(all) => all.copy_within(byte_span(from), byte_span(to).start),
         }
     }
 
@@ -188,13 +151,8 @@ impl Cells {
 }
 
 fn sector_span(offset: u32, sectors_per_page: u32) -> Range<usize> {
-    run_span(offset, 1, sectors_per_page)
-}
-
-/// The sectors of `pages` pages from `first` on.
-fn run_span(first: u32, pages: u32, sectors_per_page: u32) -> Range<usize> {
-    let sectors = |pages: u32| pages as usize * sectors_per_page as usize;
-    sectors(first)..sectors(first) + sectors(pages)
+    let first = offset as usize * sectors_per_page as usize;
+    first..first + sectors_per_page as usize
 }
 
 fn byte_span(sectors: Range<usize>) -> Range<usize> {

@@ -1,5 +1,7 @@
 //! Kinds of operations, their causes, and the tally that counts them.
 
+use core::ops::AddAssign;
+
 use spec::named_enum;
 
 named_enum! {
@@ -92,9 +94,41 @@ impl Tally {
     }
 }
 
+impl AddAssign<&Tally> for Tally {
+    /// Adds the operations of another tally, by kind and cause.
+    fn add_assign(&mut self, other: &Tally) {
+        for op in Op::ALL {
+            for cause in Cause::ALL {
+                self.add(op, cause, other.count(op, cause));
+            }
+        }
+        for (copies, more) in self.copies.iter_mut().zip(other.copies) {
+            *copies += more;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sum_of_tallies_counts_everything_of_both() {
+        let mut tally = Tally::default();
+        for (n, cause) in Cause::ALL.into_iter().enumerate() {
+            tally.add(Op::SpareRead, cause, n as u64);
+            tally.add_copies(cause, 3);
+        }
+        let mut sum = tally.clone();
+        sum += &tally;
+        for cause in Cause::ALL {
+            assert!(
+                Op::ALL.into_iter().all(|op| sum.count(op, cause) == 2 * tally.count(op, cause))
+            );
+            assert_eq!(sum.copies(cause), 6);
+        }
+        assert_eq!(sum.operations(), 2 * tally.operations());
+    }
 
     #[test]
     fn totals_are_sums_over_causes_and_reads_and_programs_include_copies() {

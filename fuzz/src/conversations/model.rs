@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Bytes of a page of the bases; only whole pages are trimmed.
 const PAGE_BYTES: usize = 1024;
-const READ_BYTES_MAX: usize = 32 << 20;
+const READ_BYTES_MAX: usize = 64 << 20;
 
 const READ: u16 = 0;
 const WRITE: u16 = 1;

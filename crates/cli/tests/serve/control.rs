@@ -68,6 +68,22 @@ fn a_device_stays_down_until_its_power_is_on() {
     works(&server, "read -P 0x11 0 64k");
 }
 
+/// A client that connects again by itself would not notice the cut.
+#[test]
+fn with_stay_down_a_cut_ends_the_export_until_the_power_is_on() {
+    if !are_here(&["qemu-io"]) {
+        return;
+    }
+    let server = Server::start(&format!("{MEMORY} --stay-down"));
+    works(&server, "write -f -P 0x11 0 64k");
+    assert_eq!(told(&server, r#"{"cut":"now"}"#)["ok"]["power"], "off");
+    fails(&server, "read 0 4k");
+    told(&server, r#"{"power":"on"}"#);
+    works(&server, "read -P 0x11 0 64k");
+    assert_eq!(told(&server, r#"{"cut":"now","stay_down":false}"#)["ok"]["power"], "on");
+    works(&server, "read -P 0x11 0 64k");
+}
+
 #[test]
 fn requests_fail_where_they_are_told_to() {
     if !are_here(&["qemu-io"]) {

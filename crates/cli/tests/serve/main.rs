@@ -11,5 +11,7 @@ mod fio;
 mod fixture;
 mod images;
 mod libnbd;
+mod memory;
 mod network;
+mod places;
 mod qemu;

@@ -38,6 +38,14 @@ def chunks(handle: nbd.NBD, length: int, offset: int, flags: int = 0) -> list:
     return found
 
 
+def the_largest_request_is_served(handle: nbd.NBD) -> None:
+    largest = handle.get_block_size(nbd.SIZE_MAXIMUM)
+    assert largest == 64 << 20, largest
+    data = bytes(range(256)) * (largest // 256)
+    handle.pwrite(data, 0)
+    assert handle.pread(largest, 0) == data
+
+
 def refused(what, *arguments) -> int:
     try:
         what(*arguments)
@@ -115,7 +123,7 @@ def several_connections(uri: str) -> None:
 def main(uri: str) -> None:
     handle = connected(uri)
     assert all(handle.can_meta_context(context) for context in CONTEXTS)
-    for step in (writes_and_reads, trims_and_zeroes, states, structured_reads, refusals):
+    for step in (writes_and_reads, trims_and_zeroes, states, structured_reads, refusals, the_largest_request_is_served):
         step(handle)
     handle.shutdown()
     several_connections(uri)

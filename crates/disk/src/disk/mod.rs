@@ -14,6 +14,7 @@
 
 pub mod places;
 mod power;
+mod room;
 
 use core::ops::Range;
 
@@ -21,11 +22,17 @@ use ftl::{Device, Ftl, Run, Span};
 use image::ImageStore;
 use nand::geometry::SECTOR_BYTES;
 use nand::page_store::SyncJob;
-use nand::{Data, FlashArray, Lpn, Mode, Nand, Sink};
+use nand::{Data, FlashArray, Lpn, Mode, Nand, Sink, Tally};
 
+use self::room::Room;
 use crate::error::{Error, Result};
 use crate::opening;
 use crate::recipe;
+
+pub use self::room::MemoryLimit;
+
+/// Bytes of a buffer that is kept for the next request.
+const KEPT_BYTES_MAX: usize = 1 << 20;
 
 /// Bytes of a sector.
 const SECTOR: u64 = SECTOR_BYTES as u64;
@@ -36,6 +43,10 @@ pub struct Disk {
     state: State,
     /// Whole pages around a request that begins or ends within a page.
     bounce: Vec<u8>,
+    /// Operations of the chip before a failure, after which a view of the flash counts anew.
+    past: Tally,
+    /// Memory for its pages, if they are in memory.
+    room: Room,
 }
 
 enum State {
@@ -70,7 +81,7 @@ impl Disk {
     pub fn in_memory(device: Device) -> Result<Disk> {
         recipe::check(&device)?;
         let mounted = Mounted::on(device.new_chip(Mode::Bytes), &device)?;
-        Ok(Disk { device, state: State::Writable(mounted), bounce: Vec::new() })
+        Ok(Disk::with(device, mounted))
     }
 
     /// The disk in an image that was made for this device.
@@ -79,7 +90,23 @@ impl Disk {
     /// A page cannot be read, or the FTL cannot be mounted.
     pub fn on_image(store: ImageStore, device: Device) -> Result<Disk> {
         let mounted = Mounted::on(opening::power_up(store)?, &device)?;
-        Ok(Disk { device, state: State::Writable(mounted), bounce: Vec::new() })
+        Ok(Disk::with(device, mounted))
+    }
+
+    fn with(device: Device, mounted: Mounted) -> Disk {
+        Disk {
+            device,
+            state: State::Writable(mounted),
+            bounce: Vec::new(),
+            past: Tally::default(),
+            room: Room::default(),
+        }
+    }
+
+    /// From now on, writes are refused while the process takes more memory than this. For a disk in
+    /// memory; one in an image needs none for its pages.
+    pub fn limit_memory(&mut self, limit: MemoryLimit) {
+        self.room = Room::below(limit);
     }
 
     /// The device of the disk.
@@ -107,6 +134,16 @@ impl Disk {
         }
     }
 
+    /// Operations of the flash since the disk was opened, mounts included, also those before a
+    /// failure.
+    pub fn tally(&self) -> Tally {
+        let mut tally = self.past.clone();
+        if let Some(nand) = self.nand() {
+            tally += nand.tally();
+        }
+        tally
+    }
+
     /// The FTL, unless the disk is off or broken.
     pub fn ftl(&self) -> Option<&dyn Ftl> {
         self.mounted().ok().map(|mounted| &*mounted.ftl)
@@ -129,20 +166,23 @@ impl Disk {
     /// meaning.
     pub fn read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         let Some(span) = self.span(offset, bytes.len() as u64)? else { return Ok(()) };
-        let (mut bounce, around) = self.around(&span, offset, bytes.len());
         let run = span.run(bytes.len() as u64, Data::None);
-        let out: &mut [u8] = if around.len() == bounce.len() { bytes } else { &mut bounce };
-        out.fill(0);
-        let done = self.perform(is_of_a_read, |Mounted { nand, ftl }| {
-            let mut sink = Sink::Bytes { first: run.first, out: &mut *out };
-            ftl.read(nand, &run, &mut sink)?;
-            ftl.end_request(nand)
-        });
-        if around.len() != bounce.len() {
-            bytes.copy_from_slice(&bounce[around]);
-        }
-        self.bounce = bounce;
+        let Some((mut bounce, around)) = self.around(&span, offset, bytes.len()) else {
+            return self.read_run(&run, bytes);
+        };
+        let done = self.read_run(&run, &mut bounce);
+        bytes.copy_from_slice(&bounce[around]);
+        self.keep(bounce);
         done
+    }
+
+    /// Reads whole pages.
+    fn read_run(&mut self, run: &Run, out: &mut [u8]) -> Result<()> {
+        out.fill(0);
+        self.perform(is_of_a_read, |Mounted { nand, ftl }| {
+            ftl.read(nand, run, &mut Sink::Bytes { first: run.first, out })?;
+            ftl.end_request(nand)
+        })
     }
 
     /// Writes bytes from `offset` on, which must be whole sectors. They survive a power cut of the
@@ -151,26 +191,32 @@ impl Disk {
     ///
     /// # Errors
     /// The power is off or fails, the disk can only be read, or can only be read from now on; or
-    /// the write covers a part of a page that cannot be read.
+    /// the write covers a part of a page that cannot be read; or there is no memory for it.
     pub fn write(&mut self, offset: u64, bytes: &[u8], force: bool) -> Result<()> {
         self.expect_writable()?;
-        let Some(span) = self.span(offset, bytes.len() as u64)? else { return Ok(()) };
-        let (mut bounce, around) = self.around(&span, offset, bytes.len());
-        let is_whole = around.len() == bounce.len();
-        if !is_whole {
-            bounce[around].copy_from_slice(bytes);
+        if let State::Writable(Mounted { nand, .. }) = &self.state {
+            self.room.expect(nand)?;
         }
-        let data = Data::Bytes(if is_whole { bytes } else { &bounce });
-        let run = span.run(bytes.len() as u64, data);
-        let done = self.change(|Mounted { nand, ftl }| {
-            ftl.write_run(nand, &run)?;
+        let Some(span) = self.span(offset, bytes.len() as u64)? else { return Ok(()) };
+        let bytes_long = bytes.len() as u64;
+        let Some((mut bounce, around)) = self.around(&span, offset, bytes.len()) else {
+            return self.write_run(&span.run(bytes_long, Data::Bytes(bytes)), force);
+        };
+        bounce[around].copy_from_slice(bytes);
+        let done = self.write_run(&span.run(bytes_long, Data::Bytes(&bounce)), force);
+        self.keep(bounce);
+        done
+    }
+
+    /// Writes the sectors of a run.
+    fn write_run(&mut self, run: &Run, force: bool) -> Result<()> {
+        self.change(|Mounted { nand, ftl }| {
+            ftl.write_run(nand, run)?;
             if force {
-                ftl.flush(nand, Some(&Run { data: Data::None, ..run }))?;
+                ftl.flush(nand, Some(&Run { data: Data::None, ..*run }))?;
             }
             ftl.end_request(nand)
-        });
-        self.bounce = bounce;
-        done
+        })
     }
 
     /// Forgets the whole pages among these bytes. They read as zero from now on; after the next
@@ -300,13 +346,30 @@ impl Disk {
         Ok((bytes > 0).then(|| Span::of_sectors(sectors, per_page, geometry.full_mask())))
     }
 
-    /// A buffer for all pages of a span, and the place of the request in it.
-    fn around(&mut self, span: &Span, offset: u64, bytes: usize) -> (Vec<u8>, Range<usize>) {
+    /// A buffer for all pages of a span, and the place of the request in it; none if the request
+    /// covers these pages whole.
+    fn around(
+        &mut self,
+        span: &Span,
+        offset: u64,
+        bytes: usize,
+    ) -> Option<(Vec<u8>, Range<usize>)> {
         let page_bytes = u64::from(self.device.geometry().page_bytes());
+        let all = span.pages as usize * page_bytes as usize;
         let before = (offset - u64::from(span.first) * page_bytes) as usize;
+        if all == bytes {
+            return None;
+        }
         let mut bounce = core::mem::take(&mut self.bounce);
-        bounce.resize(span.pages as usize * page_bytes as usize, 0);
-        (bounce, before..before + bytes)
+        bounce.resize(all, 0);
+        Some((bounce, before..before + bytes))
+    }
+
+    /// Keeps a buffer for the next request, unless it is large.
+    fn keep(&mut self, bounce: Vec<u8>) {
+        if bounce.capacity() <= KEPT_BYTES_MAX {
+            self.bounce = bounce;
+        }
     }
 
     /// The whole pages among these bytes.
@@ -383,6 +446,7 @@ impl Disk {
     /// Mounts the FTL on a view of the flash. If that is impossible, the disk is broken.
     fn fall_back(&mut self, nand: Nand, why: &str) {
         let why = why.to_owned();
+        self.past += nand.tally();
         self.state = match self.view(nand.into_array()) {
             Some(mounted) => State::ReadOnly { mounted, why },
             None => State::Broken(why),

@@ -8,6 +8,9 @@
 //! In stamps mode most pages were filled by a single write of the host. Their stamps follow from
 //! their owner, which their spare areas name, and from the number of the write. Pages without data
 //! of the host are zero. Only of other pages all stamps are kept.
+//!
+//! In bytes mode each page has memory of its own, from its first program on. A scheme that programs
+//! one page of a block takes no memory for the others.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -30,15 +33,16 @@ pub(super) enum DataAreas {
         /// The stamps of pages of several writes, up to the last page that has any.
         own: Vec<Box<[Stamp]>>,
     },
-    /// All bytes.
-    Bytes(Cells),
+    /// The bytes of each page, up to the last page that has any. An erased page keeps its memory
+    /// for the next program.
+    Bytes(Vec<Box<[u8]>>),
 }
 
 impl DataAreas {
     /// `pages` pages of zeroes, for a chip in this mode.
-    pub(super) fn new(mode: Mode, pages: u32, sectors_per_page: u32) -> DataAreas {
+    pub(super) fn new(mode: Mode, pages: u32) -> DataAreas {
         match mode {
-            Mode::Bytes => DataAreas::Bytes(Cells::new(mode, pages, sectors_per_page)),
+            Mode::Bytes => DataAreas::Bytes(Vec::new()),
             _ => DataAreas::Stamps { writes: vec![0; pages as usize], own: Vec::new() },
         }
     }
@@ -46,7 +50,10 @@ impl DataAreas {
     /// Makes `cells` a copy of a page of `owner`.
     pub(super) fn load(&self, offset: u32, owner: Lpn, sectors_per_page: u32, cells: &mut Cells) {
         match self {
-            DataAreas::Bytes(all) => cells.clear_to_copy_of(all, offset, sectors_per_page),
+            DataAreas::Bytes(all) => match sparse(all, offset as usize) {
+                [] => cells.clear_to_page(sectors_per_page),
+                page => cells.clear_to_bytes(page),
+            },
             DataAreas::Stamps { writes, own } => match writes[offset as usize] {
                 OWN => cells.clear_to_stamps(own[offset as usize].iter().copied()),
                 write => {
@@ -69,47 +76,41 @@ impl DataAreas {
                 writes[offset as usize] = if is_single { write } else { OWN };
                 set_sparse(own, offset as usize, if is_single { &[] } else { stamps });
             }
-            (DataAreas::Bytes(all), cells) => {
-                all.copy(offset, sectors_per_page, Some((cells, 0)));
-            }
+            (DataAreas::Bytes(all), Cells::Bytes(page)) => set_sparse(all, offset as usize, page),
             _ => panic!("the cells have different payload modes"),
         }
     }
 
     /// Replaces the `pages` pages from `offset` on by those from `at` on of another block. They
     /// have the same owners.
-    pub(super) fn copy_run(
-        &mut self,
-        offset: u32,
-        pages: u32,
-        sectors_per_page: u32,
-        other: &DataAreas,
-        at: u32,
-    ) {
+    pub(super) fn copy_run(&mut self, offset: u32, pages: u32, other: &DataAreas, at: u32) {
+        let [to, at, pages] = [offset, at, pages].map(|number| number as usize);
         match (self, other) {
             (
                 DataAreas::Stamps { writes, own },
                 DataAreas::Stamps { writes: from, own: theirs },
             ) => {
-                let [to, at, pages] = [offset, at, pages].map(|number| number as usize);
                 writes[to..to + pages].copy_from_slice(&from[at..at + pages]);
                 if !own.is_empty() || !theirs.is_empty() {
                     (0..pages).for_each(|n| set_sparse(own, to + n, sparse(theirs, at + n)));
                 }
             }
             (DataAreas::Bytes(all), DataAreas::Bytes(other)) => {
-                all.copy_run(offset, pages, sectors_per_page, other, at);
+                (0..pages).for_each(|n| set_sparse(all, to + n, sparse(other, at + n)));
             }
             _ => panic!("the cells have different payload modes"),
         }
     }
 
     /// Replaces the page at `offset` by the one at `from`, which has the same owner.
-    pub(super) fn copy_within(&mut self, from: u32, offset: u32, sectors_per_page: u32) {
+    pub(super) fn copy_within(&mut self, from: u32, offset: u32) {
+        let [from, to] = [from, offset].map(|page| page as usize);
         match self {
-            DataAreas::Bytes(all) => all.copy_within(from, offset, sectors_per_page),
+            DataAreas::Bytes(all) => {
+                let page = sparse(all, from).to_vec();
+                set_sparse(all, to, &page);
+            }
             DataAreas::Stamps { writes, own } => {
-                let [from, to] = [from, offset].map(|page| page as usize);
                 writes[to] = writes[from];
                 let stamps = sparse(own, from).to_vec();
                 set_sparse(own, to, &stamps);
@@ -144,8 +145,10 @@ pub(super) fn set_sparse<T: Copy>(list: &mut Vec<Box<[T]>>, at: usize, string: &
     if list.len() <= at && !string.is_empty() {
         list.resize_with(at + 1, Box::default);
     }
-    if let Some(slot) = list.get_mut(at) {
-        *slot = string.into();
+    match list.get_mut(at) {
+        Some(slot) if slot.len() == string.len() => slot.copy_from_slice(string),
+        Some(slot) => *slot = string.into(),
+        None => {}
     }
 }
 
@@ -185,18 +188,38 @@ mod tests {
             (stamps([(3, OWN); 4]), true),
         ];
         for (page, is_kept) in &pages {
-            let mut areas = DataAreas::new(Mode::Stamps, 3, SECTORS);
+            let mut areas = DataAreas::new(Mode::Stamps, 3);
             areas.save(1, Lpn(3), SECTORS, page);
             holds(&areas, 1, 3, page);
             let DataAreas::Stamps { own, .. } = &areas else { panic!("these are stamps") };
             assert_eq!(!sparse(own, 1).is_empty(), *is_kept, "{page:?}");
-            let mut other = DataAreas::new(Mode::Stamps, 3, SECTORS);
-            other.copy_run(0, 2, SECTORS, &areas, 1);
+            let mut other = DataAreas::new(Mode::Stamps, 3);
+            other.copy_run(0, 2, &areas, 1);
             holds(&other, 0, 3, page);
-            areas.copy_within(1, 2, SECTORS);
+            areas.copy_within(1, 2);
             holds(&areas, 2, 3, page);
             areas.save(1, Lpn(3), SECTORS, &pages[0].0);
             holds(&areas, 1, 3, &pages[0].0);
         }
+    }
+
+    #[test]
+    fn only_pages_that_were_programmed_take_memory() {
+        let mut areas = DataAreas::new(Mode::Bytes, 64);
+        let page = Cells::Bytes(vec![7; 2048]);
+        areas.save(40, Lpn(3), SECTORS, &page);
+        let bytes_of = |areas: &DataAreas| match areas {
+            DataAreas::Bytes(all) => all.iter().map(|page| page.len()).sum::<usize>(),
+            DataAreas::Stamps { .. } => panic!("these are bytes"),
+        };
+        assert_eq!(bytes_of(&areas), 2048);
+        let mut other = DataAreas::new(Mode::Bytes, 64);
+        other.copy_run(0, 3, &areas, 39);
+        assert_eq!(bytes_of(&other), 2048);
+        let mut cells = Cells::new(Mode::Bytes, 0, SECTORS);
+        other.load(1, Lpn(3), SECTORS, &mut cells);
+        assert!(matches!(&cells, Cells::Bytes(bytes) if *bytes == [7; 2048]));
+        other.load(0, Lpn(3), SECTORS, &mut cells);
+        assert!(matches!(&cells, Cells::Bytes(bytes) if *bytes == [0; 2048]));
     }
 }

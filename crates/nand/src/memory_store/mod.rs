@@ -9,12 +9,15 @@ use self::data_areas::{DataAreas, set_sparse, sparse};
 use self::headers::Headers;
 use crate::address::{BlockId, Ppn};
 use crate::error::Result;
-use crate::geometry::{Geometry, SECTOR_BYTES};
+use crate::geometry::Geometry;
 use crate::page_store::{
     BlockRecord, Extent, Fault, Health, PageRecord, PageStore, Shape, SyncBy, SyncJob,
 };
 use crate::payload::Mode;
 use crate::spare::Header;
+
+/// Bytes beside those of a page in bytes mode: where they are, and how the allocator keeps them.
+const PAGE_OVERHEAD_BYTES: u64 = size_of::<Box<[u8]>>() as u64 + 16;
 
 /// Pages in memory.
 #[derive(Clone, Debug)]
@@ -76,7 +79,7 @@ impl MemoryStore {
     /// areas.
     pub(crate) fn memory_bytes(geometry: &Geometry, mode: Mode) -> u64 {
         let data_bytes = match mode {
-            Mode::Bytes => u64::from(geometry.sectors_per_page()) * u64::from(SECTOR_BYTES),
+            Mode::Bytes => u64::from(geometry.page_bytes()) + PAGE_OVERHEAD_BYTES,
             _ => size_of::<u32>() as u64,
         };
         let page_bytes = Headers::PAGE_BYTES as u64 + data_bytes;
@@ -105,13 +108,12 @@ impl MemoryStore {
 
     /// Copies data areas within a block, page by page: no scheme does this often.
     fn copy_within(&mut self, from: Ppn, to: Ppn, pages: u32) {
-        let sectors_per_page = self.geometry.sectors_per_page();
         let at = self.geometry.offset_of(from);
         let (block, offset) = self.at_mut(to);
         for page in 0..pages {
             let meta = sparse(&block.metas, (at + page) as usize).to_vec();
             set_sparse(&mut block.metas, offset + page as usize, &meta);
-            block.areas.copy_within(at + page, offset as u32 + page, sectors_per_page);
+            block.areas.copy_within(at + page, offset as u32 + page);
         }
     }
 }
@@ -161,14 +163,13 @@ impl PageStore for MemoryStore {
     fn copy_data(&mut self, from: Ppn, to: Ppn, pages: u32) {
         let blocks = [from, to].map(|ppn| self.geometry.block_of(ppn).0 as usize);
         let [at, offset] = [from, to].map(|ppn| self.geometry.offset_of(ppn));
-        let sectors_per_page = self.geometry.sectors_per_page();
         let Ok([source, target]) = self.blocks.get_disjoint_mut(blocks) else {
             return self.copy_within(from, to, pages);
         };
         let source = source.pages.as_deref().expect("the source was loaded, so it has pages");
         let target = target.pages_mut(self.mode, &self.geometry);
         target.copy_metas(source, at as usize, offset as usize, pages as usize);
-        target.areas.copy_run(offset, pages, sectors_per_page, &source.areas, at);
+        target.areas.copy_run(offset, pages, &source.areas, at);
     }
 
     fn erase(&mut self, block: BlockId) -> Result<()> {
@@ -224,7 +225,7 @@ impl Pages {
             headers: Headers::new(pages),
             extras: Vec::new(),
             metas: Vec::new(),
-            areas: DataAreas::new(mode, pages, geometry.sectors_per_page()),
+            areas: DataAreas::new(mode, pages),
         }
     }
 

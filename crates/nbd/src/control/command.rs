@@ -25,8 +25,8 @@ pub enum Command {
         when: CutTime,
         /// What the interrupted operation leaves on flash.
         outcome: Option<Outcome>,
-        /// Whether the device stays without power.
-        stays_down: bool,
+        /// Whether the device stays without power; none if the server decides.
+        stays_down: Option<bool>,
     },
     /// Take back a cut that has not come.
     NoCut,
@@ -127,8 +127,8 @@ fn cut(value: &Value, object: &mut Map<String, Value>) -> Result<Command, String
         Some(other) => return Err(format!("`outcome` is a name, not {other}")),
     };
     let stays_down = match object.remove("stay_down") {
-        None => false,
-        Some(Value::Bool(stays)) => stays,
+        None => None,
+        Some(Value::Bool(stays)) => Some(stays),
         Some(other) => return Err(format!("`stay_down` is true or false, not {other}")),
     };
     Ok(Command::Cut { when, outcome, stays_down })

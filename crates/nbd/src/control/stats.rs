@@ -1,10 +1,12 @@
 //! What a device has done since it is served.
 
+use std::time::Duration;
+
 use nand::Op;
 use serde_json::{Value, json};
 
 use crate::device::live::Live;
-use crate::device::pacing::Kept;
+use crate::device::pacing::{Kept, Times};
 
 /// The statistics of a device.
 pub fn of_device(live: &Live) -> Value {
@@ -26,18 +28,16 @@ pub fn of_device(live: &Live) -> Value {
         "flushes_done": counts.flushes_done,
         "cuts": counts.cuts,
     });
-    if let Some(nand) = live.store.disk.nand() {
-        let page_bytes = u64::from(nand.geometry().page_bytes());
-        let programs = nand.tally().total(Op::Program);
-        stats["flash"] = json!({
-            "reads": nand.tally().total(Op::Read),
-            "programs": programs,
-            "erases": nand.tally().total(Op::Erase),
-        });
-        if counts.written_bytes > 0 {
-            let programmed = (programs * page_bytes) as f64;
-            stats["write_amplification_bytes"] = json!(programmed / counts.written_bytes as f64);
-        }
+    let tally = live.store.disk.tally();
+    stats["flash"] = json!({
+        "reads": tally.total(Op::Read),
+        "programs": tally.total(Op::Program),
+        "erases": tally.total(Op::Erase),
+    });
+    if counts.written_bytes > 0 {
+        let page_bytes = u64::from(live.store.disk.device().geometry().page_bytes());
+        let programmed = (tally.total(Op::Program) * page_bytes) as f64;
+        stats["write_amplification_bytes"] = json!(programmed / counts.written_bytes as f64);
     }
     if let Some(pace) = live.gate.pace() {
         stats["pace"] = of_pace(&pace.kept());
@@ -47,15 +47,17 @@ pub fn of_device(live: &Live) -> Value {
 
 /// How well a pace was kept, times in microseconds.
 fn of_pace(kept: &Kept) -> Value {
-    let micros = |times: [std::time::Duration; 2]| {
-        let [p50, p99] = times.map(|time| time.as_nanos() as f64 / 1e3);
-        json!({ "p50": p50, "p99": p99 })
+    let micros = |time: Duration| time.as_nanos() as f64 / 1e3;
+    let all = |times: Times| {
+        let Times { mean, p50, p99 } = times;
+        json!({ "mean": micros(mean), "p50": micros(p50), "p99": micros(p99) })
     };
     json!({
         "answers": kept.answers,
-        "response_us": micros(kept.responses),
-        "late_us": micros(kept.late),
-        "floor_us": kept.floor.as_nanos() as f64 / 1e3,
+        "response_us": all(kept.responses),
+        "late_us": all(kept.late),
+        "seen_us": all(kept.seen),
+        "floor_us": micros(kept.floor),
         "below_floor": kept.below_floor,
         "vouched": kept.is_vouched(),
     })

@@ -9,15 +9,15 @@ use crate::wire::replies::Failed;
 ///
 /// ```text
 /// EPERM    the disk can only be read since an earlier failure
-/// ENOSPC   no block can be made free, or the file system beneath the image is full
+/// ENOSPC   no block can be made free, the file system beneath the image is full, or a disk in
+///          memory has no memory left
 /// EIO      a page cannot be read, or the storage failed
 /// ```
 pub fn of_disk(error: &Error) -> Failed {
     let errno = match error {
         Error::ReadOnly(_) | Error::Ftl(ftl::Error::ReadOnly) => Errno::Permission,
-        Error::Ftl(ftl::Error::NoRoom { .. } | ftl::Error::Chip(nand::Error::StorageFull(_))) => {
-            Errno::NoSpace
-        }
+        Error::Ftl(ftl::Error::NoRoom { .. } | ftl::Error::Chip(nand::Error::StorageFull(_)))
+        | Error::NoMemory { .. } => Errno::NoSpace,
         Error::Unaligned { .. } | Error::Beyond { .. } => Errno::Invalid,
         _ => Errno::Io,
     };

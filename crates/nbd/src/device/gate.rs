@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nand::Nand;
 
 use crate::device::client::Ready;
-use crate::device::pacing::{Pacing, Performed, Ticket};
+use crate::device::pacing::{DriveAnswer, Pacing, Performed, Ticket};
 
 /// Bytes of answers that may wait here.
 const BYTES_MAX: usize = 64 << 20;
@@ -30,7 +30,8 @@ struct Held {
     due: Instant,
     number: u64,
     ready: Ready,
-    is_paced: bool,
+    /// What the drive says, if it was asked.
+    given: Option<DriveAnswer>,
 }
 
 impl Gate {
@@ -89,26 +90,27 @@ impl Gate {
     /// Takes an answer that is ready.
     pub fn hold(&mut self, ticket: Option<Ticket>, ready: Ready, now: Instant) {
         self.bytes += ready.bytes.len();
-        let due = match (&mut self.pace, ticket) {
-            (Some(pace), Some(ticket)) => pace.ready(ticket, ready),
-            _ => Some((now, ready)),
-        };
-        if let Some((due, ready)) = due {
-            self.hold_until(due, ready, ticket.is_some());
+        match (&mut self.pace, ticket) {
+            (Some(pace), Some(ticket)) => {
+                if let Some((given, ready)) = pace.ready(ticket, ready) {
+                    self.hold_until(given.due, ready, Some(given));
+                }
+            }
+            _ => self.hold_until(now, ready, None),
         }
     }
 
-    fn hold_until(&mut self, due: Instant, ready: Ready, is_paced: bool) {
+    fn hold_until(&mut self, due: Instant, ready: Ready, given: Option<DriveAnswer>) {
         self.answers += 1;
         let (due, number) = (due + self.slow, self.answers);
-        self.held.push(Reverse(Held { due, number, ready, is_paced }));
+        self.held.push(Reverse(Held { due, number, ready, given }));
     }
 
     /// The answers that leave now.
     pub fn open(&mut self, now: Instant, out: &mut Vec<Ready>) {
         if let Some(pace) = &mut self.pace {
-            for (due, ready) in pace.answers(now) {
-                self.hold_until(due, ready, true);
+            for (given, ready) in pace.answers(now) {
+                self.hold_until(given.due, ready, Some(given));
             }
         }
         if self.is_frozen {
@@ -116,8 +118,8 @@ impl Gate {
         }
         while self.held.peek().is_some_and(|Reverse(held)| held.due <= now) {
             let Some(Reverse(held)) = self.held.pop() else { return };
-            if let Some(pace) = self.pace.as_mut().filter(|_| held.is_paced) {
-                pace.left(now - held.due);
+            if let (Some(pace), Some(given)) = (&mut self.pace, held.given) {
+                pace.left(given.response, now - held.due);
             }
             self.bytes -= held.ready.bytes.len();
             out.push(held.ready);

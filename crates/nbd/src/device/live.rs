@@ -65,9 +65,9 @@ pub struct Counts {
     pub flushes: u64,
     /// Flushes of the FTL that were done. One serves several requests.
     pub flushes_done: u64,
-    /// Bytes that were read.
+    /// Bytes of the reads that succeeded.
     pub read_bytes: u64,
-    /// Bytes that were written.
+    /// Bytes of the writes that succeeded.
     pub written_bytes: u64,
     /// Requests that failed.
     pub failed: u64,
@@ -179,15 +179,18 @@ impl Live {
 
     fn read(&mut self, client: Client, request: &Request, out: &mut Vec<u8>) {
         self.counts.reads += 1;
-        self.counts.read_bytes += u64::from(request.bytes);
         let (store, counts) = (&mut self.store, &mut self.counts);
         let what = (request.cookie, request.offset, request.bytes);
-        replies::data(out, client.style, what, |data| {
-            store.read(request.offset, data).map_err(|error| {
+        replies::data(out, client.style, what, |data| match store.read(request.offset, data) {
+            Ok(()) => {
+                counts.read_bytes += u64::from(request.bytes);
+                Ok(())
+            }
+            Err(error) => {
                 counts.failed += 1;
                 let failed = failures::of_disk(&error);
-                Failed { offset: first_unreadable(store, request), ..failed }
-            })
+                Err(Failed { offset: first_unreadable(store, request), ..failed })
+            }
         });
     }
 
@@ -198,10 +201,10 @@ impl Live {
         payload: &[u8],
     ) -> Result<Answer, Failed> {
         self.counts.writes += 1;
-        self.counts.written_bytes += payload.len() as u64;
         let (force, came) = (request.has(FUA), Instant::now());
         let done = self.store.write(request.offset, payload, force);
         done.map_err(|error| failures::of_disk(&error))?;
+        self.counts.written_bytes += payload.len() as u64;
         if !force {
             return Ok(Answer::Done);
         }
@@ -454,7 +457,7 @@ impl Live {
     pub fn close(self) -> Result<(), String> {
         let Store { disk, recorder } = self.store;
         let is_as_it_was = self.export.is_read_only || disk.is_off();
-        let written = recorder.close(disk.nand(), self.counts.cuts);
+        let written = recorder.close(&disk.tally(), self.counts.cuts);
         let closed = if is_as_it_was { Ok(()) } else { disk.close() };
         closed.map_err(|error| error.to_string())?;
         written

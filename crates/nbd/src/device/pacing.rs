@@ -25,6 +25,7 @@ pub struct Pacing {
     issued: Ticket,
     late: Histogram<u64>,
     responses: Histogram<u64>,
+    seen: Histogram<u64>,
     /// The time that a round trip over a socket takes without any work.
     floor: Duration,
     /// Answers that were due within that time.
@@ -44,13 +45,41 @@ pub struct Performed {
     pub came: Instant,
 }
 
+/// What the drive says of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct DriveAnswer {
+    /// When it answered.
+    pub due: Instant,
+    /// How long that took.
+    pub response: Duration,
+}
+
 /// A request whose answer has not left.
 #[derive(Default)]
 struct Promise {
     /// When the drive answered.
-    due: Option<Instant>,
+    given: Option<DriveAnswer>,
     /// The answer, if it is ready.
     ready: Option<Ready>,
+}
+
+/// Mean and percentiles of some times.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// The mean.
+    pub mean: Duration,
+    /// The median.
+    pub p50: Duration,
+    /// The 99th percentile.
+    pub p99: Duration,
+}
+
+impl Times {
+    fn of(times: &Histogram<u64>) -> Times {
+        let quantile = |share| Duration::from_nanos(times.value_at_quantile(share));
+        let mean = Duration::from_nanos(times.mean() as u64);
+        Times { mean, p50: quantile(0.5), p99: quantile(0.99) }
+    }
 }
 
 /// How well a pace was kept.
@@ -58,10 +87,12 @@ struct Promise {
 pub struct Kept {
     /// Answers that left.
     pub answers: u64,
-    /// The median and the 99th percentile of how late they left.
-    pub late: [Duration; 2],
-    /// The median and the 99th percentile of the response times of the drive.
-    pub responses: [Duration; 2],
+    /// How late they left.
+    pub late: Times,
+    /// The response times of the drive.
+    pub responses: Times,
+    /// The response times of the drive, each with the lateness of its answer.
+    pub seen: Times,
     /// The time that a round trip over a socket takes.
     pub floor: Duration,
     /// The share of answers that were due within that time. Nobody can keep such a pace.
@@ -74,11 +105,23 @@ const HOUR_NS: u64 = 3_600_000_000_000;
 /// The share of answers below the floor with which a pace still tells something.
 const BELOW_FLOOR_MAX: f64 = 0.01;
 
+/// How much more than those of the drive the mean, the median and the 99th percentile that clients
+/// see may be, as a share.
+const EXCESS_MAX: f64 = 0.1;
+
 impl Kept {
     /// Whether the response times that clients see can be those of the drive. They cannot if
-    /// answers are due before a round trip over the socket has ended.
+    /// answers are due before a round trip over the socket has ended, or if answers leave so late
+    /// that mean, median or 99th percentile change.
     pub fn is_vouched(&self) -> bool {
-        self.below_floor <= BELOW_FLOOR_MAX
+        self.below_floor <= BELOW_FLOOR_MAX && self.is_in_time()
+    }
+
+    /// Whether lateness changes neither mean nor median nor 99th percentile much.
+    pub fn is_in_time(&self) -> bool {
+        let (seen, own) = (self.seen, self.responses);
+        let pairs = [(seen.mean, own.mean), (seen.p50, own.p50), (seen.p99, own.p99)];
+        pairs.into_iter().all(|(seen, own)| seen <= own.mul_f64(1.0 + EXCESS_MAX))
     }
 }
 
@@ -96,6 +139,7 @@ impl Pacing {
             issued: 0,
             late: histogram(),
             responses: histogram(),
+            seen: histogram(),
             floor,
             below_floor: 0,
         }
@@ -122,13 +166,13 @@ impl Pacing {
         self.issued
     }
 
-    /// An answer is ready. Returns it with its time if the drive has answered, too.
-    pub fn ready(&mut self, ticket: Ticket, ready: Ready) -> Option<(Instant, Ready)> {
+    /// An answer is ready. Returns it with that of the drive, if the drive has answered, too.
+    pub fn ready(&mut self, ticket: Ticket, ready: Ready) -> Option<(DriveAnswer, Ready)> {
         let promise = self.tickets.get_mut(&ticket)?;
-        match promise.due {
-            Some(due) => {
+        match promise.given {
+            Some(given) => {
                 self.tickets.remove(&ticket);
-                Some((due, ready))
+                Some((given, ready))
             }
             None => {
                 promise.ready = Some(ready);
@@ -138,28 +182,34 @@ impl Pacing {
     }
 
     /// The answers of the drive until now, as far as they are ready.
-    pub fn answers(&mut self, now: Instant) -> Vec<(Instant, Ready)> {
+    pub fn answers(&mut self, now: Instant) -> Vec<(DriveAnswer, Ready)> {
         let now_ns = (now - self.began).as_nanos() as u64;
         let mut answers = Vec::new();
         while let Some(answer) = self.drive.next_answer(now_ns.max(self.drive.now_ns())) {
-            let response = Duration::from_nanos(answer.response_ns());
-            self.responses.saturating_record(answer.response_ns());
-            self.below_floor += u64::from(response < self.floor);
-            let due = self.began + Duration::from_nanos(answer.answered_ns);
+            let given = DriveAnswer {
+                due: self.began + Duration::from_nanos(answer.answered_ns),
+                response: Duration::from_nanos(answer.response_ns()),
+            };
             let ticket = answer.request.load;
             let Some(promise) = self.tickets.get_mut(&ticket) else { continue };
-            promise.due = Some(due);
+            promise.given = Some(given);
             if let Some(ready) = promise.ready.take() {
                 self.tickets.remove(&ticket);
-                answers.push((due, ready));
+                answers.push((given, ready));
             }
         }
         answers
     }
 
-    /// An answer has left, this much after its time.
-    pub fn left(&mut self, late: Duration) {
-        self.late.saturating_record(late.as_nanos() as u64);
+    /// An answer for which the drive took `response` has left, this much after its time.
+    pub fn left(&mut self, response: Duration, late: Duration) {
+        let record = |times: &mut Histogram<u64>, time: Duration| {
+            times.saturating_record(time.as_nanos() as u64);
+        };
+        record(&mut self.late, late);
+        record(&mut self.responses, response);
+        record(&mut self.seen, response + late);
+        self.below_floor += u64::from(response < self.floor);
     }
 
     /// When the drive does something next.
@@ -175,16 +225,47 @@ impl Pacing {
 
     /// How well the pace was kept.
     pub fn kept(&self) -> Kept {
-        let quantiles = |of: &Histogram<u64>| {
-            [0.5, 0.99].map(|share| Duration::from_nanos(of.value_at_quantile(share)))
-        };
         let answers = self.responses.len();
         Kept {
-            answers: self.late.len(),
-            late: quantiles(&self.late),
-            responses: quantiles(&self.responses),
+            answers,
+            late: Times::of(&self.late),
+            responses: Times::of(&self.responses),
+            seen: Times::of(&self.seen),
             floor: self.floor,
             below_floor: self.below_floor as f64 / answers.max(1) as f64,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nand::ChipModel;
+    use spec::Spec;
+
+    use super::*;
+
+    /// Whether a pace is vouched for whose drive takes 100 us for each of 1,000 answers. Every
+    /// `each`-th of them leaves `late_us` late.
+    fn is_vouched(each: u32, late_us: u64, floor_us: u64) -> bool {
+        let chip = ChipModel::from_spec(&Spec::parse("slc-fast2010").unwrap()).unwrap();
+        let geometry = chip.geometry(8).unwrap();
+        let floor = Duration::from_micros(floor_us);
+        let mut pacing = Pacing::new(&"ideal".parse().unwrap(), &geometry, chip.timing, floor);
+        for answer in 1..=1000 {
+            let late_us = if answer % each == 0 { late_us } else { 0 };
+            pacing.left(Duration::from_micros(100), Duration::from_micros(late_us));
+        }
+        pacing.kept().is_vouched()
+    }
+
+    #[test]
+    fn a_pace_is_vouched_for_if_clients_see_the_times_of_the_drive() {
+        assert!(is_vouched(1, 0, 20));
+        assert!(is_vouched(1, 9, 20), "each is a little late");
+        assert!(!is_vouched(1, 20, 20), "the median is a fifth too high");
+        assert!(!is_vouched(50, 200, 20), "the 99th percentile is too high");
+        assert!(!is_vouched(100, 4200, 20), "the mean is too high: 142 us");
+        assert!(is_vouched(500, 4200, 20), "mean 108 us, and nobody promises more than p99");
+        assert!(!is_vouched(1, 0, 110), "a round trip takes longer than the drive");
     }
 }

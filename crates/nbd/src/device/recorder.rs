@@ -7,9 +7,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use disk::recipe;
-use ftl::Device;
-use nand::{Nand, Op};
+use disk::{Disk, recipe};
+use nand::{Op, Tally};
 use serde_json::{Value, json};
 use trace::log_writes::entry::MARK_NAME_BYTES_MAX;
 use trace::log_writes::order::{FlushTicket, LogOrder};
@@ -70,7 +69,7 @@ impl Recorder {
     ///
     /// # Errors
     /// The file exists, or cannot be written.
-    pub fn begin_record(&mut self, path: PathBuf, device: &Device, nand: Option<&Nand>) -> Written {
+    pub fn begin_record(&mut self, path: PathBuf, disk: &Disk) -> Written {
         let sentence = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let file = File::create_new(&path).map_err(|error| sentence(&error))?;
         let beside = beside(&path);
@@ -78,11 +77,11 @@ impl Recorder {
             return Err(format!("{} exists; delete it, or choose another name", beside.display()));
         }
         let writer = TraceWriter::new(BufWriter::new(file), OutputFormat::Csv);
-        let command = recipe::run_command(device, &path);
+        let command = recipe::run_command(disk.device(), &path);
         let writer = writer.map_err(|error| sentence(&error))?;
-        let before = nand.map_or([0; 3], counts);
+        let before = counts(&disk.tally());
         self.record = Some(Record { writer, path, requests: 0, command, before });
-        self.describe(nand, 0)
+        self.describe(&disk.tally(), 0)
     }
 
     /// Begins a log of writes.
@@ -220,9 +219,9 @@ impl Recorder {
     }
 
     /// Writes the file beside the record: the command that repeats it, and what it must count.
-    fn describe(&mut self, nand: Option<&Nand>, cuts: u64) -> Written {
+    fn describe(&mut self, tally: &Tally, cuts: u64) -> Written {
         let Some(record) = &mut self.record else { return Ok(()) };
-        let [reads, programs, erases] = nand.map_or(record.before, counts);
+        let [reads, programs, erases] = counts(tally);
         let [reads_before, programs_before, erases_before] = record.before;
         let description: Value = json!({
             "schema": "ftlab.record/1",
@@ -244,8 +243,8 @@ impl Recorder {
     ///
     /// # Errors
     /// Something could not be written, now or before.
-    pub fn close(mut self, nand: Option<&Nand>, cuts: u64) -> Written {
-        let described = self.describe(nand, cuts);
+    pub fn close(mut self, tally: &Tally, cuts: u64) -> Written {
+        let described = self.describe(tally, cuts);
         self.note(described);
         let sentence = |error: trace::Error| error.to_string();
         if let Some(record) = self.record.take() {
@@ -290,6 +289,6 @@ fn beside(record: &Path) -> PathBuf {
     path.into()
 }
 
-fn counts(nand: &Nand) -> [u64; 3] {
-    [Op::Read, Op::Program, Op::Erase].map(|op| nand.tally().total(op))
+fn counts(tally: &Tally) -> [u64; 3] {
+    [Op::Read, Op::Program, Op::Erase].map(|op| tally.total(op))
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
-use std::os::unix::fs::FileTypeExt;
+use std::net::{self, SocketAddr};
+use std::os::unix::{self, fs::FileTypeExt};
 use std::path::{Path, PathBuf};
 
 use mio::net::{TcpListener, UnixListener};
@@ -52,11 +52,11 @@ fn escaped(name: &str) -> String {
     name.bytes().map(escape).collect()
 }
 
-/// A Unix socket at which a server listens. Its file is removed in the end.
+/// A Unix socket at which a server listens. Its file is removed in the end, if the server made it.
 pub struct UnixSocket {
     /// The listener.
     pub listener: UnixListener,
-    path: PathBuf,
+    made: Option<PathBuf>,
 }
 
 impl UnixSocket {
@@ -70,7 +70,7 @@ impl UnixSocket {
                 let why = "a file that is not a socket is there already";
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
             }
-            match std::os::unix::net::UnixStream::connect(path) {
+            match unix::net::UnixStream::connect(path) {
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                     std::fs::remove_file(path)?;
                 }
@@ -81,14 +81,16 @@ impl UnixSocket {
                 }
             }
         }
-        Ok(UnixSocket { listener: UnixListener::bind(path)?, path: path.to_owned() })
+        Ok(UnixSocket { listener: UnixListener::bind(path)?, made: Some(path.to_owned()) })
     }
 }
 
 impl Drop for UnixSocket {
     fn drop(&mut self) {
-        // If the file is gone, somebody else has removed it.
-        let _ = std::fs::remove_file(&self.path);
+        if let Some(path) = &self.made {
+            // If the file is gone, somebody else has removed it.
+            let _ = std::fs::remove_file(path);
+        }
     }
 }
 
@@ -114,5 +116,26 @@ impl Listener {
                 Ok((Listener::Tcp(listener), Address::Tcp(at)))
             }
         }
+    }
+
+    /// A Unix socket that another program has opened, and its address.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn of_unix(socket: unix::net::UnixListener) -> io::Result<(Listener, Address)> {
+        socket.set_nonblocking(true)?;
+        let path = socket.local_addr()?.as_pathname().map(Path::to_owned).unwrap_or_default();
+        let listener = UnixListener::from_std(socket);
+        Ok((Listener::Unix(UnixSocket { listener, made: None }), Address::Unix(path)))
+    }
+
+    /// A TCP port that another program has opened, and its address.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn of_tcp(port: net::TcpListener) -> io::Result<(Listener, Address)> {
+        port.set_nonblocking(true)?;
+        let at = port.local_addr()?;
+        Ok((Listener::Tcp(TcpListener::from_std(port)), Address::Tcp(at)))
     }
 }

@@ -17,7 +17,7 @@ use crate::control::command;
 use crate::device::client::{Client, Ready};
 use crate::device::live::{Live, Progress};
 use crate::export::{self, Export};
-use crate::server::address::{Address, Listener, UnixSocket};
+use crate::server::address::{Listener, UnixSocket};
 use crate::server::encryption::Encrypter;
 use crate::server::memory::Budget;
 use crate::server::operator::Operator;
@@ -164,15 +164,14 @@ impl Server {
         self.stopper.clone()
     }
 
-    /// Listens at an address. Returns it with the port that the system chose.
+    /// Serves the clients of a listener.
     ///
     /// # Errors
-    /// The system refuses, or the address is in use.
-    pub fn listen(&mut self, address: &Address) -> io::Result<Address> {
+    /// The system refuses, or there are too many listeners.
+    pub fn accept_from(&mut self, mut listener: Listener) -> io::Result<()> {
         if FIRST_LISTENER + self.listeners.len() == FIRST_CONNECTION as usize {
             return Err(io::Error::other("a server cannot listen at more addresses"));
         }
-        let (mut listener, address) = Listener::bind(address)?;
         let token = Token(FIRST_LISTENER + self.listeners.len());
         let registry = self.poll.registry();
         match &mut listener {
@@ -182,7 +181,12 @@ impl Server {
             Listener::Tcp(listener) => registry.register(listener, token, Interest::READABLE)?,
         }
         self.listeners.push(listener);
-        Ok(address)
+        Ok(())
+    }
+
+    /// From now on, devices stay without power after a cut, unless its command says otherwise.
+    pub fn stay_down(&mut self) {
+        self.units.iter_mut().for_each(|unit| unit.stays_down = true);
     }
 
     /// Takes commands of users at a Unix socket.

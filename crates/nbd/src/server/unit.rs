@@ -13,6 +13,8 @@ use crate::server::syncer::Syncer;
 pub struct Unit {
     /// The device.
     pub live: Live,
+    /// Whether it stays without power after a cut whose command does not say.
+    pub stays_down: bool,
     waker: Arc<Waker>,
     syncer: Option<Syncer>,
     /// When a freeze ends, and who waits for that.
@@ -37,7 +39,15 @@ pub type Reply = Result<serde_json::Value, String>;
 impl Unit {
     /// A device.
     pub fn new(live: Live, waker: Arc<Waker>) -> Unit {
-        Unit { live, waker, syncer: None, thaw: None, cut: None, taken_back: None }
+        Unit {
+            live,
+            stays_down: false,
+            waker,
+            syncer: None,
+            thaw: None,
+            cut: None,
+            taken_back: None,
+        }
     }
 
     /// Begins a sync of the file, if one is to be run. If the system has no thread left, it is run
@@ -85,6 +95,7 @@ impl Unit {
                 if self.cut.is_some() {
                     return Some(Err("another cut is ordered already".to_owned()));
                 }
+                let stays_down = stays_down.unwrap_or(self.stays_down);
                 self.cut = Some(OrderedCut { operator, stays_down });
                 match when {
                     CutTime::Now if outcome.is_none() => self.live.store.disk.cut_now(),

@@ -9,8 +9,9 @@ pub mod options;
 pub mod replies;
 pub mod requests;
 
-/// Payload that a request or a reply has at most, in bytes: 32 MiB, the default of the protocol.
-pub const PAYLOAD_BYTES_MAX: u32 = 32 << 20;
+/// Payload that a request or a reply has at most, in bytes. The default of the protocol is 32 MiB,
+/// but some clients ask for more without asking what is allowed.
+pub const PAYLOAD_BYTES_MAX: u32 = 64 << 20;
 
 /// Flags of an export that are sent with its size.
 pub mod transmission_flags {

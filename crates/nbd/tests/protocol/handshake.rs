@@ -37,7 +37,7 @@ fn facts_about_an_export_are_told() {
         assert_eq!(data[0], [&[0, 0][..], &capacity, &0xd6d_u16.to_be_bytes()].concat());
         assert_eq!(data[1], b"\0\x01disk");
         assert_eq!(data[2], b"\0\x02a disk for tests");
-        let sizes = [1, 2048, 32 << 20].map(u32::to_be_bytes).concat();
+        let sizes = [1, 2048, 64 << 20].map(u32::to_be_bytes).concat();
         assert_eq!(data[3], [&[0, 3][..], &sizes].concat());
         assert_eq!(facts[4].kind, ACK);
     }

@@ -30,7 +30,7 @@ fn requests_that_make_no_sense_are_refused_and_the_next_one_is_served() {
         (READ, 0, end - 512, 513, EINVAL),
         (READ, 0, u64::MAX, 1, EINVAL),
         (READ, 0, 0, 0, EINVAL),
-        (READ, 0, 0, (32 << 20) + 1, EINVAL),
+        (READ, 0, 0, (64 << 20) + 1, EINVAL),
         (READ, 4, 0, 512, EINVAL),
         (READ, FAST_ZERO, 0, 512, EINVAL),
         (WRITE_ZEROES, 0, end, 1, ENOSPC),
@@ -68,8 +68,8 @@ fn requests_that_make_no_sense_are_refused_and_the_next_one_is_served() {
 #[test]
 fn a_payload_that_is_too_long_is_dropped_and_the_next_request_is_served() {
     let mut live = live(device("page", &[]));
-    let mut script = Script::agreed(false).request(WRITE, 0, 0, (32 << 20) + 5);
-    script.0.resize(script.0.len() + (32 << 20) + 5, 9);
+    let mut script = Script::agreed(false).request(WRITE, 0, 0, (64 << 20) + 5);
+    script.0.resize(script.0.len() + (64 << 20) + 5, 9);
     let mut answers = script.request(READ, 0, 0, 512).say_to(&mut live);
     assert_eq!(answers.agreed().simple(), (EINVAL, WRITE.into()));
     assert_eq!(answers.simple(), (0, READ.into()));

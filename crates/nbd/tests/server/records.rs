@@ -85,9 +85,10 @@ fn a_record_tells_which_writes_were_forced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("record");
     let device = device("page", &[]);
+    let disk = disk::Disk::in_memory(device).unwrap();
     let mut recorder = Recorder::idle();
-    recorder.begin_record(path.clone(), &device, None).unwrap();
-    let mut live = served(disk::Disk::in_memory(device).unwrap(), recorder);
+    recorder.begin_record(path.clone(), &disk).unwrap();
+    let mut live = served(disk, recorder);
     let script = Script::agreed(false).write(FUA, 0, &[1; 512]);
     script.write(0, 2048, &[2; 512]).request(FLUSH, 0, 0, 0).say_to(&mut live);
     live.close().unwrap();

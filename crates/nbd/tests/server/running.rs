@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
 use nbd::device::live::Live;
-use nbd::server::address::Address;
+use nbd::server::address::{Address, Listener};
 use nbd::server::encryption::Encrypter;
 use nbd::server::engine::{Limits, Server, Stopper};
 
@@ -25,7 +25,8 @@ impl Running {
         let thread = std::thread::spawn(move || {
             let notice = Box::new(|_: &str| {});
             let mut server = Server::new(devices(), limits, Encrypter::default(), notice).unwrap();
-            server.listen(&Address::Unix(socket)).unwrap();
+            let (listener, _) = Listener::bind(&Address::Unix(socket)).unwrap();
+            server.accept_from(listener).unwrap();
             server.take_commands(&control).unwrap();
             started.send(server.stopper()).unwrap();
             server.run().0

@@ -166,6 +166,36 @@ fn a_sync_that_fails_is_told_to_whoever_waited_for_it() {
 }
 
 #[test]
+fn statistics_cover_the_time_before_a_failure_of_the_storage_too() {
+    let file = Arc::new(Mutex::new(LossyDisk::default()));
+    let of_server = Arc::clone(&file);
+    let device = move || {
+        on_file(&[], Recorder::idle(), |file| {
+            *of_server.lock().unwrap() = file.clone();
+            Box::new(file)
+        })
+    };
+    let server = Running::new(move || vec![device()], Limits::default());
+    let (mut client, mut operator) = (Client::agreed(&server), Operator::of(&server));
+    for page in 0..40 {
+        client.write(FUA, page % 10 * 2048, &[page as u8; 2048]);
+    }
+    let before = operator.ask(r#"{"stats":true}"#);
+    file.lock().unwrap().with(|disk| disk.fuel = Some(0));
+    client.say(&Script::default().write(FUA, 0, &[1; 2048]));
+    assert_ne!(client.reply().0, 0);
+    let after = operator.ask(r#"{"stats":true}"#);
+    assert!(after["read_only"].is_string(), "{after}");
+    let counted = |stats: &serde_json::Value, key| stats["flash"][key].as_u64().unwrap();
+    for key in ["reads", "programs", "erases"] {
+        assert!(counted(&after, key) >= counted(&before, key), "{key}: {before} {after}");
+    }
+    assert!(counted(&after, "programs") >= 40, "{after}");
+    assert_eq!(after["written_bytes"], 40 * 2048, "the last write has failed: {after}");
+    assert!(after["write_amplification_bytes"].as_f64().unwrap() >= 1.0, "{after}");
+}
+
+#[test]
 fn a_frozen_disk_does_not_answer_a_flush_whose_sync_ends() {
     let barrier = Barrier::default();
     let of_server = barrier.clone();

@@ -13,7 +13,7 @@ use core::fmt;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use drive::Drive;
+use drive::{Drive, Profile};
 use ftl::Device;
 use nand::{FlashArray, Mode};
 
@@ -47,19 +47,35 @@ impl MemoryEstimate {
     pub fn of(setup: &Setup, device: &Device) -> MemoryEstimate {
         let verify = setup.experiment.verify;
         let mode = if verify { Mode::Stamps } else { Mode::Count };
+        let logical_pages = u64::from(device.logical_pages());
+        MemoryEstimate {
+            shadow_bytes: if verify { Shadow::memory_bytes(logical_pages) } else { 0 },
+            statistics_bytes: logical_pages / 8 * (1 + setup.experiment.load.len() as u64),
+            ..MemoryEstimate::of_device(device, mode, setup.drive.as_ref())
+        }
+    }
+
+    /// The estimate for a device that keeps the bytes of its pages, before any is written.
+    pub fn of_empty_disk(device: &Device, drive: Option<&Profile>) -> MemoryEstimate {
+        let flash_bytes = FlashArray::memory_bytes(device.geometry(), Mode::Count);
+        MemoryEstimate { flash_bytes, ..MemoryEstimate::of_full_disk(device, drive) }
+    }
+
+    /// The same when all its pages are written.
+    pub fn of_full_disk(device: &Device, drive: Option<&Profile>) -> MemoryEstimate {
+        MemoryEstimate::of_device(device, Mode::Bytes, drive)
+    }
+
+    fn of_device(device: &Device, mode: Mode, drive: Option<&Profile>) -> MemoryEstimate {
         let (geometry, choice) = (device.geometry(), &device.choice);
         let scheme_bytes = (choice.scheme.memory)(&choice.params, geometry, mode)
             .saturating_add(device.policy_memory_bytes());
-        let logical_pages = u64::from(device.logical_pages());
         MemoryEstimate {
             flash_bytes: FlashArray::memory_bytes(geometry, mode),
             ftl_bytes: scheme_bytes.saturating_add(device.layers.memory_bytes(geometry, mode)),
-            shadow_bytes: if verify { Shadow::memory_bytes(logical_pages) } else { 0 },
-            drive_bytes: setup
-                .drive
-                .as_ref()
-                .map_or(0, |profile| Drive::memory_bytes(profile, geometry)),
-            statistics_bytes: logical_pages / 8 * (1 + setup.experiment.load.len() as u64),
+            shadow_bytes: 0,
+            drive_bytes: drive.map_or(0, |profile| Drive::memory_bytes(profile, geometry)),
+            statistics_bytes: 0,
         }
     }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use disk::{Disk, opening, recipe};
+use drive::Profile;
 use ftl::Device;
 use ftl::Durability;
 use nbd::export::Export;
@@ -12,6 +13,7 @@ use sim::{Experiment, Setup};
 
 use crate::commands::image::failures::failed;
 use crate::commands::image::{DeviceOptions, lent};
+use crate::commands::serve::memory;
 use crate::experiment_args::{ExperimentArgs, Selection};
 use crate::failure::{Failure, Result};
 
@@ -32,6 +34,8 @@ pub struct ServedDevice {
     pub disk: Disk,
     /// Its export.
     pub export: Export,
+    /// Whether it has more pages than fit into the memory that it may take.
+    pub exceeds_memory: bool,
 }
 
 /// The options that say what is served.
@@ -52,18 +56,22 @@ pub struct DeviceArgs {
 }
 
 impl DeviceArgs {
-    /// Opens all devices. If the client is a pipe, there is only one.
+    /// Opens all devices. If the client is a pipe, there is only one. `drive` is that of the pace.
     ///
     /// # Errors
-    /// One of them cannot be opened or made, or two have the same name.
-    pub fn open(&self, is_pipe: bool) -> Result<Vec<ServedDevice>> {
+    /// One of them cannot be opened or made, two have the same name, or they take too much memory.
+    pub fn open(
+        &self,
+        is_pipe: bool,
+        drive: Option<&Profile>,
+        limit_bytes: Option<u64>,
+    ) -> Result<Vec<ServedDevice>> {
         let refuse = |why: &str| Err(Failure::usage(why.to_owned()));
         if self.memory && !self.device.given.contains(&"capacity") {
             return refuse("a device in memory needs a capacity, such as `--capacity 1GiB`");
         }
         let devices: Vec<ServedDevice> = if self.memory {
-            let devices = self.device.experiments.iter();
-            devices.map(|it| in_memory(it, self.read_only)).collect::<Result<_>>()?
+            self.in_memory(drive, limit_bytes)?
         } else {
             self.image.iter().map(|path| self.on_image(path)).collect::<Result<_>>()?
         };
@@ -77,6 +85,30 @@ impl DeviceArgs {
             return refuse("with `--stdin` only one device can be served");
         }
         Ok(devices)
+    }
+
+    fn in_memory(
+        &self,
+        drive: Option<&Profile>,
+        limit_bytes: Option<u64>,
+    ) -> Result<Vec<ServedDevice>> {
+        let devices = self.device.experiments.iter().map(|experiment| {
+            let asked = Experiment { durability: Durability::Full, ..experiment.clone() };
+            Ok(sim::device::of(&Setup::new(&asked)?, 0)?)
+        });
+        let devices: Vec<Device> = devices.collect::<Result<_>>()?;
+        let limit = memory::limit_of(&devices, drive, limit_bytes)?;
+        let devices = devices.into_iter().map(|device| {
+            let name = device.choice.scheme.name.to_owned();
+            let refused = |error: disk::Error| Failure::usage(error.to_string());
+            let mut disk = Disk::in_memory(device).map_err(refused)?;
+            if let Some(limit) = limit {
+                disk.limit_memory(limit);
+            }
+            let exceeds_memory = limit.is_some();
+            Ok(ServedDevice { exceeds_memory, ..served(disk, name, self.read_only) })
+        });
+        devices.collect()
     }
 
     fn on_image(&self, path: &Path) -> Result<ServedDevice> {
@@ -96,14 +128,6 @@ impl DeviceArgs {
     }
 }
 
-fn in_memory(experiment: &Experiment, is_read_only: bool) -> Result<ServedDevice> {
-    let asked = Experiment { durability: Durability::Full, ..experiment.clone() };
-    let device = sim::device::of(&Setup::new(&asked)?, 0)?;
-    let name = device.choice.scheme.name.to_owned();
-    let disk = Disk::in_memory(device).map_err(|error| Failure::usage(error.to_string()))?;
-    Ok(served(disk, name, is_read_only))
-}
-
 fn served(disk: Disk, name: String, is_read_only: bool) -> ServedDevice {
     let device = disk.device();
     let export = Export {
@@ -115,7 +139,7 @@ fn served(disk: Disk, name: String, is_read_only: bool) -> ServedDevice {
         is_read_only,
         is_on: true,
     };
-    ServedDevice { disk, export }
+    ServedDevice { disk, export, exceeds_memory: false }
 }
 
 /// Scheme, layers, capacity and chip.

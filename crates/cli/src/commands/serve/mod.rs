@@ -2,9 +2,10 @@
 
 mod devices;
 mod floor;
+mod memory;
+mod places;
 
 use std::io::Write;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,7 +13,6 @@ use drive::Profile;
 use nbd::device::live::Live;
 use nbd::device::pacing::{Kept, Pacing};
 use nbd::device::recorder::Recorder;
-use nbd::server::address::Address;
 use nbd::server::encryption::Encrypter;
 use nbd::server::engine::{Limits, Server};
 use nbd::server::pipe;
@@ -22,12 +22,10 @@ use crate::failure::{Failure, Result};
 use crate::output;
 use crate::signals;
 use devices::{DeviceArgs, ServedDevice};
+use places::{HostAndPort, Place};
 
 /// Options of `ftlab serve`.
 #[derive(clap::Args)]
-#[command(group(
-    clap::ArgGroup::new("place").args(["socket", "listen", "stdin"]).required(true).multiple(true)
-))]
 pub struct Args {
     #[command(flatten)]
     devices: DeviceArgs,
@@ -35,13 +33,13 @@ pub struct Args {
     /// Unix socket for clients; a socket that nobody listens at is replaced
     #[arg(long, value_name = "SOCKET", help_heading = "Clients")]
     socket: Vec<PathBuf>,
-    /// Address and port for clients, such as 127.0.0.1:10809; with port 0 the system chooses one
-    #[arg(long, value_name = "ADDRESS", help_heading = "Clients")]
-    listen: Vec<SocketAddr>,
-    /// Serve one client on standard input and output
+    /// Host and port for clients, such as localhost:10809; with port 0 the system chooses one
+    #[arg(long, value_name = "HOST:PORT", help_heading = "Clients")]
+    listen: Vec<HostAndPort>,
+    /// Serve one client on standard input and output, without encryption
     #[arg(
         long,
-        conflicts_with_all = ["socket", "listen", "control", "pace"],
+        conflicts_with_all = ["socket", "listen", "connections", "control", "pace"],
         help_heading = "Clients"
     )]
     stdin: bool,
@@ -55,16 +53,19 @@ pub struct Args {
 
     /// Encrypt all connections, with server-cert.pem and server-key.pem in this folder
     #[cfg(feature = "tls")]
-    #[arg(long, value_name = "FOLDER", help_heading = "Clients")]
+    #[arg(long, value_name = "FOLDER", conflicts_with = "stdin", help_heading = "Clients")]
     tls_certificates: Option<PathBuf>,
     /// Refuse clients without a certificate that ca-cert.pem in the folder signed
     #[cfg(feature = "tls")]
-    #[arg(long, requires = "tls_certificates", help_heading = "Clients")]
+    #[arg(long, requires = "tls_certificates", conflicts_with = "stdin", help_heading = "Clients")]
     tls_verify_clients: bool,
 
     /// Unix socket for commands while the server runs; `ftlab ctl` sends them
     #[arg(long, value_name = "SOCKET", help_heading = "Control")]
     control: Option<PathBuf>,
+    /// After a cut, leave a device without power until the command `{"power":"on"}`
+    #[arg(long, requires = "control", help_heading = "Control")]
+    stay_down: bool,
     /// Let each answer leave when the drive of `--drive` would have given it
     #[arg(long, help_heading = "Control")]
     pace: bool,
@@ -83,10 +84,21 @@ pub struct Args {
     quiet: bool,
 }
 
-/// Runs the subcommand.
-pub fn run(args: &Args) -> Result<()> {
+/// Runs the subcommand. The devices may take `limit_bytes` of memory.
+pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
+    let handed = places::handed_over()?;
+    if handed.is_empty() && args.socket.is_empty() && args.listen.is_empty() && !args.stdin {
+        return Err(Failure::usage(places::NOWHERE.to_owned()));
+    }
+    if args.stdin && !handed.is_empty() {
+        let why = "`--stdin` serves one client, not those of the sockets in LISTEN_FDS";
+        return Err(Failure::usage(why.to_owned()));
+    }
     let profile = args.pace.then(|| args.drive.parse::<Profile>()).transpose()?;
-    let devices = args.devices.open(args.stdin)?;
+    let devices = args.devices.open(args.stdin, profile.as_ref(), limit_bytes)?;
+    if !args.quiet && devices.iter().any(|device| device.exceeds_memory) {
+        say(memory::EXCEEDED);
+    }
     let floor = if args.pace { floor::of_round_trip() } else { Duration::ZERO };
     let writes_down = args.record.is_some() || args.log_writes.is_some();
     if writes_down && devices.len() > 1 {
@@ -98,7 +110,7 @@ pub fn run(args: &Args) -> Result<()> {
     if args.stdin {
         return serve_pipe(lives.remove(0));
     }
-    let lives = serve_sockets(args, lives)?;
+    let lives = serve_sockets(args, lives, handed)?;
     close(args, lives)
 }
 
@@ -108,7 +120,7 @@ fn live(
     profile: Option<&Profile>,
     floor: Duration,
 ) -> Result<Live> {
-    let ServedDevice { disk, export } = device;
+    let ServedDevice { disk, export, .. } = device;
     let recorder = recorder(args, &disk).map_err(Failure::failed)?;
     let pace = profile.map(|profile| {
         let device = disk.device();
@@ -124,7 +136,7 @@ fn live(
 fn recorder(args: &Args, disk: &disk::Disk) -> std::result::Result<Recorder, String> {
     let mut recorder = Recorder::idle();
     if let Some(path) = &args.record {
-        recorder.begin_record(path.clone(), disk.device(), disk.nand())?;
+        recorder.begin_record(path.clone(), disk)?;
     }
     if let Some(path) = &args.log_writes {
         recorder.begin_log(path.clone())?;
@@ -140,7 +152,7 @@ fn serve_pipe(mut live: Live) -> Result<()> {
 }
 
 /// Serves until a signal comes. Returns the devices.
-fn serve_sockets(args: &Args, lives: Vec<Live>) -> Result<Vec<Live>> {
+fn serve_sockets(args: &Args, lives: Vec<Live>, handed: Vec<Place>) -> Result<Vec<Live>> {
     let names: Vec<String> = lives.iter().map(|live| live.export().name.clone()).collect();
     let limits = Limits { connections: args.connections, ..Limits::default() };
     let is_quiet = args.quiet;
@@ -153,15 +165,18 @@ fn serve_sockets(args: &Args, lives: Vec<Live>) -> Result<Vec<Live>> {
     let encrypter = encrypter(args)?;
     let is_encrypted = encrypter.policy() == Encryption::Required;
     let mut server = Server::new(lives, limits, encrypter, Box::new(notice)).map_err(refused)?;
+    if args.stay_down {
+        server.stay_down();
+    }
     // Before the first socket: whoever finds one may ask the server to end.
     let stopper = server.stopper();
     signals::stop_by(move || stopper.stop());
     if let Some(path) = &args.control {
-        server.take_commands(path).map_err(at(&path.display().to_string()))?;
+        server.take_commands(path).map_err(places::failed(&path.display()))?;
     }
-    let unix = args.socket.iter().cloned().map(Address::Unix);
-    for address in unix.chain(args.listen.iter().copied().map(Address::Tcp)) {
-        let address = server.listen(&address).map_err(at(&address.to_string()))?;
+    for (listener, address) in handed.into_iter().chain(places::opened(&args.socket, &args.listen)?)
+    {
+        server.accept_from(listener).map_err(places::failed(&address))?;
         if !args.quiet && !is_encrypted && address.is_open_to_others() {
             say(&format!("anyone who can reach {address} can read and change the disks"));
         }
@@ -196,10 +211,6 @@ fn encrypter(_args: &Args) -> Result<Encrypter> {
     Ok(Encrypter::default())
 }
 
-fn at(place: &str) -> impl Fn(std::io::Error) -> Failure {
-    move |error| Failure::failed(format!("cannot listen at {place}: {error}"))
-}
-
 /// Closes all devices, also if one of them fails.
 fn close(args: &Args, lives: Vec<Live>) -> Result<()> {
     let mut closed = Ok(());
@@ -219,18 +230,36 @@ fn close(args: &Args, lives: Vec<Live>) -> Result<()> {
 /// How well a pace was kept, in sentences.
 fn report(name: &str, kept: &Kept) -> String {
     let micros = |time: Duration| format!("{:.1}", time.as_nanos() as f64 / 1e3);
-    let [late, responses] = [kept.late, kept.responses].map(|times| times.map(micros));
+    let Kept { answers, late, responses, seen, .. } = *kept;
     let mut report = format!(
-        "\"{name}\": {} answers; the drive would have given half of them within {} us and 99 % \
-         within {} us; half left at most {} us late, 99 % at most {} us\n",
-        kept.answers, responses[0], responses[1], late[0], late[1]
+        "\"{name}\": {answers} answers; the drive would have given half of them within {} us and \
+         99 % within {} us; half left at most {} us late, 99 % at most {} us\n",
+        micros(responses.p50),
+        micros(responses.p99),
+        micros(late.p50),
+        micros(late.p99)
     );
-    if !kept.is_vouched() {
+    if kept.is_vouched() {
+        return report;
+    }
+    if kept.is_in_time() {
         report += &format!(
             "\"{name}\": {:.1} % of the answers were due before a round trip over the socket is \
              over, which takes {} us here; no pace can be vouched for below that\n",
             100.0 * kept.below_floor,
             micros(kept.floor)
+        );
+    } else {
+        report += &format!(
+            "\"{name}\": clients see a mean of {} us instead of {}, a median of {} us instead of \
+             {}, and 99 % within {} us instead of {}; the pace is not vouched for, as on a machine \
+             that is busy with other work\n",
+            micros(seen.mean),
+            micros(responses.mean),
+            micros(seen.p50),
+            micros(responses.p50),
+            micros(seen.p99),
+            micros(responses.p99)
         );
     }
     report
