@@ -115,7 +115,7 @@ MUTANTS = [
      "*copy == last;"),
     ("endangered-kept-in-place", "mount: a suspect page needs no move if it has no older copy", PLAN,
      "let endangered = suspects.pages.first().map(|copy| geometry.block_of(copy.ppn));",
-     "let endangered = suspects.pages.first().map(|copy| geometry.block_of(copy.ppn));\n    let endangered = endangered.filter(|_| suspects.endangered().is_some_and(|copy| next_best(copies, tombstones, copy).is_some()));"),
+     "let endangered = suspects.pages.first().map(|copy| geometry.block_of(copy.ppn));\n    let endangered = endangered.filter(|_| suspects.endangered().is_some_and(|copy| next_best(scan, copy).is_some()));"),
     ("fallback-is-free", "mount: the fallback of the suspect page counts as a free block", PLAN,
      "if free.iter().any(|&block| Some(block) != fallback) {",
      "if !free.is_empty() {"),

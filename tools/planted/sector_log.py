@@ -48,7 +48,7 @@ MUTANTS = [
      "        self.drop_superseded(nand, &versions)?;\n", ""),
     ("log-suspect-page-trusted", "sector log, mount: the suspect page is left where it is", RECOVERY,
      "last.map_or(Ok(()), |last| self.send_down(nand, last))",
-     "Ok(())"),
+     "last.filter(|_| false).map_or(Ok(()), |last| self.send_down(nand, last))"),
     ("log-suspect-trim-trusted", "sector log, mount: a suspect trim is trusted", RECOVERY,
      "            self.write_trimmed_pages(nand, last)?;\n",
      ""),

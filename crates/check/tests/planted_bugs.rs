@@ -45,6 +45,7 @@ const FOUND_AS: &[(&str, Defect)] = &[
     ("tombstones-beat-newer", Defect::Lost),
     ("tombstones-erased-first", Defect::Resurrected),
     ("mapped-block-free", Defect::MapBroken),
+    ("free-block-twice", Defect::MapBroken),
     ("free-blocks-overstated", Defect::Miscounted),
     ("mount-reads-often", Defect::Unbounded),
 ];

@@ -46,13 +46,13 @@ pub fn results_json(results: Vec<PyRef<'_, NativeResult>>) -> String {
 /// Several results side by side, as the table of `ftlab compare`.
 #[pyfunction]
 pub fn results_text(labels: Vec<String>, results: Vec<PyRef<'_, NativeResult>>) -> String {
-    Comparison { labels: &labels, results: &cloned(&results) }.text()
+    Comparison { labels: &labels, results: &cloned(&results), command: "compare" }.text()
 }
 
 /// Several results side by side, as the report of `ftlab compare`: a page of HTML.
 #[pyfunction]
 pub fn results_page(labels: Vec<String>, results: Vec<PyRef<'_, NativeResult>>) -> String {
-    Comparison { labels: &labels, results: &cloned(&results) }.page().html()
+    Comparison { labels: &labels, results: &cloned(&results), command: "compare" }.page().html()
 }
 
 /// Titles of groups of quantities, each with the rows of the group: the name of the quantity, then

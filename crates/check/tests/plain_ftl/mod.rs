@@ -49,6 +49,7 @@ pub const BUGS: &[&str] = &[
     "tombstones-beat-newer",
     "tombstones-erased-first",
     "mapped-block-free",
+    "free-block-twice",
     "free-blocks-overstated",
     "mount-reads-often",
 ];
@@ -358,6 +359,8 @@ impl PlainFtl {
         self.free = free.into_iter().map(|block| (block, true)).collect();
         let mapped = self.map.iter().flatten().next().filter(|_| self.has("mapped-block-free"));
         self.free.extend(mapped.map(|&ppn| (geometry.block_of(ppn), true)));
+        let twice = self.free.back().copied().filter(|_| self.has("free-block-twice"));
+        self.free.extend(twice);
     }
 
     /// The last page programmed may decay, so it is copied to a new block.
@@ -448,7 +451,12 @@ impl Ftl for PlainFtl {
                 return Err(Violation(format!("{block:?} is free, but holds LPN {lpn}")));
             }
         }
-        Ok(())
+        let mut free: Vec<u32> = self.free.iter().map(|(block, _)| block.0).collect();
+        free.sort_unstable();
+        match free.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(Violation(format!("block {} is listed as free twice", pair[0]))),
+            None => Ok(()),
+        }
     }
 
     fn report(&self) -> Report {
