@@ -155,8 +155,8 @@ static PARAMS: &[Param] = &[
         "header",
         Kind::Switch,
         "",
-        "whether the first line is a heading; default: true without columns=, else if it has a name \
-         for each column",
+        "whether the first line is a heading; default: true without columns=, else if it has \
+         a name for each column",
     ),
     words("reads", "R+Read", "words for reads in column op, joined by +; case is ignored"),
     words("writes", "W+Write", "words for writes"),
