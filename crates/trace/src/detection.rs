@@ -119,12 +119,7 @@ fn rivals(head: &TraceHead, chosen: &Spec) -> Vec<PossibleReading> {
 fn csv_spec(head: &TraceHead, spec: &Spec) -> Option<(String, bool)> {
     let stored = StoredTrace::of_bytes("", head.whole_text()).ok()?;
     let factory = open(&stored, spec)?;
-    let columns = factory.csv_spec()?;
-    // The format may know the heading; csv has to be told.
-    let headed = format!("{columns},header=true");
-    let has_heading = HeadRead::new(head, &Spec::parse(&columns).ok()?, false).is_none()
-        && HeadRead::new(head, &Spec::parse(&headed).ok()?, false).is_some();
-    Some((if has_heading { headed } else { columns }, factory.has_unix_times()))
+    Some((factory.csv_spec()?, factory.has_unix_times()))
 }
 
 fn open(stored: &StoredTrace, spec: &Spec) -> Option<Box<dyn ReaderFactory>> {
@@ -308,7 +303,7 @@ mod tests {
             assert_eq!(offered(text.as_bytes()), [vec!["alibaba".into()], rivals].concat());
         }
         let headed = b"device_id,opcode,offset,length,timestamp\n17,W,8192,4096,1577808000000\n";
-        assert_eq!(offered(headed), ["alibaba".into(), alibaba("ms") + ",header=true"]);
+        assert_eq!(offered(headed), ["alibaba".into(), alibaba("ms")]);
         let tencent = |time: &str, unit: &str| {
             format!("csv:columns=time.{time}+off.{unit}+len.{unit}+op+dev,reads=0,writes=1")
         };

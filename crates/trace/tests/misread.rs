@@ -75,3 +75,18 @@ fn a_gap_of_days_is_noted() {
     let (_, notes) = read("0,0,512,W,0.5\n0,8,512,W,1.5\n0,0,512,W,400000.5\n");
     assert!(notes.contains("There is a gap of 4.6 days between two requests"), "{notes}");
 }
+
+#[test]
+fn a_first_line_of_names_is_a_heading_in_all_formats_with_columns() {
+    let traces = [
+        ("ASU,LBA,Size,Opcode,Timestamp\n", "0,8,4096,W,0.5\n"),
+        ("Timestamp,Offset,Size,IOType,VolumeID\n", "1538323200,8,8,1,0\n"),
+        ("StorageVolumeId,Timestamp,Opcode,Offset,Size\n", "0,0.5,W,4096,4096\n"),
+        ("time op sector count flag\n", "0.5 W 8 8 0\n"),
+    ];
+    for (heading, line) in traces {
+        let (requests, _) = read(&format!("{heading}{line}"));
+        assert_eq!((requests.len(), requests[0].offset, requests[0].bytes), (1, 4096, 4096));
+        assert!(read_as("", &format!("{line}{heading}"), false).is_err(), "only the first line");
+    }
+}

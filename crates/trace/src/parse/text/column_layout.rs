@@ -134,8 +134,10 @@ pub(crate) struct ColumnLayout {
     pub(crate) blank_op: Option<&'static str>,
     /// Whether more fields may follow the declared ones.
     pub(crate) open_ended: bool,
-    /// Whether the next line is a heading.
+    /// Whether the first line is a heading.
     pub(crate) heading: bool,
+    /// Whether the next line is the first one, which may be a heading in any case.
+    pub(crate) at_start: bool,
     /// The text of headings, which may be on any line; empty if there are none.
     pub(crate) heading_text: &'static str,
     /// The number of the first column in error messages.
@@ -161,6 +163,7 @@ impl ColumnLayout {
             blank_op: None,
             open_ended: false,
             heading: false,
+            at_start: true,
             heading_text: "",
             first_column: 1,
             point: b'.',

@@ -15,7 +15,7 @@ use crate::parse::text::date::date_ns;
 use crate::parse::text::field::Field;
 use crate::parse::text::split::{Blanks, Delimiter, Split};
 use crate::parse::text::swar;
-use crate::parse::text::trace_head::is_heading;
+use crate::parse::text::trace_head::{is_heading, unquoted};
 use crate::request::{Flags, Op};
 
 const TIME: ParseError =
@@ -45,8 +45,7 @@ impl TraceParser for ColumnLayout {
 
     #[inline]
     fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
-        if self.heading && !line.trim_ascii().is_empty() {
-            self.heading = false;
+        if self.at_start && self.starts_with_heading(line) {
             return Ok(Parsed::Other);
         }
         let mut fields = ParsedFields::new();
@@ -130,6 +129,21 @@ impl ColumnLayout {
             true => Ok(fields.time_ns),
             false => Err(QUOTES),
         }
+    }
+
+    /// Whether the first line is a heading: it is declared to be one, or has names in place of all
+    /// columns.
+    #[cold]
+    fn starts_with_heading(&mut self, line: &[u8]) -> bool {
+        self.at_start = line.trim_ascii().is_empty();
+        let is_separator = |byte: &u8| match self.separator {
+            Separator::Byte(separator) => *byte == separator,
+            Separator::Blanks => matches!(byte, b' ' | b'\t'),
+        };
+        let fields = || line.split(is_separator).map(unquoted).filter(|field| !field.is_empty());
+        let is_name = |field: &[u8]| field[0].is_ascii_alphabetic() && field.len() > 1;
+        let has_names = fields().count() >= self.columns.len() && fields().all(is_name);
+        !self.at_start && (self.heading || has_names)
     }
 
     /// Returns the error of a line, unless the line is a heading.

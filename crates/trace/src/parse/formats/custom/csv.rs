@@ -155,7 +155,8 @@ static PARAMS: &[Param] = &[
         "header",
         Kind::Switch,
         "",
-        "whether the first line is a heading; default: true without columns=, else false",
+        "whether the first line is a heading; default: true without columns=, else if it has \
+         a name for each column",
     ),
     words("reads", "R+Read", "words for reads in column op, joined by +; case is ignored"),
     words("writes", "W+Write", "words for writes"),
@@ -278,6 +279,7 @@ fn layout(params: &Params) -> spec::Result<ColumnLayout> {
         open_ended,
         point,
         heading: params.opt_switch("header").unwrap_or(is_written),
+        at_start: params.opt_switch("header") != Some(false),
         // A record of a live disk may end in the middle of a number that is shorter then.
         needs_line_ends: is_written,
         ..ColumnLayout::new(separator, columns, ops)

@@ -35,8 +35,6 @@ pub static FORMAT: Format = Format {
     opening: Opening::Columns(|_| layout()),
 };
 
-const HEADING: &str = "Timestamp,Offset,Size,IOType,VolumeID";
-
 /// Five integers, the fourth of which is 0 or 1.
 fn detect(head: &TraceHead) -> Likeness {
     Likeness::of_lines(head.any(|line| {
@@ -50,7 +48,7 @@ fn detect(head: &TraceHead) -> Likeness {
 fn layout() -> spec::Result<ColumnLayout> {
     let list = "time.s+off.sectors+len.sectors+op+dev";
     let layout = ColumnLayout::listed(Separator::Byte(b','), list, OpNames::of("0", "1"))?;
-    Ok(ColumnLayout { heading_text: HEADING, unix_times: true, ..layout })
+    Ok(ColumnLayout { unix_times: true, ..layout })
 }
 
 #[cfg(test)]
