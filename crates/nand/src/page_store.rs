@@ -189,6 +189,12 @@ pub trait PageStore: Any + Send {
     /// The storage failed.
     fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()>;
 
+    /// The data area of a page that was programmed with bytes, if the store has it in memory as
+    /// such; readers then need no copy. It has a meaning only if its spare area says so.
+    fn bytes(&self, _ppn: Ppn) -> Option<&[u8]> {
+        None
+    }
+
     /// Writes a page. A spare area is written alone only if the store
     /// [copies data](Shape::copies_data): its data area follows by [`copy_data`](Self::copy_data)
     /// before the next load of this page.

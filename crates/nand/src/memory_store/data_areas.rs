@@ -64,6 +64,14 @@ impl DataAreas {
         }
     }
 
+    /// The bytes of a page; none if it has none, or is not kept as bytes.
+    pub(super) fn bytes(&self, offset: usize) -> Option<&[u8]> {
+        match self {
+            DataAreas::Bytes(all) => Some(sparse(all, offset)).filter(|page| !page.is_empty()),
+            DataAreas::Stamps { .. } => None,
+        }
+    }
+
     /// Replaces a page by the one in `cells`, of `owner`.
     pub(super) fn save(&mut self, offset: u32, owner: Lpn, sectors_per_page: u32, cells: &Cells) {
         match (self, cells) {

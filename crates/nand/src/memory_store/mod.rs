@@ -147,6 +147,11 @@ impl PageStore for MemoryStore {
         Ok(())
     }
 
+    fn bytes(&self, ppn: Ppn) -> Option<&[u8]> {
+        let (pages, offset) = self.at(ppn)?;
+        pages.areas.bytes(offset)
+    }
+
     fn save(&mut self, ppn: Ppn, page: &PageRecord, extent: Extent) -> Result<()> {
         let sectors_per_page = self.geometry.sectors_per_page();
         let (pages, offset) = self.at_mut(ppn);
