@@ -203,6 +203,15 @@ pub trait PageStore: Any + Send {
     /// The storage failed; the page may be left torn.
     fn save(&mut self, ppn: Ppn, page: &PageRecord, extent: Extent) -> Result<()>;
 
+    /// Writes a whole page, and may take its data area instead of copying it. Then cells of the same
+    /// size, or none, are left in `page`.
+    ///
+    /// # Errors
+    /// As for [`save`](Self::save).
+    fn save_taking(&mut self, ppn: Ppn, page: &mut PageRecord) -> Result<()> {
+        self.save(ppn, page, Extent::Whole)
+    }
+
     /// Copies the data areas of `pages` consecutive pages of one block to consecutive pages of one
     /// block, whose spare areas were saved. It cannot fail: a store that may fail does not
     /// [copy data](Shape::copies_data), and the chip never calls this.

@@ -130,7 +130,7 @@ impl StoredPages {
     /// [copies are finished](Self::finish_copies).
     pub(crate) fn save(&mut self, ppn: Ppn, from: Option<Ppn>) -> Result<()> {
         let Some(from) = from.filter(|_| self.shape.copies_data) else {
-            return self.store.save(ppn, &self.page, Extent::Whole);
+            return self.store.save_taking(ppn, &mut self.page);
         };
         self.store.save(ppn, &self.page, Extent::Spare)?;
         let geometry = &self.shape.geometry;

@@ -165,6 +165,15 @@ impl PageStore for MemoryStore {
         Ok(())
     }
 
+    fn save_taking(&mut self, ppn: Ppn, page: &mut PageRecord) -> Result<()> {
+        let (pages, offset) = self.at_mut(ppn);
+        if !pages.areas.take(offset, &mut page.cells) {
+            return self.save(ppn, page, Extent::Whole);
+        }
+        set_sparse(&mut pages.metas, offset, &page.meta);
+        self.save(ppn, page, Extent::Spare)
+    }
+
     fn copy_data(&mut self, from: Ppn, to: Ppn, pages: u32) {
         let blocks = [from, to].map(|ppn| self.geometry.block_of(ppn).0 as usize);
         let [at, offset] = [from, to].map(|ppn| self.geometry.offset_of(ppn));
