@@ -10,9 +10,9 @@ import tempfile
 from served.mounts import ran
 from served.server import Reference, Server, ftlab
 
-PATTERNS = {"4 KiB randread": {"rw": "randread"}, "4 KiB randwrite": {"rw": "randwrite"}, "4 KiB randrw": {"rw": "randrw"}}
-SEQUENTIAL = {"bs": "1M", "iodepth": 4}
-PATTERNS |= {f"1 MiB {kind}": {"rw": kind, **SEQUENTIAL} for kind in ("read", "write")}
+# Sequential requests come first, while nothing makes the FTL collect garbage.
+PATTERNS = {f"1 MiB {kind}": {"rw": kind, "bs": "1M", "iodepth": 4} for kind in ("read", "write")}
+PATTERNS |= {f"4 KiB {kind}": {"rw": kind} for kind in ("randread", "randwrite", "randrw")}
 DISK = "256MiB"
 
 

@@ -203,8 +203,8 @@ pub trait PageStore: Any + Send {
     /// The storage failed; the page may be left torn.
     fn save(&mut self, ppn: Ppn, page: &PageRecord, extent: Extent) -> Result<()>;
 
-    /// Writes a whole page, and may take its data area instead of copying it. Then cells of the same
-    /// size, or none, are left in `page`.
+    /// Writes a whole page, and may take its data area instead of copying it. Then cells of the
+    /// same size, or none, are left in `page`.
     ///
     /// # Errors
     /// As for [`save`](Self::save).
