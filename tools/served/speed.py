@@ -10,7 +10,9 @@ import tempfile
 from served.mounts import ran
 from served.server import Reference, Server, ftlab
 
-PATTERNS = ["randread", "randwrite", "randrw"]
+# Sequential requests come first, while nothing makes the FTL collect garbage.
+PATTERNS = {f"1 MiB {kind}": {"rw": kind, "bs": "1M", "iodepth": 4} for kind in ("read", "write")}
+PATTERNS |= {f"4 KiB {kind}": {"rw": kind} for kind in ("randread", "randwrite", "randrw")}
 DISK = "256MiB"
 
 
@@ -28,9 +30,9 @@ def fio(folder: pathlib.Path, *sections: str) -> dict:
     return {one["jobname"]: one for one in json.loads(done.stdout[done.stdout.index("{") :])["jobs"]}
 
 
-def iops(folder: pathlib.Path, socket: str, seconds: float, pattern: str, jobs: int, **more) -> float:
+def iops(folder: pathlib.Path, socket: str, seconds: float, jobs: int, **more) -> float:
     """Reads and writes a second, of all jobs together. Each job is a connection."""
-    options = {"rw": pattern, "bs": "4k", "size": DISK.removesuffix("iB"), "iodepth": 16, "runtime": seconds, **more}
+    options = {"bs": "4k", "size": DISK.removesuffix("iB"), "iodepth": 16, "runtime": seconds, **more}
     done = fio(folder, *(job(f"j{at}", socket, **options) for at in range(jobs)))
     return sum(one["read"]["iops"] + one["write"]["iops"] for one in done.values())
 
@@ -41,11 +43,11 @@ def filled(folder: pathlib.Path, socket: str) -> None:
     fio(folder, job("fill", socket, **options))
 
 
-def compared(folder: pathlib.Path, pair: list[Server], rounds: int, seconds: float, pattern: str, jobs: int, **more):
+def compared(folder: pathlib.Path, pair: list[Server], rounds: int, seconds: float, jobs: int, **more):
     """The medians of reference and ours, and the median, least and largest ratio."""
     measured = []
     for at in range(rounds):
-        both = [iops(folder, server.socket, seconds, pattern, jobs, **more) for server in pair[:: 1 if at % 2 else -1]]
+        both = [iops(folder, server.socket, seconds, jobs, **more) for server in pair[:: 1 if at % 2 else -1]]
         measured.append(both if at % 2 else both[::-1])
     ratios = [ours / reference for reference, ours in measured]
     medians = [statistics.median(column) for column in zip(*measured)]
@@ -62,7 +64,7 @@ def speed(arguments) -> int:
         print("skipped: there is no fio, or no nbdkit")
         return 0
     folder = pathlib.Path(tempfile.mkdtemp(prefix="ftlab-live-", dir=arguments.folder))
-    print("| 4 KiB | reference IOPS | ftlab IOPS | median ratio | all ratios |", "|---" * 5 + "|", sep="\n")
+    print("| requests | reference IOPS | ftlab IOPS | median ratio | all ratios |", "|---" * 5 + "|", sep="\n")
     in_memory(folder, arguments)
     on_image(folder, arguments)
     latencies(folder, arguments)
@@ -75,9 +77,9 @@ def in_memory(folder: pathlib.Path, arguments) -> None:
     ours = Server(folder, ["--memory", *arguments.ftl.split(), "--capacity", DISK], "ours").start()
     for server in (reference, ours):
         filled(folder, server.socket)
-    for pattern in PATTERNS:
+    for pattern, options in PATTERNS.items():
         for jobs in (1, 4):
-            numbers = compared(folder, [reference, ours], arguments.rounds, arguments.seconds, pattern, jobs)
+            numbers = compared(folder, [reference, ours], arguments.rounds, arguments.seconds, jobs, **options)
             print_row(f"{pattern}, {jobs} connections, memory", numbers)
     ours.kill()
     reference.kill()
@@ -89,9 +91,9 @@ def on_image(folder: pathlib.Path, arguments) -> None:
     flushes = []
     for depth in (1, 16):
         before = ours.command({"stats": True})["ok"]
-        more = {"fsync": 32, "iodepth": depth}
-        numbers = compared(folder, [reference, ours], arguments.rounds, arguments.seconds, "randwrite", 1, **more)
-        print_row(f"randwrite, fsync=32, depth {depth}, file", numbers)
+        more = {"rw": "randwrite", "fsync": 32, "iodepth": depth}
+        numbers = compared(folder, [reference, ours], arguments.rounds, arguments.seconds, 1, **more)
+        print_row(f"4 KiB randwrite, fsync=32, depth {depth}, file", numbers)
         flushes.append(since(before, ours.command({"stats": True})["ok"]))
     for server in (reference, ours):
         server.kill()
@@ -159,6 +161,11 @@ BESIDE = {
     "one other writes 4 KiB and flushes": [
         "command(wire.WRITE, 4096 * draws.randrange(65536), 4096, bytes(4096)); command(wire.FLUSH, 0, 0)"
     ],
+    "one other trims 128 MiB and writes it again": [
+        "command(wire.TRIM, 1 << 27, 1 << 27); "
+        "[command(wire.WRITE, (1 << 27) + (at << 16), 1 << 16, bytes(1 << 16)) for at in range(2048)]"
+    ],
+    "one other writes 64 MiB of zeroes": ["command(wire.ZERO, 1 << 27, 1 << 26, flags=wire.NO_HOLE)"],
     "one other writes 4 KiB with FUA": ["command(wire.WRITE, 4096 * draws.randrange(65536), 4096, bytes(4096), wire.FUA)"],
 }
 PROGRAM = """

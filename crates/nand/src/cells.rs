@@ -118,13 +118,14 @@ impl Cells {
     ) {
         for index in (0..sectors_per_page).filter(|index| mask >> index & 1 == 1) {
             let at = offset as usize * sectors_per_page as usize + index as usize;
-            let to = |first: &Lpn| ((lpn.0 - first.0) * sectors_per_page + index) as usize;
             match (self, &mut *sink) {
                 (_, Sink::None) => return,
-                (Cells::Stamps(all), Sink::Stamps { first, out }) => out[to(first)] = all[at],
-                (Cells::Bytes(all), Sink::Bytes { first, out }) => {
-                    let to = to(first);
-                    out[byte_span(to..to + 1)].copy_from_slice(&all[byte_span(at..at + 1)]);
+                (Cells::Stamps(all), Sink::Stamps { first, out }) => {
+                    out[((lpn.0 - first.0) * sectors_per_page + index) as usize] = all[at];
+                }
+                (Cells::Bytes(all), sink @ Sink::Bytes { .. }) => {
+                    let page = &all[byte_span(sector_span(offset, sectors_per_page))];
+                    return read_bytes(page, sectors_per_page, lpn, mask, sink);
                 }
                 _ => panic!("the sink does not fit the chip's payload mode"),
             }
@@ -147,6 +148,30 @@ impl Cells {
             Cells::Stamps(all) => Sink::Stamps { first: lpn, out: &mut all[span] },
             Cells::Bytes(all) => Sink::Bytes { first: lpn, out: &mut all[byte_span(span)] },
         }
+    }
+}
+
+/// Copies the sectors in `mask` of the bytes of page `lpn` to the sink, consecutive ones at once.
+pub(crate) fn read_bytes(
+    page: &[u8],
+    sectors_per_page: u32,
+    lpn: Lpn,
+    mask: SectorMask,
+    sink: &mut Sink,
+) {
+    let (first, out) = match sink {
+        Sink::None => return,
+        Sink::Bytes { first, out } => (first, out),
+        Sink::Stamps { .. } => panic!("the sink does not fit the chip's payload mode"),
+    };
+    let start = ((lpn.0 - first.0) * sectors_per_page) as usize;
+    let mut index = 0;
+    while index < sectors_per_page && mask >> index != 0 {
+        index += (mask >> index).trailing_zeros();
+        let end = sectors_per_page.min(index + (mask >> index).trailing_ones());
+        let [from, to] = [index as usize, end as usize];
+        out[byte_span(start + from..start + to)].copy_from_slice(&page[byte_span(from..to)]);
+        index = end;
     }
 }
 

@@ -189,6 +189,12 @@ pub trait PageStore: Any + Send {
     /// The storage failed.
     fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()>;
 
+    /// The data area of a page that was programmed with bytes, if the store has it in memory as
+    /// such; readers then need no copy. It has a meaning only if its spare area says so.
+    fn bytes(&self, _ppn: Ppn) -> Option<&[u8]> {
+        None
+    }
+
     /// Writes a page. A spare area is written alone only if the store
     /// [copies data](Shape::copies_data): its data area follows by [`copy_data`](Self::copy_data)
     /// before the next load of this page.
@@ -196,6 +202,15 @@ pub trait PageStore: Any + Send {
     /// # Errors
     /// The storage failed; the page may be left torn.
     fn save(&mut self, ppn: Ppn, page: &PageRecord, extent: Extent) -> Result<()>;
+
+    /// Writes a whole page, and may take its data area instead of copying it. Then cells of the
+    /// same size, or none, are left in `page`.
+    ///
+    /// # Errors
+    /// As for [`save`](Self::save).
+    fn save_taking(&mut self, ppn: Ppn, page: &mut PageRecord) -> Result<()> {
+        self.save(ppn, page, Extent::Whole)
+    }
 
     /// Copies the data areas of `pages` consecutive pages of one block to consecutive pages of one
     /// block, whose spare areas were saved. It cannot fail: a store that may fail does not

@@ -5,6 +5,7 @@ use alloc::borrow::Cow;
 use core::ops::Range;
 
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
+use crate::cells;
 use crate::error::{Error, Result};
 use crate::geometry::Geometry;
 use crate::page_store::{Extent, Health, PageRecord, PageStore, Shape, load_spare};
@@ -129,7 +130,7 @@ impl StoredPages {
     /// [copies are finished](Self::finish_copies).
     pub(crate) fn save(&mut self, ppn: Ppn, from: Option<Ppn>) -> Result<()> {
         let Some(from) = from.filter(|_| self.shape.copies_data) else {
-            return self.store.save(ppn, &self.page, Extent::Whole);
+            return self.store.save_taking(ppn, &mut self.page);
         };
         self.store.save(ppn, &self.page, Extent::Spare)?;
         let geometry = &self.shape.geometry;
@@ -158,8 +159,15 @@ impl StoredPages {
         mask: SectorMask,
         sink: &mut Sink,
     ) -> Result<()> {
-        self.load(ppn, owner)?;
         let sectors = self.shape.geometry.sectors_per_page();
+        let is_stood_in = self.stand_ins.iter().any(|stand_in| stand_in.page == ppn);
+        if !is_stood_in && self.store.bytes(ppn).is_some() {
+            self.load_readable(ppn, owner, Extent::Spare)?;
+            let bytes = self.store.bytes(ppn).expect("the store keeps this page in memory");
+            cells::read_bytes(bytes, sectors, owner, mask, sink);
+            return Ok(());
+        }
+        self.load(ppn, owner)?;
         self.page.cells.read(0, sectors, owner, mask, sink);
         Ok(())
     }
@@ -272,22 +280,24 @@ impl StoredPages {
     /// Loads a page whose data can be read.
     fn load(&mut self, ppn: Ppn, owner: Lpn) -> Result<Spare> {
         debug_assert!(self.unfinished.is_none(), "{ppn:?} is loaded before copies are finished");
-        let spare = self.load_spare_and_data(ppn, owner)?;
+        self.load_readable(ppn, owner, Extent::Whole)
+    }
+
+    /// Loads a page whose data can be read, or its spare area alone. The spare area must name the
+    /// owner that the chip knows: a page that names another one is as useless to the reader as a
+    /// page that is torn.
+    fn load_readable(&mut self, ppn: Ppn, owner: Lpn, extent: Extent) -> Result<Spare> {
+        let spare = match self.stand_ins.iter().position(|it| it.page == ppn) {
+            Some(at) => self.load_stand_in(at, owner)?,
+            None => {
+                self.store.load(ppn, &mut self.page, extent)?;
+                self.loaded_spare(ppn, owner)?
+            }
+        };
         match self.page.health {
             Health::DataLost => Err(Error::Unreadable(ppn)),
             _ => Ok(spare),
         }
-    }
-
-    /// Loads a page whose spare area can be read; its data may be lost. The spare area must name
-    /// the owner that the chip knows: a page that names another one is as useless to the reader as
-    /// a page that is torn.
-    fn load_spare_and_data(&mut self, ppn: Ppn, owner: Lpn) -> Result<Spare> {
-        if let Some(at) = self.stand_ins.iter().position(|it| it.page == ppn) {
-            return self.load_stand_in(at, owner);
-        }
-        self.store.load(ppn, &mut self.page, Extent::Whole)?;
-        self.loaded_spare(ppn, owner)
     }
 
     /// Loads a page that is to be copied. Its spare area can be read; its data may be lost. Returns

@@ -15,6 +15,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::mem;
 
 use crate::address::Lpn;
 use crate::cells::Cells;
@@ -64,6 +65,14 @@ impl DataAreas {
         }
     }
 
+    /// The bytes of a page; none if it has none, or is not kept as bytes.
+    pub(super) fn bytes(&self, offset: usize) -> Option<&[u8]> {
+        match self {
+            DataAreas::Bytes(all) => Some(sparse(all, offset)).filter(|page| !page.is_empty()),
+            DataAreas::Stamps { .. } => None,
+        }
+    }
+
     /// Replaces a page by the one in `cells`, of `owner`.
     pub(super) fn save(&mut self, offset: u32, owner: Lpn, sectors_per_page: u32, cells: &Cells) {
         match (self, cells) {
@@ -79,6 +88,17 @@ impl DataAreas {
             (DataAreas::Bytes(all), Cells::Bytes(page)) => set_sparse(all, offset as usize, page),
             _ => panic!("the cells have different payload modes"),
         }
+    }
+
+    /// Exchanges a page with the one in `cells`, if both are bytes. Returns whether they are.
+    pub(super) fn take(&mut self, offset: usize, cells: &mut Cells) -> bool {
+        let (DataAreas::Bytes(all), Cells::Bytes(page)) = (self, cells) else { return false };
+        if all.len() <= offset {
+            all.resize_with(offset + 1, Box::default);
+        }
+        let taken = mem::take(page).into_boxed_slice();
+        *page = mem::replace(&mut all[offset], taken).into_vec();
+        true
     }
 
     /// Replaces the `pages` pages from `offset` on by those from `at` on of another block. They

@@ -147,6 +147,11 @@ impl PageStore for MemoryStore {
         Ok(())
     }
 
+    fn bytes(&self, ppn: Ppn) -> Option<&[u8]> {
+        let (pages, offset) = self.at(ppn)?;
+        pages.areas.bytes(offset)
+    }
+
     fn save(&mut self, ppn: Ppn, page: &PageRecord, extent: Extent) -> Result<()> {
         let sectors_per_page = self.geometry.sectors_per_page();
         let (pages, offset) = self.at_mut(ppn);
@@ -158,6 +163,15 @@ impl PageStore for MemoryStore {
             pages.areas.save(offset as u32, owner, sectors_per_page, &page.cells);
         }
         Ok(())
+    }
+
+    fn save_taking(&mut self, ppn: Ppn, page: &mut PageRecord) -> Result<()> {
+        let (pages, offset) = self.at_mut(ppn);
+        if !pages.areas.take(offset, &mut page.cells) {
+            return self.save(ppn, page, Extent::Whole);
+        }
+        set_sparse(&mut pages.metas, offset, &page.meta);
+        self.save(ppn, page, Extent::Spare)
     }
 
     fn copy_data(&mut self, from: Ppn, to: Ppn, pages: u32) {

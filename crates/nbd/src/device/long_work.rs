@@ -9,10 +9,11 @@ use disk::Result;
 use crate::device::bytes;
 use crate::device::store::Store;
 
-/// Bytes that are written at once.
-const WRITTEN_AT_ONCE: u64 = 1 << 20;
-/// Bytes that are trimmed at once.
-const TRIMMED_AT_ONCE: u64 = 256 << 20;
+/// Bytes that are written at once. Others wait for a piece: this takes a few tenths of a
+/// millisecond.
+const WRITTEN_AT_ONCE: u64 = 256 << 10;
+/// Bytes that are trimmed at once, in about the same time.
+const TRIMMED_AT_ONCE: u64 = 8 << 20;
 
 /// What is done to a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -318,6 +318,7 @@ impl Server {
             let next = match verdict {
                 Verdict::Closed => self.budget.leave(id, peer.reserved),
                 Verdict::Stays { .. } => {
+                    peer.session.input.shrink();
                     let held = peer.held_bytes();
                     let next = self.budget.release(&mut peer.reserved, held);
                     self.peers.insert(id, peer);

@@ -19,6 +19,7 @@ pub fn serve(live: &mut Live, input: &mut dyn Read, output: &mut dyn Write) -> i
         let is_over = match session.step(&exports) {
             Step::Needs(bytes) => {
                 send(&mut session, output)?;
+                session.input.shrink();
                 match input.read(session.input.room(bytes))? {
                     0 => return Ok(()),
                     came => session.input.came(came),

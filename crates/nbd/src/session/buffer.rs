@@ -3,7 +3,9 @@
 /// Bytes that a buffer may keep without asking for memory.
 pub const SMALL: usize = 64 << 10;
 
-/// Bytes that came and were not taken yet. The buffer grows to hold one unit of the protocol.
+/// Bytes that came and were not taken yet. The buffer grows to hold one unit of the protocol, and
+/// stays large until it is [shrunk](Input::shrink), so that a stream of large units needs no new
+/// memory for each.
 #[derive(Debug)]
 pub struct Input {
     bytes: Vec<u8>,
@@ -27,9 +29,13 @@ impl Input {
         debug_assert!(self.start <= self.end, "only bytes that came can be taken");
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
-            if self.bytes.len() > SMALL {
-                self.bytes = Vec::new();
-            }
+        }
+    }
+
+    /// Gives large memory back if nothing is in it.
+    pub fn shrink(&mut self) {
+        if self.end == 0 && self.bytes.len() > SMALL {
+            self.bytes = Vec::new();
         }
     }
 

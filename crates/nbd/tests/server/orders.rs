@@ -97,7 +97,7 @@ fn forced_zeroes_and_trims_survive_a_cut() {
 
 #[test]
 fn a_cut_ends_what_waits_behind_long_work() {
-    // Zeroes are written in pieces of a megabyte. The cut comes in the second one.
+    // Zeroes are written in pieces. The cut comes in the sixth one.
     let device = || live(device_of_blocks("page", &[], 32));
     let server = Running::new(move || vec![device()], Limits::default());
     let (mut client, mut operator) = (Client::agreed(&server), Operator::of(&server));
