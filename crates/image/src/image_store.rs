@@ -582,7 +582,7 @@ impl PageStore for ImageStore {
         Shape { geometry: self.layout.geometry, mode: Mode::Bytes, copies_data: false }
     }
 
-    fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> nand::Result<()> {
+    fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> nand::Result<Option<&[u8]>> {
         let (health, found) = (self.table.health(ppn), self.look(ppn).map_err(unread(ppn))?);
         let geometry = &self.layout.geometry;
         let found = found.as_ref();
@@ -595,22 +595,22 @@ impl PageStore for ImageStore {
             page.extra.extend_from_slice(record.extra());
         }
         if extent == Extent::Spare {
-            return Ok(());
+            return Ok(None);
         }
         page.meta.clear();
         let Cells::Bytes(data) = &mut page.cells else { panic!("an image keeps bytes") };
         data.clear();
         data.resize(geometry.page_bytes() as usize, 0);
-        let Some((slot, record)) = found else { return Ok(()) };
+        let Some((slot, record)) = found else { return Ok(None) };
         self.medium.read_at(data, self.layout.data(slot, ppn)).map_err(unread(ppn))?;
         if !record.fits(data) {
             page.health = without_data(health);
         }
         record.take_meta(data, &mut page.meta);
-        Ok(())
+        Ok(None)
     }
 
-    fn save(&mut self, ppn: Ppn, page: &PageRecord, _extent: Extent) -> nand::Result<()> {
+    fn save(&mut self, ppn: Ppn, page: &mut PageRecord, _extent: Extent) -> nand::Result<()> {
         self.change(|image| image.program(ppn, page))
     }
 

@@ -142,6 +142,9 @@ pub enum Extent {
     Spare,
     /// Spare area and data area.
     Whole,
+    /// The same. A store that has the data area in memory as bytes may lend it instead of copying
+    /// it into the page.
+    Lent,
 }
 
 /// What a fault does to a store.
@@ -183,34 +186,21 @@ pub trait PageStore: Any + Send {
 
     /// Reads a page into `page`. Only the health of an erased page has a meaning. Of a spare area
     /// alone it leaves cells and metadata of `page` as they are, and it need not look at the data
-    /// area: a page that is good by its spare area may turn out as [`Health::DataLost`].
+    /// area: a page that is good by its spare area may turn out as [`Health::DataLost`]. Returns
+    /// the data area if it was to be [lent](Extent::Lent) and is.
     ///
     /// # Errors
     /// The storage failed.
-    fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()>;
+    fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<Option<&[u8]>>;
 
-    /// The data area of a page that was programmed with bytes, if the store has it in memory as
-    /// such; readers then need no copy. It has a meaning only if its spare area says so.
-    fn bytes(&self, _ppn: Ppn) -> Option<&[u8]> {
-        None
-    }
-
-    /// Writes a page. A spare area is written alone only if the store
-    /// [copies data](Shape::copies_data): its data area follows by [`copy_data`](Self::copy_data)
-    /// before the next load of this page.
+    /// Writes a page. Of a whole page it may take the data area instead of copying it; then cells
+    /// of the same size, or none, are left in `page`. A spare area is written alone only if the
+    /// store [copies data](Shape::copies_data): its data area follows by
+    /// [`copy_data`](Self::copy_data) before the next load of this page.
     ///
     /// # Errors
     /// The storage failed; the page may be left torn.
-    fn save(&mut self, ppn: Ppn, page: &PageRecord, extent: Extent) -> Result<()>;
-
-    /// Writes a whole page, and may take its data area instead of copying it. Then cells of the
-    /// same size, or none, are left in `page`.
-    ///
-    /// # Errors
-    /// As for [`save`](Self::save).
-    fn save_taking(&mut self, ppn: Ppn, page: &mut PageRecord) -> Result<()> {
-        self.save(ppn, page, Extent::Whole)
-    }
+    fn save(&mut self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()>;
 
     /// Copies the data areas of `pages` consecutive pages of one block to consecutive pages of one
     /// block, whose spare areas were saved. It cannot fail: a store that may fail does not

@@ -130,9 +130,9 @@ impl StoredPages {
     /// [copies are finished](Self::finish_copies).
     pub(crate) fn save(&mut self, ppn: Ppn, from: Option<Ppn>) -> Result<()> {
         let Some(from) = from.filter(|_| self.shape.copies_data) else {
-            return self.store.save_taking(ppn, &mut self.page);
+            return self.store.save(ppn, &mut self.page, Extent::Whole);
         };
-        self.store.save(ppn, &self.page, Extent::Spare)?;
+        self.store.save(ppn, &mut self.page, Extent::Spare)?;
         let geometry = &self.shape.geometry;
         match &mut self.unfinished {
             Some(run) if run.continues_with(from, ppn, geometry) => run.pages += 1,
@@ -160,15 +160,19 @@ impl StoredPages {
         sink: &mut Sink,
     ) -> Result<()> {
         let sectors = self.shape.geometry.sectors_per_page();
-        let is_stood_in = self.stand_ins.iter().any(|stand_in| stand_in.page == ppn);
-        if !is_stood_in && self.store.bytes(ppn).is_some() {
-            self.load_readable(ppn, owner, Extent::Spare)?;
-            let bytes = self.store.bytes(ppn).expect("the store keeps this page in memory");
-            cells::read_bytes(bytes, sectors, owner, mask, sink);
-            return Ok(());
+        debug_assert!(self.unfinished.is_none(), "{ppn:?} is read before copies are finished");
+        let (spare, lent) = match self.stand_ins.iter().position(|it| it.page == ppn) {
+            Some(at) => (self.load_stand_in(at, owner)?, None),
+            None => {
+                let lent = self.store.load(ppn, &mut self.page, Extent::Lent)?;
+                (self.loaded_spare(ppn, owner)?, lent)
+            }
+        };
+        self.readable(ppn, spare)?;
+        match lent {
+            Some(bytes) => cells::read_bytes(bytes, sectors, owner, mask, sink),
+            None => self.page.cells.read(0, sectors, owner, mask, sink),
         }
-        self.load(ppn, owner)?;
-        self.page.cells.read(0, sectors, owner, mask, sink);
         Ok(())
     }
 
@@ -280,20 +284,18 @@ impl StoredPages {
     /// Loads a page whose data can be read.
     fn load(&mut self, ppn: Ppn, owner: Lpn) -> Result<Spare> {
         debug_assert!(self.unfinished.is_none(), "{ppn:?} is loaded before copies are finished");
-        self.load_readable(ppn, owner, Extent::Whole)
-    }
-
-    /// Loads a page whose data can be read, or its spare area alone. The spare area must name the
-    /// owner that the chip knows: a page that names another one is as useless to the reader as a
-    /// page that is torn.
-    fn load_readable(&mut self, ppn: Ppn, owner: Lpn, extent: Extent) -> Result<Spare> {
         let spare = match self.stand_ins.iter().position(|it| it.page == ppn) {
             Some(at) => self.load_stand_in(at, owner)?,
             None => {
-                self.store.load(ppn, &mut self.page, extent)?;
+                self.store.load(ppn, &mut self.page, Extent::Whole)?;
                 self.loaded_spare(ppn, owner)?
             }
         };
+        self.readable(ppn, spare)
+    }
+
+    /// The spare area of the loaded page, unless its data is lost.
+    fn readable(&self, ppn: Ppn, spare: Spare) -> Result<Spare> {
         match self.page.health {
             Health::DataLost => Err(Error::Unreadable(ppn)),
             _ => Ok(spare),
@@ -311,6 +313,8 @@ impl StoredPages {
         Ok((self.loaded_spare(ppn, owner)?, ppn))
     }
 
+    /// The spare area of the loaded page. It must name the owner that the chip knows: a page that
+    /// names another one is as useless to the reader as a page that is torn.
     fn loaded_spare(&self, ppn: Ppn, owner: Lpn) -> Result<Spare> {
         match self.page.state() {
             PageState::Programmed(spare) if spare.owner == owner => Ok(spare),

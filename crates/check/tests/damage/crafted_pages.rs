@@ -51,7 +51,7 @@ fn change_a_page(store: &mut dyn PageStore, rng: &mut Rng) {
     let crc = crc32fast::hash(&[&header[..16], &page.extra, &ppn.0.to_le_bytes()].concat());
     header[16..].copy_from_slice(&crc.to_le_bytes());
     page.header = Header::of_bytes(header, ppn, &page.extra);
-    store.save(ppn, &page, Extent::Whole).unwrap();
+    store.save(ppn, &mut page, Extent::Whole).unwrap();
 }
 
 /// A number that is small, or near the largest that fits, or any.

@@ -20,11 +20,11 @@ impl PageStore for Flash {
         Shape { copies_data: false, ..self.0.shape() }
     }
 
-    fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()> {
+    fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<Option<&[u8]>> {
         self.0.load(ppn, page, extent)
     }
 
-    fn save(&mut self, ppn: Ppn, page: &PageRecord, extent: Extent) -> Result<()> {
+    fn save(&mut self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()> {
         uncounted(|| self.0.save(ppn, page, extent))
     }
 

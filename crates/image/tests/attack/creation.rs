@@ -170,7 +170,9 @@ fn a_file_gives_space_back() {
     let empty = used();
     let mut store = ImageStore::open_at(&path).unwrap();
     let page = crate::work::random_page(&mut Random(1), &geometry);
-    (0..geometry.pages()).for_each(|ppn| store.save(nand::Ppn(ppn), &page, Extent::Whole).unwrap());
+    for ppn in (0..geometry.pages()).map(nand::Ppn) {
+        store.save(ppn, &mut page.clone(), Extent::Whole).unwrap();
+    }
     store.sync(SyncBy::Store).unwrap();
     let full = used();
     (0..geometry.blocks()).for_each(|block| store.erase(nand::BlockId(block)).unwrap());

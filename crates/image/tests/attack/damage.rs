@@ -208,7 +208,7 @@ fn damage_never_panics() {
         for ppn in (0..layout.geometry.pages()).map(Ppn) {
             store.load(ppn, &mut page.clone(), Extent::Whole).unwrap();
             if load_spare(&store, ppn).unwrap().health == Health::Erased {
-                store.save(ppn, &page, Extent::Whole).unwrap();
+                store.save(ppn, &mut page.clone(), Extent::Whole).unwrap();
             }
         }
         store.erase(BlockId(0)).unwrap();

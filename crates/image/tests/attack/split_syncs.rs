@@ -18,7 +18,7 @@ fn a_sync_that_ends_late_takes_nothing_back() {
     let page = random_page(&mut Random(4), &tiny());
     let first_pages = [0, 1, 2, 3].map(|block| tiny().first_page(BlockId(block)));
     let program = |store: &mut dyn PageStore, pages: &[Ppn]| {
-        pages.iter().for_each(|&ppn| store.save(ppn, &page, Extent::Whole).unwrap());
+        pages.iter().for_each(|&ppn| store.save(ppn, &mut page.clone(), Extent::Whole).unwrap());
     };
     program(&mut store, &first_pages);
     let job = store.sync(SyncBy::Caller).unwrap().expect("something to sync");

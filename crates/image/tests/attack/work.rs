@@ -228,8 +228,8 @@ fn step(
         draw => match erased_page(history.last(), ppn).filter(|_| draw < 14) {
             Some(ppn) => {
                 let page = random_page(random, &geometry);
-                store.save(ppn, &page, Extent::Whole)?;
-                history.push(|chip| chip.save(ppn, &page, Extent::Whole).unwrap());
+                store.save(ppn, &mut page.clone(), Extent::Whole)?;
+                history.push(|chip| chip.save(ppn, &mut page.clone(), Extent::Whole).unwrap());
                 Ok(())
             }
             None => {

@@ -68,7 +68,7 @@ impl MemoryStore {
             for ppn in geometry.span(block).map(|ppn| Ppn(ppn as u32)) {
                 store.load(ppn, &mut page, Extent::Whole)?;
                 if page.health != Health::Erased {
-                    copy.save(ppn, &page, Extent::Whole)?;
+                    copy.save(ppn, &mut page, Extent::Whole)?;
                 }
             }
         }
@@ -130,48 +130,41 @@ impl PageStore for MemoryStore {
         Shape { geometry: self.geometry, mode: self.mode, copies_data: true }
     }
 
-    fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()> {
+    fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<Option<&[u8]>> {
         let Some((pages, offset)) = self.at(ppn) else {
             page.health = Health::Erased;
-            return Ok(());
+            return Ok(None);
         };
         page.health = pages.headers.health(offset);
         page.header = pages.headers.header(offset);
         replace(&mut page.extra, sparse(&pages.extras, offset));
-        if extent == Extent::Whole {
-            replace(&mut page.meta, sparse(&pages.metas, offset));
+        if extent == Extent::Spare {
+            return Ok(None);
+        }
+        replace(&mut page.meta, sparse(&pages.metas, offset));
+        let lent = pages.areas.bytes(offset).filter(|_| extent == Extent::Lent);
+        if lent.is_none() {
             let owner = pages.headers.owner(offset);
             let sectors_per_page = self.geometry.sectors_per_page();
             pages.areas.load(offset as u32, owner, sectors_per_page, &mut page.cells);
         }
-        Ok(())
+        Ok(lent)
     }
 
-    fn bytes(&self, ppn: Ppn) -> Option<&[u8]> {
-        let (pages, offset) = self.at(ppn)?;
-        pages.areas.bytes(offset)
-    }
-
-    fn save(&mut self, ppn: Ppn, page: &PageRecord, extent: Extent) -> Result<()> {
+    fn save(&mut self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()> {
         let sectors_per_page = self.geometry.sectors_per_page();
         let (pages, offset) = self.at_mut(ppn);
         pages.headers.set(offset, page.health, page.header);
         set_sparse(&mut pages.extras, offset, &page.extra);
-        if extent == Extent::Whole {
-            set_sparse(&mut pages.metas, offset, &page.meta);
+        if extent == Extent::Spare {
+            return Ok(());
+        }
+        set_sparse(&mut pages.metas, offset, &page.meta);
+        if !pages.areas.take(offset, &mut page.cells) {
             let owner = pages.headers.owner(offset);
             pages.areas.save(offset as u32, owner, sectors_per_page, &page.cells);
         }
         Ok(())
-    }
-
-    fn save_taking(&mut self, ppn: Ppn, page: &mut PageRecord) -> Result<()> {
-        let (pages, offset) = self.at_mut(ppn);
-        if !pages.areas.take(offset, &mut page.cells) {
-            return self.save(ppn, page, Extent::Whole);
-        }
-        set_sparse(&mut pages.metas, offset, &page.meta);
-        self.save(ppn, page, Extent::Spare)
     }
 
     fn copy_data(&mut self, from: Ppn, to: Ppn, pages: u32) {

@@ -153,11 +153,11 @@ impl PageStore for FaultyStore {
     fn shape(&self) -> Shape {
         Shape { copies_data: false, ..self.memory.shape() }
     }
-    fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()> {
-        let swapped = self.swaps && ppn.0 < 2 && extent == Extent::Whole;
+    fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<Option<&[u8]>> {
+        let swapped = self.swaps && ppn.0 < 2 && extent != Extent::Spare;
         self.memory.load(if swapped { Ppn(1 - ppn.0) } else { ppn }, page, extent)
     }
-    fn save(&mut self, ppn: Ppn, page: &PageRecord, extent: Extent) -> Result<()> {
+    fn save(&mut self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()> {
         self.change()?;
         self.memory.save(ppn, page, extent)
     }
@@ -294,7 +294,7 @@ fn a_damaged_page_is_an_error_and_never_a_panic() {
         let mut header = record.header.bytes(Ppn(0), &record.extra);
         header[4] ^= 1;
         record.header = Header::of_bytes(header, Ppn(0), &record.extra);
-        store.save(Ppn(0), &record, Extent::Whole).unwrap();
+        store.save(Ppn(0), &mut record, Extent::Whole).unwrap();
     };
     for mut nand in [tampered(torn), tampered(flipped)] {
         let unreadable = Error::Unreadable(Ppn(0));
