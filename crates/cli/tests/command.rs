@@ -103,7 +103,7 @@ fn every_command_tells_what_was_skipped() {
         &["compare", &path, "--ftl", "page", "--ftl", "fast"],
         &["bound", &path, "--capacity", "256MiB"],
         &["trace", "info", &path],
-        &["size", &path, "--waf", "2"],
+        &["size", &path, "--waf", "2", "--until", "steady:rounds=6"],
     ] {
         let text = printed(&[command, &["--skip-bad"]].concat());
         assert!(text.contains(note), "{command:?}: {text}");

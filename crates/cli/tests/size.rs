@@ -1,5 +1,6 @@
 //! `ftlab size`: what it prints, its JSON, its report and its refusals.
 
+use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
@@ -125,6 +126,12 @@ fn a_trace_that_does_not_reach_collection_says_so_on_a_chip_of_today() {
     assert!((0.037..0.039).contains(&sizing["written_share"].as_f64().unwrap()));
     let table = text(&ftlab(&few).stdout).to_owned();
     assert!(table.contains("the trace does not reach collection"), "{table}");
+    // What is said about the trace itself is still said.
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(b"0,0,4096,W,0.1\n0,zero,512,W,0.2\n").unwrap();
+    let bad = ["size", file.path().to_str().unwrap(), "--waf", "2", "--skip-bad"];
+    let said = text(&ftlab(&bad).stdout).to_owned();
+    assert!(said.contains("`--skip-bad` left out 1 of 2 lines"), "{said}");
     // Asked to repeat it, the search is made.
     let repeated = json(&[&few[..], &["--until", "steady:rounds=6", "--json"]].concat());
     assert!(repeated["sizings"][0]["written_share"].is_null());

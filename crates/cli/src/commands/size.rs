@@ -260,7 +260,7 @@ impl<'a> Searches<'a> {
         let is_asked = question.drive_writes_per_day.is_some() || question.pe_cycles.is_some();
         let question = EnduranceQuestion { pe_cycles: is_asked.then_some(rated), ..*question };
         let reach = self.repeats.then(|| self.reach(setup)).transpose()?;
-        if reach.is_some_and(|reach| !reach.collects()) {
+        if reach.as_ref().is_some_and(|reach| !reach.collects()) {
             let none = Curve::default();
             return Ok(Sizing::of(setup, self.logical_blocks, &none, reach.as_ref(), &question));
         }
@@ -279,7 +279,7 @@ impl<'a> Searches<'a> {
     fn reach(&self, setup: &Setup) -> Result<Reach> {
         let label = ["what the trace writes".to_owned()];
         let reach = self.shared.each(&label, |_, options| Ok(Reach::of(setup, options)?))?;
-        Ok(reach[0])
+        Ok(reach.into_iter().next().expect("one run has one answer"))
     }
 
     fn grid(&self) -> Result<Grid> {

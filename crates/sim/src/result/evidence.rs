@@ -62,6 +62,8 @@ pub struct Evidence {
     pub open_rates: OpenRates,
     /// Write amplification at the beginning and at the end, if the pass is long enough to tell.
     pub fifths: Option<Fifths>,
+    /// The notes about the trace alone.
+    pub trace_notes: Vec<String>,
     /// The sum of all service times.
     pub service_sum_ns: u128,
     /// The sum of all increments.

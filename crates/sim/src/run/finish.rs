@@ -254,6 +254,7 @@ fn evidence(simulator: &Simulator, measured: &Measured, read: &ReadTrace) -> Evi
         drive: measured.queue.drive.as_ref().map(|did| did.usage.clone()),
         open_rates: measured.queue.rates,
         fifths: requests.course.fifths(),
+        trace_notes: read.notes.clone(),
         service_sum_ns: requests.service.sum_ns(),
         increment_sum_ns: requests.increment.sum_ns(),
     }

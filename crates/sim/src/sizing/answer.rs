@@ -121,7 +121,8 @@ impl Sizing {
     /// The sentence for a target that no run reached, or a trace that does not reach collection.
     pub fn unreached(&self, target: f64) -> String {
         let Some(largest) = self.curve.last() else {
-            return format!("{}: {}", self.ftl, self.notes.join(" "));
+            let why = self.notes.last().expect("a sentence says why nothing was run");
+            return format!("{}: {why}", self.ftl);
         };
         let Probe { extra_blocks, write_amplification, refused, .. } = &largest.probe;
         let share = 100.0 * largest.over_provisioning.of_capacity;
@@ -143,7 +144,7 @@ impl Sizing {
 fn notes(curve: &Curve, reach: Option<&Reach>) -> Vec<String> {
     let Some(least) = curve.least() else {
         let reach = reach.filter(|it| !it.collects());
-        return reach.map(Reach::sentence).into_iter().collect();
+        return reach.map(Reach::notes).unwrap_or_default();
     };
     let lower: Vec<String> = curve.meets_below().map(met).collect();
     let by_chance = (!lower.is_empty()).then(|| {

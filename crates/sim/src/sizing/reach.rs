@@ -11,8 +11,10 @@ use crate::error::Result;
 use crate::run::{RunOptions, run};
 
 /// What one pass of a trace writes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Reach {
+    /// Notes about the trace.
+    notes: Vec<String>,
     written_pages: u64,
     touched_pages: u64,
     logical_pages: u64,
@@ -41,6 +43,7 @@ impl Reach {
         let pages_per_block = u64::from(result.device.pages_per_block);
         let logical_blocks = u64::from(result.device.logical_blocks);
         Ok(Reach {
+            notes: result.evidence.trace_notes,
             written_pages: result.host_pages.written,
             touched_pages: result.trace.footprint_pages,
             logical_pages: logical_blocks * pages_per_block,
@@ -58,8 +61,12 @@ impl Reach {
         self.written_pages > self.usual_extra_pages
     }
 
-    /// The sentence about a trace that does not reach collection.
-    pub fn sentence(&self) -> String {
+    /// The sentence about a trace that does not reach collection, after the notes about the trace.
+    pub fn notes(&self) -> Vec<String> {
+        [&self.notes[..], &[self.sentence()]].concat()
+    }
+
+    fn sentence(&self) -> String {
         let percent =
             |pages: u64| format!("{:.1} %", 100.0 * pages as f64 / self.logical_pages as f64);
         format!(
