@@ -1,9 +1,9 @@
 //! Sentences that a reader of the figures should know.
 //!
-//! * [`steady_state`]  the device was not in a steady state
-//! * [`growing_queue`] requests came faster than they were served
-//! * [`map_cache`]     a small cache of the map costs much
-//! * [`shared`]        the notes of several results, each sentence once
+//! * `steady_state`  the device was not in a steady state
+//! * `growing_queue` requests came faster than they were served
+//! * `map_cache`     a small cache of the map costs much
+//! * `shared`        the notes of several results, each sentence once
 
 mod growing_queue;
 mod map_cache;
