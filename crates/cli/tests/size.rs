@@ -171,6 +171,7 @@ fn what_makes_no_sense_is_refused_with_a_remedy() {
     for (args, hint) in [
         (vec!["size", "oltp"], "--waf"),
         (vec!["size", "oltp", "--waf", "0.9"], "at least 1"),
+        (vec!["size", "uniform:requests=1K,reads=100%", "--waf", "2"], "writes no page"),
         (small(&["--resolution", "50%", "--most", "10%"]), "nothing to try"),
         (small(&["--wear-levelling", "0.9"]), "give the reciprocal"),
         (small(&["--years", "0"]), "`--years` must be a number above 0"),

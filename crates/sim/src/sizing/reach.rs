@@ -7,7 +7,7 @@ use crate::config::choices::Precondition;
 use crate::config::experiment::Experiment;
 use crate::config::setup::Setup;
 use crate::config::values::Extra;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::run::{RunOptions, run};
 
 /// What one pass of a trace writes.
@@ -26,7 +26,7 @@ impl Reach {
     /// What one pass of the trace of this setup writes.
     ///
     /// # Errors
-    /// As for any run.
+    /// As for any run; or the trace writes nothing.
     pub fn of(setup: &Setup, options: RunOptions) -> Result<Reach> {
         let counting = Setup::new(&Experiment {
             ftl: "page".into(),
@@ -40,6 +40,10 @@ impl Reach {
             ..setup.experiment.clone()
         })?;
         let result = run(&counting, options)?;
+        if result.host_pages.written == 0 {
+            let why = "the trace writes no page, so it needs no extra blocks";
+            return Err(Error::Impossible(why.into()));
+        }
         let pages_per_block = u64::from(result.device.pages_per_block);
         let logical_blocks = u64::from(result.device.logical_blocks);
         Ok(Reach {

@@ -2,10 +2,12 @@
 //!
 //! * `steady_state`  the device was not in a steady state
 //! * `growing_queue` requests came faster than they were served
+//! * `idle_dies`     most dies of a drive did nothing
 //! * `map_cache`     a small cache of the map costs much
 //! * `shared`        the notes of several results, each sentence once
 
 mod growing_queue;
+mod idle_dies;
 mod map_cache;
 mod shared;
 mod steady_state;
@@ -18,5 +20,6 @@ pub use shared::SharedNotes;
 /// The sentences about a result, which is complete except for them.
 pub fn of(result: &RunResult, experiment: &Experiment) -> Vec<String> {
     let notes = steady_state::notes(result, experiment);
-    notes.into_iter().chain(growing_queue::note(result)).chain(map_cache::note(result)).collect()
+    let of_time = growing_queue::note(result).into_iter().chain(idle_dies::note(result));
+    notes.into_iter().chain(of_time).chain(map_cache::note(result)).collect()
 }
