@@ -438,27 +438,26 @@ const RATE: Notation<Option<u64>> = Notation {
 
 const SIZE_OR_ANY: Notation<Option<u64>> = Notation {
     kind: Kind::Text,
-    read: |params, key| match params.text(key) {
-        "any" => Ok(None),
-        text => match parse_size(text)? {
-            0 => Err(malformed(text, "`any` or a size such as `8KiB`")),
-            bytes => Ok(Some(bytes)),
-        },
-    },
+    read: |params, key| size_or("any", params.text(key), "`any` or a size such as `8KiB`"),
     write: |page| page.map_or("any".into(), spec::print_size),
 };
 
 const BUFFER: Notation<Option<u64>> = Notation {
     kind: Kind::Text,
-    read: |params, key| match params.text(key) {
-        "none" => Ok(None),
-        text => match parse_size(text)? {
-            0 => Err(malformed(text, "`none` or a size such as `32MiB`")),
-            bytes => Ok(Some(bytes)),
-        },
-    },
+    read: |params, key| size_or("none", params.text(key), "`none` or a size such as `32MiB`"),
     write: |buffer| buffer.map_or("none".into(), spec::print_size),
 };
+
+/// A size above 0, or none for this word.
+fn size_or(word: &str, text: &str, form: &str) -> spec::Result<Option<u64>> {
+    if text == word {
+        return Ok(None);
+    }
+    match parse_size(text)? {
+        0 => Err(malformed(text, form)),
+        bytes => Ok(Some(bytes)),
+    }
+}
 
 const TIMES: Notation<ArrayTimes> = Notation {
     kind: Kind::Text,

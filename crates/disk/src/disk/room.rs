@@ -1,6 +1,6 @@
 //! Memory for the pages of a chip in memory.
 //!
-//! A chip takes memory for every block that is programmed for the first time, so a device that is
+//! A chip takes memory for every page that is programmed for the first time, so a device that is
 //! larger than the memory can be served until it has none left. Then writes are refused, and the
 //! disk goes on: what is left above the limit is for flushes and merges that are under way.
 

@@ -13,10 +13,8 @@ use crate::conversation::*;
 use crate::running::Running;
 use crate::slow_file::{Barrier, SlowFile, on_file, on_slow_file};
 
-#[test]
-fn a_full_file_system_is_told_once_and_then_the_disk_can_only_be_read() {
-    const ENOSPC: u32 = 28;
-    const EPERM: u32 = 1;
+/// A server of a device on a file, and this file.
+fn running_on_file() -> (Running, Arc<Mutex<LossyDisk>>) {
     let file = Arc::new(Mutex::new(LossyDisk::default()));
     let of_server = Arc::clone(&file);
     let device = move || {
@@ -26,6 +24,14 @@ fn a_full_file_system_is_told_once_and_then_the_disk_can_only_be_read() {
         })
     };
     let server = Running::new(move || vec![device()], Limits::default());
+    (server, file)
+}
+
+#[test]
+fn a_full_file_system_is_told_once_and_then_the_disk_can_only_be_read() {
+    const ENOSPC: u32 = 28;
+    const EPERM: u32 = 1;
+    let (server, file) = running_on_file();
     let mut client = Client::agreed(&server);
     client.write(FUA, 0, &[1; 4096]);
     file.lock().unwrap().with(|disk| disk.fuel = Some(1));
@@ -167,15 +173,7 @@ fn a_sync_that_fails_is_told_to_whoever_waited_for_it() {
 
 #[test]
 fn statistics_cover_the_time_before_a_failure_of_the_storage_too() {
-    let file = Arc::new(Mutex::new(LossyDisk::default()));
-    let of_server = Arc::clone(&file);
-    let device = move || {
-        on_file(&[], Recorder::idle(), |file| {
-            *of_server.lock().unwrap() = file.clone();
-            Box::new(file)
-        })
-    };
-    let server = Running::new(move || vec![device()], Limits::default());
+    let (server, file) = running_on_file();
     let (mut client, mut operator) = (Client::agreed(&server), Operator::of(&server));
     for page in 0..40 {
         client.write(FUA, page % 10 * 2048, &[page as u8; 2048]);

@@ -5,7 +5,7 @@
 //! served  = requests / (last answer − first issue)
 //! ```
 //! A device that keeps up answers the last request soon after its issue, so both are nearly equal.
-//! If it does not, the queue grows, and response times say how long the trace is.
+//! If it does not, the queue grows, and response times depend on the length of the trace.
 
 /// The least share of the offered rate that a device serves if it keeps up.
 const KEPT_UP: f64 = 0.95;

@@ -181,7 +181,7 @@ fn foreseen(
 fn swamped(pass: &Pass) -> String {
     format!(
         "requests come faster than the drive serves them: after {} requests, millions of flash \
-         operations wait, and response times only say how long the trace is. Use `--replay \
+         operations wait, so response times depend on the length of the trace. Use `--replay \
          closed`, a lower `--replay open:speed=X`, or a faster FTL or drive",
         pass.delivered
     )
