@@ -10,8 +10,8 @@ pub fn note(result: &RunResult) -> Option<String> {
     result.evidence.open_rates.grow_a_queue().then(|| {
         format!(
             "Requests came faster ({}) than they were served ({}), so the queue grew to the end \
-             and response times depend on the length of the trace. Use `--replay closed` or a lower \
-             `--replay open:speed=X`.",
+             and response times depend on the length of the trace. Use `--replay closed` or a \
+             lower `--replay open:speed=X`.",
             rate(offered_iops),
             rate(served_iops)
         )
