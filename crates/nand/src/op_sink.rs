@@ -81,6 +81,8 @@ impl Ledger {
             Operation::Erase { .. } => self.tally.add(Op::Erase, cause, 1),
         }
         if let Some(sink) = &mut self.sink {
+            // A copy, so that the original need not be in memory if there is no sink.
+            let operation = operation;
             sink.take(cause, &operation);
         }
     }

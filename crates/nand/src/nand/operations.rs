@@ -137,6 +137,8 @@ impl Nand {
         let pages = pages.into();
         self.run_guard(to, pages.count())?;
         if self.array.keeps_pages() {
+            // A copy, so that the original need not be in memory when the chip only counts.
+            let pages = pages;
             return self.program_stored(to, &pages, cause);
         }
         self.take_sequences(pages.count());

@@ -109,9 +109,9 @@ impl FlatMap {
         owners.iter().for_each(|&owner| self.prefetch_entry(owner));
         // No branch on validity: the processor could not predict it.
         valid.resize(owners.len(), item(Lpn::NONE, Ppn::NONE));
-        let mut found = 0;
+        let (slots, mut found) = (&mut valid[..], 0);
         for (&owner, ppn) in owners.iter().zip(nand.geometry().first_page(block).0..) {
-            valid[found] = item(Lpn(owner), Ppn(ppn));
+            slots[found] = item(Lpn(owner), Ppn(ppn));
             found += usize::from(self.is_newest(owner, Ppn(ppn)));
         }
         valid.truncate(found);

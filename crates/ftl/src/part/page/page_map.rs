@@ -335,11 +335,6 @@ impl PageMap {
         &self.moving
     }
 
-    /// The pages that were gathered last.
-    pub fn gathered(&self) -> &[Ppn] {
-        &self.moving
-    }
-
     /// Copies valid pages of a victim, as many as the frontier has room for. Returns their number.
     /// For the rest see [`empty`](Self::empty).
     ///

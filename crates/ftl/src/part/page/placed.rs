@@ -168,17 +168,7 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
         }
         let Run { request_bytes, stream, .. } = *run;
         let write = HostWrite { lpn, now, lifespan, class, request_bytes, stream };
-        let class = self.policy.place(&write)?;
-        self.known(class, lpn)
-    }
-
-    #[inline]
-    fn known(&self, class: Class, lpn: Lpn) -> Result<Class> {
-        let classes = self.frontiers.len();
-        match usize::from(class) < classes {
-            true => Ok(class),
-            false => Err(unknown_class(class, lpn, classes)),
-        }
+        known(self.policy.place(&write)?, lpn, self.frontiers.len())
     }
 
     /// Writes the pages of a run from page `index` on that go to this class, as far as its open
@@ -311,20 +301,17 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
 
     /// Sorts the valid pages of a victim by the classes to which they go. Returns their number.
     fn sort_out(&mut self, nand: &Nand, victim: BlockId) -> Result<u32> {
-        let class = self.classes.of(victim);
-        let now = self.map.written();
-        self.parts.iter_mut().for_each(Vec::clear);
-        let copied = self.map.gather(nand, victim).len();
-        for at in 0..copied {
-            let ppn = self.map.gathered()[at];
+        let (class, now) = (self.classes.of(victim), self.map.written());
+        let Placed { map, policy, parts, written, frontiers, .. } = self;
+        parts.iter_mut().for_each(Vec::clear);
+        let gathered = map.gather(nand, victim);
+        for &ppn in gathered {
             let lpn = nand.owner(ppn);
-            let written = self.written.get(lpn.0 as usize);
-            let age = written.map_or(0, |written| now - written);
-            let to = self.policy.place_copy(&MovedPage { lpn, now, age, class })?;
-            let to = self.known(to, lpn)?;
-            self.parts[usize::from(to)].push(ppn);
+            let age = written.get(lpn.0 as usize).map_or(0, |written| now - written);
+            let to = policy.place_copy(&MovedPage { lpn, now, age, class })?;
+            parts[usize::from(known(to, lpn, frontiers.len())?)].push(ppn);
         }
-        Ok(copied as u32)
+        Ok(gathered.len() as u32)
     }
 
     /// Copies the sorted pages: first to the room in open blocks, then to blocks that are opened.
@@ -402,6 +389,16 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
     }
 }
 
+/// The class into which a policy puts a page, if it is one of its `classes`.
+#[inline]
+fn known(class: Class, lpn: Lpn, classes: usize) -> Result<Class> {
+    match usize::from(class) < classes {
+        true => Ok(class),
+        false => Err(unknown_class(class, lpn, classes)),
+    }
+}
+
+#[cold]
 fn unknown_class(class: Class, lpn: Lpn, classes: usize) -> Error {
     Error::Policy(format!(
         "the policy puts page {} into class {class}; it has {classes}, from 0 to {}",
