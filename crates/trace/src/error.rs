@@ -236,8 +236,8 @@ pub enum Error {
     },
     /// A trace of the block layer has none of the events that are replayed by default.
     #[error(
-        "trace `{name}` has no events D (issued) or Q (queued) to replay; it has {found}; \
-         choose one with `--format {format}:action=…`"
+        "trace `{name}` has no events D (issued) or Q (queued) to replay; {}",
+        actions_clause(.name, .format, .found)
     )]
     NoEvents {
         /// The trace.
@@ -245,7 +245,7 @@ pub enum Error {
         /// Its format.
         format: &'static str,
         /// The actions that it has.
-        found: String,
+        found: Vec<char>,
     },
     /// A text of the kernel's events has none of those that are requests.
     #[error("trace `{name}` has none of the events {events}; record one of them")]
@@ -302,9 +302,14 @@ pub struct PossibleReading {
     pub summary: Option<String>,
 }
 
+/// The word for a trace on a command line.
+fn argument(name: &str) -> String {
+    shell_word(if name == STANDARD_INPUT { "-" } else { name })
+}
+
 /// For each reading its summary and the command that reads the trace in this way.
 fn commands(name: &str, readings: &[PossibleReading]) -> String {
-    let name = shell_word(if name == STANDARD_INPUT { "-" } else { name });
+    let name = argument(name);
     let command = |reading: &PossibleReading| {
         let summary = reading.summary.as_deref().unwrap_or("its beginning has bad lines");
         let spec = shell_word(&reading.spec);
@@ -322,6 +327,21 @@ fn recipes_clause(name: &str, readings: &[PossibleReading]) -> String {
             "This reads its beginning; check that units and figures are right:{}\n",
             commands(name, readings)
         ),
+    }
+}
+
+/// The actions that a trace of the block layer has, with a command for each that can be replayed.
+fn actions_clause(name: &str, format: &str, found: &[char]) -> String {
+    let joined: Vec<String> = found.iter().map(char::to_string).collect();
+    let joined = joined.join(", ");
+    let name = argument(name);
+    let command =
+        |action: char| format!("\n    ftlab trace info {name} --format {format}:action={action}");
+    let commands: String = "GIC".chars().filter(|one| found.contains(one)).map(command).collect();
+    match (found, commands.as_str()) {
+        ([], _) => String::from("it has no event at all"),
+        (_, "") => format!("it has {joined}, none of which is a request; record D with blktrace"),
+        (_, commands) => format!("it has {joined}; this replays them:{commands}"),
     }
 }
 
