@@ -136,12 +136,13 @@ fn possible(head: &TraceHead, spec: &Spec) -> PossibleReading {
 
 fn unknown_format(part: &StoredTrace, head: &TraceHead) -> Error {
     let examples = FORMATS.iter().flat_map(|format| format.examples);
-    let recipe = heading::recipe(head);
-    let recipes = recipe.iter().cloned().chain(examples.map(|example| example.spec.to_owned()));
+    let suggested = heading::recipes(head);
+    let examples = examples.map(|example| example.spec.to_owned());
+    let recipes = suggested.iter().cloned().chain(examples);
     let possible = |text: String| {
         let spec = Spec::parse(&text).ok()?;
         let read = HeadRead::new(head, &spec, false)?;
-        let fits = read.bad.is_none() && !read.has_op_as_device() || Some(&text) == recipe.as_ref();
+        let fits = read.bad.is_none() && !read.has_op_as_device() || suggested.contains(&text);
         fits.then(|| PossibleReading { spec: text, summary: Some(read.summary()) })
     };
     Error::UnknownFormat {
