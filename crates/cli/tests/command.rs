@@ -119,7 +119,7 @@ fn every_command_tells_what_was_skipped() {
     let stderr = refused(1, &["trace", "info", &path, "--format", "spc", "--skip-bad"]);
     assert!(stderr.contains("has no request left"), "{stderr}");
     let stderr = refused(1, &["run", &path, "--format", "spc"]);
-    assert!(stderr.contains("units are read with `--format csv:columns=…`"), "{stderr}");
+    assert!(stderr.contains("\n`ftlab list formats` says how other columns and units"), "{stderr}");
 }
 
 #[test]

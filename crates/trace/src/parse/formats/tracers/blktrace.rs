@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use spec::Params;
+use spec::{Params, shell_word};
 
 use crate::error::{Error, Result};
 use crate::input::resolve_path::common_of_cpus;
@@ -90,11 +90,12 @@ fn of_one_trace(input: &StoredTrace) -> Result<()> {
     if !in_archive || common_of_cpus(names.iter().copied()).is_some() {
         return Ok(());
     }
+    let (first, last) = (names[0], names[names.len() - 1]);
+    let cpus = first.trim_end_matches(|c: char| c.is_ascii_digit());
     let what = format!(
-        "its members belong to several traces, from `{}` to `{}`; name those of one trace, as in \
-         `set.tar/disk.blktrace.*`",
-        names[0],
-        names[names.len() - 1]
+        "its members belong to several traces, from `{first}` to `{last}`; name those of one \
+         trace, as in `{}`",
+        shell_word(&format!("{cpus}*"))
     );
     Err(Error::Archive { name: input.name().to_owned(), what })
 }
