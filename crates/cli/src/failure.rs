@@ -75,8 +75,8 @@ impl Failure {
     pub fn report(self, arguments: &[OsString]) -> u8 {
         let mut text = format!("ftlab: {}\n", self.message);
         if let Some(option) = self.remedy {
-            text += "Other columns and units are read with `--format csv:columns=…` \
-                     (`ftlab list formats`). This command skips and counts bad lines:\n";
+            text += "`ftlab list formats` says how other columns and units are read. This command \
+                     skips and counts bad lines:\n";
             text += &format!("    {} {option}\n", command_line(arguments));
         }
         if self.code == VIOLATION {

@@ -80,7 +80,7 @@ fn detect_part(trace: &StoredTrace, part: &StoredTrace) -> Result<Reading> {
         encoding::check(part, &bytes)?;
     }
     if best == Likeness::None {
-        return Err(unknown_format(part, &head));
+        return Err(unknown_format(trace, part, &head));
     }
     let matching = all.into_iter().filter(|(likeness, _)| *likeness == best);
     let mut matching: Vec<Reading> = matching.map(|(_, reading)| reading).collect();
@@ -134,23 +134,30 @@ fn possible(head: &TraceHead, spec: &Spec) -> PossibleReading {
     PossibleReading { spec: spec.to_string(), summary }
 }
 
-fn unknown_format(part: &StoredTrace, head: &TraceHead) -> Error {
+fn unknown_format(trace: &StoredTrace, part: &StoredTrace, head: &TraceHead) -> Error {
     let examples = FORMATS.iter().flat_map(|format| format.examples);
-    let recipe = heading::recipe(head);
-    let recipes = recipe.iter().cloned().chain(examples.map(|example| example.spec.to_owned()));
+    let suggested = heading::recipes(head);
+    let examples = examples.map(|example| example.spec.to_owned());
+    let recipes = suggested.iter().cloned().chain(examples);
     let possible = |text: String| {
         let spec = Spec::parse(&text).ok()?;
         let read = HeadRead::new(head, &spec, false)?;
-        let fits = read.bad.is_none() && !read.has_op_as_device() || Some(&text) == recipe.as_ref();
+        let fits = read.bad.is_none() && !read.has_op_as_device() || suggested.contains(&text);
         fits.then(|| PossibleReading { spec: text, summary: Some(read.summary()) })
     };
     Error::UnknownFormat {
         name: part.name().to_owned(),
-        is_member: part.is_member(),
+        other_member: other_member(trace, part),
         text: quote(head.first()),
         readings: recipes.filter_map(possible).collect(),
         known: format_names().join(", "),
     }
+}
+
+/// The largest other member of an archive. It is more likely a trace than a list or a README.
+fn other_member(archive: &StoredTrace, member: &StoredTrace) -> Option<String> {
+    let others = archive.parts().filter(|part| part.is_member() && part.name() != member.name());
+    Some(others.max_by_key(|part| part.size_bytes())?.name().to_owned())
 }
 
 /// The beginning of a trace as it is read in some way.
@@ -237,7 +244,10 @@ mod tests {
     fn the_error_for_an_unknown_format_shows_the_first_line_and_a_remedy() {
         let message = detected(b"\n\nsome,text\nmore").unwrap_err().to_string();
         assert!(message.contains("in no known format; it begins: some,text"), "{message}");
-        assert!(message.contains("--format NAME"), "{message}");
+        let example =
+            "\n    ftlab trace info t --format csv:columns=time.s+op+off.bytes+len.bytes\n";
+        assert!(message.contains(example), "{message}");
+        assert!(message.contains("`ftlab trace info t --format spc`"), "{message}");
         assert!(message.contains("spc, msr, systor, "), "{message}");
         let binary: Vec<u8> = (0..=255).cycle().take(200_000).collect();
         assert!(detected(&binary).is_err());

@@ -38,15 +38,18 @@ pub enum Error {
     /// The compression of the file is not supported.
     #[error(
         "trace `{name}` is compressed with {compression}, which is not supported; \
-         decompress it first: `{remedy}`"
+         decompress it first: `{}`",
+        piped(.remedy, .name, *.is_member)
     )]
     UnsupportedCompression {
         /// The trace.
         name: String,
         /// The compression, recognised by its magic number.
         compression: &'static str,
-        /// A command that decompresses it.
+        /// A command that decompresses `FILE`.
         remedy: &'static str,
+        /// Whether it is a member of an archive.
+        is_member: bool,
     },
     /// The compressed data are truncated.
     #[error(
@@ -60,19 +63,32 @@ pub enum Error {
     },
     /// The text is encoded in UTF-16.
     #[error(
-        "trace `{name}` is text in UTF-16; convert it first: \
-         `iconv -f UTF-16 -t UTF-8 FILE | ftlab … -`"
+        "trace `{name}` is text in UTF-16; convert it first: `{}`",
+        piped("iconv -f UTF-16 -t UTF-8 FILE", .name, *.is_member)
     )]
     Utf16 {
         /// The trace.
         name: String,
+        /// Whether it is a member of an archive.
+        is_member: bool,
     },
     /// The lines end in a carriage return alone.
     #[error(
-        "trace `{name}` has lines that end in a carriage return alone; convert it first: \
-         `tr '\\r' '\\n' < FILE | ftlab … -`"
+        "trace `{name}` has lines that end in a carriage return alone; convert it first: `{}`",
+        piped("tr '\\r' '\\n' < FILE", .name, *.is_member)
     )]
     CarriageReturns {
+        /// The trace.
+        name: String,
+        /// Whether it is a member of an archive.
+        is_member: bool,
+    },
+    /// The file begins within the header of an archive.
+    #[error(
+        "trace `{name}` begins within the header of a tar archive, so the first bytes of the \
+         archive are missing; fetch the archive again"
+    )]
+    HeadlessArchive {
         /// The trace.
         name: String,
     },
@@ -192,15 +208,16 @@ pub enum Error {
     /// The format of the content is unknown.
     #[error(
         "trace `{name}` is in no known format; it begins: {text}\n\
-         {}If you know the format, give `--format NAME`; the formats are: {known}{}",
-        recipes_clause(.name, .readings),
-        member_clause(*is_member)
+         {}If you know the format, give it as in `ftlab trace info {} --format spc`; the formats \
+         are: {known}{}",
+        recipes_clause(.name, .text, .readings), argument(.name),
+        member_clause(.other_member)
     )]
     UnknownFormat {
         /// The trace.
         name: String,
-        /// Whether it is a member of an archive, where other members may be the trace.
-        is_member: bool,
+        /// The largest other member of the archive, which may be the trace.
+        other_member: Option<String>,
         /// Its first line, shortened.
         text: String,
         /// Settings that read its beginning.
@@ -211,7 +228,8 @@ pub enum Error {
     /// The parts of a trace are in different formats.
     #[error(
         "`{first}` is in format {first_format} and `{other}` in format {other_format}, so they are \
-         not one trace; name members in one format, as in `set.tar/*.csv`"
+         not one trace; name members in one format, as in `{}`",
+        alike(.first)
     )]
     MixedFormats {
         /// The first part.
@@ -236,8 +254,8 @@ pub enum Error {
     },
     /// A trace of the block layer has none of the events that are replayed by default.
     #[error(
-        "trace `{name}` has no events D (issued) or Q (queued) to replay; it has {found}; \
-         choose one with `--format {format}:action=…`"
+        "trace `{name}` has no events D (issued) or Q (queued) to replay; {}",
+        actions_clause(.name, .format, .found)
     )]
     NoEvents {
         /// The trace.
@@ -245,7 +263,7 @@ pub enum Error {
         /// Its format.
         format: &'static str,
         /// The actions that it has.
-        found: String,
+        found: Vec<char>,
     },
     /// A text of the kernel's events has none of those that are requests.
     #[error("trace `{name}` has none of the events {events}; record one of them")]
@@ -302,9 +320,14 @@ pub struct PossibleReading {
     pub summary: Option<String>,
 }
 
+/// The word for a trace on a command line.
+fn argument(name: &str) -> String {
+    shell_word(if name == STANDARD_INPUT { "-" } else { name })
+}
+
 /// For each reading its summary and the command that reads the trace in this way.
 fn commands(name: &str, readings: &[PossibleReading]) -> String {
-    let name = shell_word(if name == STANDARD_INPUT { "-" } else { name });
+    let name = argument(name);
     let command = |reading: &PossibleReading| {
         let summary = reading.summary.as_deref().unwrap_or("its beginning has bad lines");
         let spec = shell_word(&reading.spec);
@@ -313,10 +336,19 @@ fn commands(name: &str, readings: &[PossibleReading]) -> String {
     readings.iter().map(command).collect()
 }
 
-fn recipes_clause(name: &str, readings: &[PossibleReading]) -> String {
+/// Commands that read the trace, or an example of one. `text` is its first line.
+fn recipes_clause(name: &str, text: &str, readings: &[PossibleReading]) -> String {
+    let separator = match text {
+        text if text.contains(';') => "sep=semicolon,",
+        text if text.contains(',') => "",
+        _ => "sep=blank,",
+    };
     match readings {
-        [] => String::from(
-            "Columns in any order can be read: `ftlab list formats` explains it under csv.\n",
+        [] => format!(
+            "Columns in any order can be read. If they were time, operation, offset, length:\n    \
+             ftlab trace info {} --format csv:{separator}columns=time.s+op+off.bytes+len.bytes\n\
+             `ftlab list formats` explains the words under csv.\n",
+            argument(name)
         ),
         readings => format!(
             "This reads its beginning; check that units and figures are right:{}\n",
@@ -325,11 +357,44 @@ fn recipes_clause(name: &str, readings: &[PossibleReading]) -> String {
     }
 }
 
-fn member_clause(is_member: bool) -> &'static str {
-    match is_member {
-        true => "\nIf it is not a trace, name the members that are, as in `set.tar/*.csv`",
-        false => "",
+/// The actions that a trace of the block layer has, with a command for each that can be replayed.
+fn actions_clause(name: &str, format: &str, found: &[char]) -> String {
+    let joined: Vec<String> = found.iter().map(char::to_string).collect();
+    let joined = joined.join(", ");
+    let name = argument(name);
+    let command =
+        |action: char| format!("\n    ftlab trace info {name} --format {format}:action={action}");
+    let commands: String = "GIC".chars().filter(|one| found.contains(one)).map(command).collect();
+    match (found, commands.as_str()) {
+        ([], _) => String::from("it has no event at all"),
+        (_, "") => format!("it has {joined}, none of which is a request; record D with blktrace"),
+        (_, commands) => format!("it has {joined}; this replays them:{commands}"),
     }
+}
+
+fn member_clause(other_member: &Option<String>) -> String {
+    match other_member {
+        Some(other) => {
+            format!("\nIf it is not a trace, name the members that are, as in `{}`", alike(other))
+        }
+        None => String::new(),
+    }
+}
+
+/// A path for the members in the folder of this one that end like it.
+fn alike(member: &str) -> String {
+    let (folder, file) = member.split_at(member.rfind('/').map_or(0, |slash| slash + 1));
+    match file.split_once('.') {
+        Some((_, ending)) => shell_word(&format!("{folder}*.{ending}")),
+        None => shell_word(member),
+    }
+}
+
+/// A command line that reads a trace from a command with `FILE` in place of the name of the trace.
+/// A member of an archive has to be extracted first.
+fn piped(command: &str, name: &str, is_member: bool) -> String {
+    let file = if is_member { String::from("FILE") } else { argument(name) };
+    format!("{} | ftlab trace info -", command.replace("FILE", &file))
 }
 
 fn remedy_clause(remedy: &str) -> String {

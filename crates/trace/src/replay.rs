@@ -326,6 +326,7 @@ impl Replay {
         }
         let count = read?;
         if count == 0 && wanted > 0 {
+            self.remarks.iter_mut().for_each(|remarks| remarks.observed.end());
             self.check_that_something_is_left()?;
         }
         self.left -= count as u64;

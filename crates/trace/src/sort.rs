@@ -32,6 +32,8 @@ const STEP_REQUESTS: usize = 1 << 17;
 pub(crate) struct SortedReader {
     reader: Box<dyn Reader>,
     run_requests: usize,
+    /// The earliest and the latest time so far.
+    span: Option<(i64, i64)>,
     state: State,
 }
 
@@ -45,7 +47,7 @@ impl SortedReader {
     /// Sorts the requests of `reader`, which must deliver their times unchanged.
     pub(crate) fn new(reader: Box<dyn Reader>) -> SortedReader {
         let state = State::Reading { runs: Vec::new(), run: Vec::new() };
-        SortedReader { reader, run_requests: RUN_REQUESTS, state }
+        SortedReader { reader, run_requests: RUN_REQUESTS, span: None, state }
     }
 }
 
@@ -62,6 +64,7 @@ impl Reader for SortedReader {
         if has_ended || run.len() == self.run_requests {
             let mut run = std::mem::take(run);
             run.sort_by_key(|request| signed(request.time_ns));
+            self.span = joined(self.span, &run);
             runs.push(match has_ended {
                 true => SortedRun { batch: run.into_iter(), rest: None },
                 false => spill(&run).map_err(Error::Sort)?,
@@ -93,8 +96,23 @@ impl Reader for SortedReader {
 
     fn report(&self) -> ReadReport {
         let mut report = self.reader.report();
-        report.notes.push(String::from("The requests are sorted by time."));
+        // Requests without times, or all at one time, are as they were.
+        if self.span.is_some_and(|(earliest, latest)| earliest < latest) {
+            report.notes.push(String::from("The requests are sorted by time."));
+        }
         report
+    }
+}
+
+/// The span of times together with that of a sorted run.
+fn joined(span: Option<(i64, i64)>, run: &[Request]) -> Option<(i64, i64)> {
+    let ends = run.first().zip(run.last());
+    let ends = ends.map(|(first, last)| (signed(first.time_ns), signed(last.time_ns)));
+    match (span, ends) {
+        (Some((earliest, latest)), Some((first, last))) => {
+            Some((earliest.min(first), latest.max(last)))
+        }
+        _ => span.or(ends),
     }
 }
 

@@ -92,7 +92,7 @@ fn a_member_that_is_not_a_trace_is_an_error() {
     let trace = b"0,0,512,W,0.1\n";
     let message = refused(&[("README", b"hello there\n"), ("t.spc", trace)], "");
     assert!(message.starts_with("trace `set/README` is in no known format"), "{message}");
-    assert!(message.contains("name the members that are, as in `set.tar/*.csv`"), "{message}");
+    assert!(message.contains("name the members that are, as in `'set/*.spc'`"), "{message}");
     let fio = b"fio version 3 iolog\n";
     let message = refused(&[("a.spc", trace), ("b.log", fio)], "");
     let expected = "`set/a.spc` is in format spc and `set/b.log` in format fio, so they are not";

@@ -57,7 +57,7 @@ fn utf_16_is_refused_with_a_remedy() {
             for format in formats(specimen) {
                 let message = read(&bytes, format, false).unwrap_err();
                 assert!(message.contains("is text in UTF-16"), "{format:?}: {message}");
-                assert!(message.contains("`iconv -f UTF-16 -t UTF-8 FILE | ftlab … -`"));
+                assert!(message.contains("`iconv -f UTF-16 -t UTF-8 t | ftlab trace info -`"));
             }
         }
     }

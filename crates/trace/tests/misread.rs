@@ -90,3 +90,42 @@ fn a_first_line_of_names_is_a_heading_in_all_formats_with_columns() {
         assert!(read_as("", &format!("{line}{heading}"), false).is_err(), "only the first line");
     }
 }
+
+#[test]
+fn a_trace_without_reads_and_writes_says_what_it_has() {
+    let flushes = "8,0 0 1 0.1 9 D FF 0 + 0 [a]\n8,0 0 1 0.2 9 D DS 8 + 8 [a]\n\
+        8,0 0 1 0.3 9 D FF 0 + 0 [a]\n8,0 0 1 0.3 9 D R (a1 08) [a]\n";
+    let (_, notes) = read(flushes);
+    let note = "The trace has no reads and no writes; it has 1 trim, 2 flushes, 1 skipped line or \
+                record (passthrough).";
+    assert!(notes.contains(note), "{notes}");
+    let (_, notes) = read("TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n");
+    assert!(notes.contains("no writes; it has 1 line without a request."), "{notes}");
+    let (_, notes) = read(&(flushes.to_owned() + "8,0 0 1 0.4 9 D R 8 + 8 [a]\n"));
+    assert!(!notes.contains("no reads"), "{notes}");
+    let options = ReadOptions { limit: Some(2), ..ReadOptions::default() };
+    let trace = Trace::of_bytes("t", flushes.as_bytes(), &options).unwrap();
+    let (mut replay, mut requests) = (trace.replay().unwrap(), Vec::new());
+    while replay.next_batch(&mut requests, 3).unwrap() > 0 {}
+    assert_eq!(replay.report().notes.len(), 1, "there may be others behind the limit");
+}
+
+#[test]
+fn a_column_that_is_no_clock_is_noted() {
+    let gaps = [100, 20, 33, 4, 85, 6];
+    let text: String = gaps.iter().map(|gap| format!("{gap},W,0,4096\n")).collect();
+    let spec = "csv:columns=time.us+op+off.bytes+len.bytes";
+    let (_, report) = read_as(spec, &text, false).unwrap();
+    let note = report.notes.join("\n");
+    assert!(note.contains("5 of 6 times are before") && note.contains("not a clock"), "{note}");
+    let untimed = "`--format csv:columns=_+op+off.bytes+len.bytes` reads the trace without times";
+    assert!(note.contains(untimed) && !note.contains("--sort"), "{note}");
+}
+
+#[test]
+fn notes_have_no_placeholders() {
+    let odd = "fio version 2 iolog\nf write 1125899906842624 8\nf read 0 8\n";
+    let (_, notes) = read(odd);
+    assert!(notes.contains("The median request has 8 bytes, which is unusual."), "{notes}");
+    assert!(notes.contains("beyond 1 PiB: they may be damaged."), "{notes}");
+}

@@ -43,6 +43,7 @@ use ftl::device::block_bytes;
 use spec::Spec;
 use trace::Op;
 use trace::analysis::page_set::{PageRanks, PageSet};
+use trace::analysis::survey::survey as survey_pages;
 
 use crate::config::choices::{Fit, Streams};
 use crate::config::named_trace::NamedTrace;
@@ -182,7 +183,25 @@ impl Input {
         if setup.experiment.fit == Fit::Compact {
             input.compact(setup.chip.page_bytes.into(), progress)?;
         }
+        if input.needed_bytes == 0 && setup.experiment.capacity_bytes.is_none() {
+            return Err(input.without_pages(setup.chip.page_bytes.into())?);
+        }
         Ok(input)
+    }
+
+    /// The error for traces that need no capacity. It says what they have instead, because they
+    /// are probably not those that the user wanted to record.
+    fn without_pages(&self, page_bytes: u64) -> Result<Error> {
+        let mut what = Vec::new();
+        for load in &self.loads {
+            let contents = survey_pages(load.source.trace(), page_bytes)?.contents();
+            what.push(format!("trace `{}` has {contents}", load.name()));
+        }
+        Ok(Error::Impossible(format!(
+            "no page is read or written, so there is nothing to give the device a size: {}; give \
+             `--capacity` to replay it all the same",
+            what.join("; ")
+        )))
     }
 
     /// Numbers the touched pages.
@@ -376,6 +395,16 @@ mod tests {
         assert_eq!((one.bases.as_slice(), one.needed_bytes()), (&[None, Some(0)][..], 134_656));
         let none = opened(TWO_VOLUMES, |e| e.volume = Volume::One(2)).err().unwrap();
         assert_eq!(none.to_string(), "there is no volume 2: the trace has 2, numbered from 0");
+    }
+
+    #[test]
+    fn a_trace_that_touches_no_page_is_refused_with_what_it_has() {
+        let flushes = "8,0 0 1 0.1 9 D FF 0 + 0 [a]\n8,0 0 1 0.2 9 D FF 0 + 0 [a]\n";
+        let refused = opened(flushes, |_| {}).err().unwrap();
+        assert_eq!(refused.exit_code(), 2);
+        let message = refused.to_string();
+        assert!(message.contains("has 2 flushes; give `--capacity`"), "{message}");
+        assert!(opened(flushes, |e| e.capacity_bytes = Some(1 << 20)).is_ok());
     }
 
     /// The streams of all spans that are served.

@@ -6,6 +6,7 @@
 use crate::analysis::page_set::PageSet;
 pub use crate::analysis::request_sizes::{RequestSizes, SizeBucket};
 use crate::error::Result;
+use crate::parse::doubts::contents;
 use crate::replay::{ReadReport, Skipped, Trace};
 use crate::request::{Flags, Op, Request};
 
@@ -121,6 +122,13 @@ impl Survey {
     /// All requests delivered: reads, writes, trims and flushes.
     pub fn requests(&self) -> u64 {
         self.data_requests() + self.trims.requests() + self.flushes
+    }
+
+    /// What the trace has, in words: its requests by operation, and what is no request.
+    pub fn contents(&self) -> String {
+        let of = RequestSizes::requests;
+        let counts = [of(&self.reads), of(&self.writes), of(&self.trims), self.flushes];
+        contents(counts, &self.skipped)
     }
 
     /// The number of reads and writes.

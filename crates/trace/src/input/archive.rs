@@ -16,6 +16,7 @@
 
 use std::io::{self, Read, Seek};
 
+use spec::shell_word;
 use tar::{Archive, Entries, Entry, EntryType};
 
 use crate::error::{Error, Result};
@@ -95,7 +96,7 @@ fn select_members(
             continue;
         }
         match pattern.is_none_or(|pattern| is_selected(pattern, &name)) {
-            true => members.push(regular_file(entry, name).map_err(refuse)?),
+            true => members.push(regular_file(entry, archive, name).map_err(refuse)?),
             false => others.push(name),
         }
     }
@@ -113,7 +114,9 @@ fn select_members(
 
 /// The error for an archive that cannot be read to its end.
 fn broken(archive: &str, members: usize, error: &io::Error) -> Error {
-    let what = format!("it is damaged or truncated after {members} members: {error}");
+    let what = format!(
+        "it is damaged or truncated after {members} members: {error}; fetch the archive again"
+    );
     Error::Archive { name: archive.to_owned(), what }
 }
 
@@ -131,7 +134,11 @@ fn may_have_data(entry: &Entry<impl Read>) -> bool {
 }
 
 /// A member that is a regular file, or the reason why it cannot be read.
-fn regular_file<R: Read>(mut entry: Entry<R>, name: String) -> std::result::Result<Member, String> {
+fn regular_file<R: Read>(
+    mut entry: Entry<R>,
+    archive: &str,
+    name: String,
+) -> std::result::Result<Member, String> {
     let sparse = |name| {
         format!(
             "member `{name}` is stored without its holes; create the archive without `--sparse`"
@@ -141,9 +148,9 @@ fn regular_file<R: Read>(mut entry: Entry<R>, name: String) -> std::result::Resu
         EntryType::Regular | EntryType::Continuous => {}
         EntryType::GNUSparse => return Err(sparse(name)),
         EntryType::Link | EntryType::Symlink => {
-            return Err(format!("member `{name}` is a link; {}", hint_to_select()));
+            return Err(format!("member `{name}` is a link; {}", hint_to_select(archive)));
         }
-        _ => return Err(format!("member `{name}` is not a file; {}", hint_to_select())),
+        _ => return Err(format!("member `{name}` is not a file; {}", hint_to_select(archive))),
     }
     let extensions = entry.pax_extensions().ok().flatten();
     let mut keys = extensions.into_iter().flatten().flatten();
@@ -153,8 +160,9 @@ fn regular_file<R: Read>(mut entry: Entry<R>, name: String) -> std::result::Resu
     Ok(Member { name, start: entry.raw_file_position(), bytes: entry.size() })
 }
 
-fn hint_to_select() -> &'static str {
-    "name the members that are the trace, as in `set.tar/*.csv`"
+fn hint_to_select(archive: &str) -> String {
+    let members = shell_word(&format!("{archive}/*.csv"));
+    format!("name the members that are the trace, as in `{members}`")
 }
 
 const NAMES_SHOWN: usize = 8;

@@ -25,13 +25,13 @@ pub(crate) const MAGIC_BYTES: usize = 8;
 
 /// Methods that are recognised but not supported: magic number, name, command that decompresses.
 static UNSUPPORTED: &[(&[u8], &str, &str)] = &[
-    (b"BZh", "bzip2", "bzip2 -dc FILE | ftlab … -"),
-    (b"PK\x03\x04", "zip", "unzip -p FILE | ftlab … -"),
-    (b"7z\xbc\xaf\x27\x1c", "7z", "7z x -so FILE | ftlab … -"),
-    (b"Rar!\x1a\x07", "rar", "unrar p -inul FILE | ftlab … -"),
-    (b"\x04\x22\x4d\x18", "lz4", "lz4 -dc FILE | ftlab … -"),
-    (b"LZIP", "lzip", "lzip -dc FILE | ftlab … -"),
-    (b"\x1f\x9d", "compress", "uncompress -c FILE | ftlab … -"),
+    (b"BZh", "bzip2", "bzip2 -dc FILE"),
+    (b"PK\x03\x04", "zip", "unzip -p FILE"),
+    (b"7z\xbc\xaf\x27\x1c", "7z", "7z x -so FILE"),
+    (b"Rar!\x1a\x07", "rar", "unrar p -inul FILE"),
+    (b"\x04\x22\x4d\x18", "lz4", "lz4 -dc FILE"),
+    (b"LZIP", "lzip", "lzip -dc FILE"),
+    (b"\x1f\x9d", "compress", "uncompress -c FILE"),
 ];
 
 /// The largest window of zstd that is accepted: 128 MiB, which is also the default limit of
@@ -58,7 +58,7 @@ impl Compression {
     ///
     /// # Errors
     /// Unsupported compression.
-    pub(crate) fn of(name: &str, magic: &[u8]) -> Result<Compression> {
+    pub(crate) fn of(name: &str, is_member: bool, magic: &[u8]) -> Result<Compression> {
         // Some writers begin with a skippable frame.
         let zstd_skippable =
             magic.len() >= 4 && magic[0] & 0xf0 == 0x50 && magic[1..4] == *b"\x2a\x4d\x18";
@@ -73,7 +73,8 @@ impl Compression {
         }
         match UNSUPPORTED.iter().find(|(prefix, ..)| magic.starts_with(prefix)) {
             Some(&(_, compression, remedy)) => {
-                Err(Error::UnsupportedCompression { name: name.to_owned(), compression, remedy })
+                let name = name.to_owned();
+                Err(Error::UnsupportedCompression { name, compression, remedy, is_member })
             }
             None => Ok(Compression::None),
         }
@@ -161,7 +162,7 @@ fn explain_xz(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::OutOfMemory => io::Error::other(
             "its xz dictionary is larger than 128 MiB; decompress it with xz itself: \
-             `xz -dc FILE | ftlab … -`",
+             `xz -dc FILE | ftlab trace info -`",
         ),
         _ if error.to_string() == XZ_MAGIC_INCOMPLETE => io::ErrorKind::UnexpectedEof.into(),
         _ => error,
@@ -173,7 +174,7 @@ fn explain_zstd(error: io::Error) -> io::Error {
     match error.to_string() == ZSTD_WINDOW_TOO_LARGE {
         true => io::Error::other(
             "its zstd window is larger than 128 MiB; decompress it with a higher limit: \
-             `zstd -dc --long=31 FILE | ftlab … -`",
+             `zstd -dc --long=31 FILE | ftlab trace info -`",
         ),
         false => error,
     }
@@ -209,7 +210,7 @@ pub(crate) mod tests {
         [("gzip", gzip), ("zstd", zstd), ("xz", xz)];
 
     fn decompressed(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
-        let compression = Compression::of("t", &bytes).unwrap();
+        let compression = Compression::of("t", false, &bytes).unwrap();
         let (mut all, has_rest) = (Vec::new(), Arc::default());
         let stored = Box::new(io::Cursor::new(bytes));
         compression.decompress(stored, &has_rest)?.read_to_end(&mut all)?;
@@ -220,7 +221,7 @@ pub(crate) mod tests {
     fn consecutive_members_are_concatenated() {
         for (name, compress) in COMPRESSORS {
             let bytes = [compress(b"one\n"), compress(b""), compress(b"two\n")].concat();
-            assert_eq!(Compression::of("t", &bytes).unwrap().name(), name);
+            assert_eq!(Compression::of("t", false, &bytes).unwrap().name(), name);
             assert_eq!(decompressed(bytes).unwrap(), b"one\ntwo\n", "{name}");
         }
     }
@@ -294,7 +295,7 @@ pub(crate) mod tests {
         };
         assert_eq!(decompressed(packed(27)).unwrap(), b"one\n");
         let error = decompressed(packed(28)).unwrap_err().to_string();
-        assert!(error.contains("`zstd -dc --long=31 FILE | ftlab … -`"), "{error}");
+        assert!(error.contains("`zstd -dc --long=31 FILE | ftlab trace info -`"), "{error}");
         let packed = |dictionary_bytes| {
             let mut options = lzma_rust2::XzOptions::with_preset(1);
             options.lzma_options.dict_size = dictionary_bytes;
@@ -305,13 +306,13 @@ pub(crate) mod tests {
         assert_eq!(decompressed(packed(128 << 20)).unwrap(), b"one\n");
         let error = decompressed(packed(192 << 20)).unwrap_err().to_string();
         assert!(error.contains("larger than 128 MiB"), "{error}");
-        assert!(error.contains("`xz -dc FILE | ftlab … -`"), "{error}");
+        assert!(error.contains("`xz -dc FILE | ftlab trace info -`"), "{error}");
     }
 
     #[test]
     fn unsupported_methods_are_refused_with_a_remedy() {
-        let message = Compression::of("t", b"BZh91AY&").unwrap_err().to_string();
+        let message = Compression::of("t", false, b"BZh91AY&").unwrap_err().to_string();
         assert!(message.contains("compressed with bzip2, which is not supported"), "{message}");
-        assert!(message.contains("`bzip2 -dc FILE | ftlab … -`"), "{message}");
+        assert!(message.contains("`bzip2 -dc t | ftlab trace info -`"), "{message}");
     }
 }

@@ -125,7 +125,7 @@ impl StoredTrace {
         if let Err(source) = read {
             return Err(Error::Open { name, source });
         }
-        let compression = Compression::of(&name, &magic)?;
+        let compression = Compression::of(&name, storage.is_member(), &magic)?;
         let (has_rest, parts) = (Arc::default(), Parts::Itself);
         Ok(StoredTrace { name, storage, size_bytes, compression, has_rest, parts })
     }

@@ -18,37 +18,57 @@ pub(crate) static ACTION_PARAMS: &[Param] = &[Param::key(
     "the events to replay; default: D (issued) if the file has any, else Q (queued)",
 )];
 
-/// D if it was seen, else Q; an error if neither was.
-pub(crate) fn choose_action(
-    trace: &StoredTrace,
-    format: &'static str,
-    seen: &[bool; 128],
-) -> Result<u8> {
-    let found: Vec<_> = (0..128).filter(|&action| seen[usize::from(action)]).collect();
-    match [b'D', b'Q'].into_iter().find(|action| found.contains(action)) {
-        Some(action) => Ok(action),
-        None => Err(no_events(trace, format, &found)),
+/// The action whose events are replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Replayed {
+    pub(crate) action: u8,
+    /// Whether it stands in for D, of which the trace has no event.
+    stands_in: bool,
+}
+
+impl Replayed {
+    /// An action that the user has chosen.
+    pub(crate) fn given(action: u8) -> Replayed {
+        Replayed { action, stands_in: false }
+    }
+
+    /// D if it was seen, else Q; an error if neither was.
+    pub(crate) fn choose(
+        trace: &StoredTrace,
+        format: &'static str,
+        seen: &[bool; 128],
+    ) -> Result<Replayed> {
+        let found: Vec<_> = (0..128).filter(|&action| seen[usize::from(action)]).collect();
+        match [b'D', b'Q'].into_iter().find(|action| found.contains(action)) {
+            Some(action) => Ok(Replayed { action, stands_in: action != b'D' }),
+            None => Err(no_events(trace, format, &found)),
+        }
+    }
+
+    /// What was used, and what is missing.
+    pub(crate) fn note(self) -> String {
+        let action = char::from(self.action);
+        let meaning = match action {
+            'Q' => "(queued)",
+            'G' => "(request allocated)",
+            'I' => "(inserted)",
+            'D' => "(issued to the device)",
+            _ => "(completed); their times are those of completion",
+        };
+        let missing = match self.stands_in {
+            true => {
+                " The trace has no event D (issued to the device): what the kernel merged or \
+                 split is not replayed as the device got it."
+            }
+            false => "",
+        };
+        format!("The requests are the events with action {action} {meaning}.{missing}")
     }
 }
 
 fn no_events(trace: &StoredTrace, format: &'static str, found: &[u8]) -> Error {
-    let mut names: Vec<_> = found.iter().map(|&action| char::from(action).to_string()).collect();
-    if names.is_empty() {
-        names.push(String::from("no event at all"));
-    }
-    Error::NoEvents { name: trace.name().to_owned(), format, found: names.join(", ") }
-}
-
-/// A sentence about the replayed action.
-pub(crate) fn action_note(action: u8) -> String {
-    let meaning = match action {
-        b'Q' => "queued",
-        b'G' => "request allocated",
-        b'I' => "inserted",
-        b'D' => "issued to the device",
-        _ => "completed",
-    };
-    format!("The requests are the events with action {} ({meaning}).", char::from(action))
+    let found = found.iter().map(|&action| char::from(action)).collect();
+    Error::NoEvents { name: trace.name().to_owned(), format, found }
 }
 
 /// A sentence about events that the tracer lost, if there are any.

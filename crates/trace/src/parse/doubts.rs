@@ -38,6 +38,12 @@ pub(crate) struct Observed {
     requests: u64,
     /// The sizes of the first reads and writes.
     sizes: Vec<u64>,
+    /// Trims and flushes, while there is neither a read nor a write.
+    trims: u64,
+    flushes: u64,
+    has_data: bool,
+    /// Whether the end of the trace was reached.
+    has_ended: bool,
     /// The offsets of all requests, joined by OR.
     offsets: u64,
     latest_ns: u64,
@@ -58,6 +64,9 @@ impl Observed {
             let data = requests.iter().filter(|it| matches!(it.op, Op::Read | Op::Write));
             self.sizes.extend(data.map(|it| it.bytes).take(SIZES - self.sizes.len()));
         }
+        if !self.has_data {
+            self.see_ops(requests);
+        }
         self.requests += requests.len() as u64;
         self.offsets = requests.iter().fold(self.offsets, |all, it| all | it.offset);
         self.see_gap(first.time_ns);
@@ -65,6 +74,19 @@ impl Observed {
             requests.iter().for_each(|it| self.see_gap(it.time_ns));
         }
         self.latest_ns = last.time_ns;
+    }
+
+    /// Sees that there are no more requests.
+    pub(crate) fn end(&mut self) {
+        self.has_ended = true;
+    }
+
+    fn see_ops(&mut self, requests: &[Request]) {
+        let count = |op: Op| requests.iter().filter(|it| it.op == op).count() as u64;
+        let (trims, flushes) = (count(Op::Trim), count(Op::Flush));
+        self.has_data = trims + flushes < requests.len() as u64;
+        self.trims += trims;
+        self.flushes += flushes;
     }
 
     fn see_gap(&mut self, time_ns: u64) {
@@ -76,14 +98,25 @@ impl Observed {
     /// is what csv calls its columns, if it consists of columns.
     pub(crate) fn doubts(&self, skipped: &Skipped, columns: Option<&str>) -> Vec<String> {
         let sentences = [
+            self.lack_of_data(skipped),
             self.sizes_doubt(columns),
             self.address_doubt(columns),
             self.rate_doubt(columns),
-            self.steps_back(skipped),
+            self.steps_back(skipped, columns),
             self.absurd_times(skipped),
             self.gap(),
         ];
         sentences.into_iter().flatten().collect()
+    }
+
+    /// A trace without reads and writes is probably not the one that the user wanted to record.
+    fn lack_of_data(&self, skipped: &Skipped) -> Option<String> {
+        (self.has_ended && !self.has_data).then(|| {
+            format!(
+                "The trace has no reads and no writes; it has {}.",
+                contents([0, 0, self.trims, self.flushes], skipped)
+            )
+        })
     }
 
     fn sizes_doubt(&self, columns: Option<&str>) -> Option<String> {
@@ -101,16 +134,19 @@ impl Observed {
             true => option(columns, "sectors", bytes_to_sectors),
             false => option(columns, "bytes", sectors_to_bytes),
         };
-        Some(format!("{what}: lengths may be in another unit; {option}."))
+        Some(match option {
+            Some(option) => format!("{what}: lengths may be in another unit; {option}."),
+            None => format!("{what}, which is unusual."),
+        })
     }
 
     fn address_doubt(&self, columns: Option<&str>) -> Option<String> {
-        (self.offsets >= PEBIBYTE).then(|| {
-            format!(
-                "There are addresses beyond 1 PiB: they may be damaged, or in another unit; {}.",
-                option(columns, "bytes", sectors_to_bytes)
-            )
-        })
+        let other = || match option(columns, "bytes", sectors_to_bytes) {
+            Some(option) => format!("they may be damaged, or in another unit; {option}"),
+            None => String::from("they may be damaged"),
+        };
+        (self.offsets >= PEBIBYTE)
+            .then(|| format!("There are addresses beyond 1 PiB: {}.", other()))
     }
 
     fn rate_doubt(&self, columns: Option<&str>) -> Option<String> {
@@ -135,14 +171,28 @@ impl Observed {
         Some(format!("The mean rate is {rate:.3e} requests a second: {doubt}."))
     }
 
-    fn steps_back(&self, skipped: &Skipped) -> Option<String> {
+    /// Requests that are not in order step back now and then. Numbers that are no clock, such as
+    /// gaps between requests, are mostly below the largest one so far.
+    fn steps_back(&self, skipped: &Skipped, columns: Option<&str>) -> Option<String> {
         let (count, step) = (skipped.backward_times, duration(skipped.step_back_ns));
+        let untimed = || match columns.and_then(without_time) {
+            Some(option) => format!(" `--format {option}` reads the trace without times."),
+            None => String::new(),
+        };
+        let remedy = || match 2 * count > self.requests {
+            true => format!(
+                "The column is probably not a clock, but a gap between requests or a response \
+                 time.{}",
+                untimed()
+            ),
+            false => String::from("`--sort` orders the requests by time instead."),
+        };
         (count > 0).then(|| {
             format!(
                 "{count} of {} times are before that of an earlier request, by up to {step}; such \
-                 a request got the earlier request's time. `--sort` orders the requests by time \
-                 instead.",
-                self.requests
+                 a request got the earlier request's time. {}",
+                self.requests,
+                remedy()
             )
         })
     }
@@ -169,6 +219,30 @@ impl Observed {
     }
 }
 
+/// What a trace has, in words. The counts are those of [`Op::ALL`].
+pub(crate) fn contents(counts: [u64; 4], skipped: &Skipped) -> String {
+    let several = |count: u64, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{count} {many}")),
+    };
+    let [reads, writes, trims, flushes] = counts;
+    let counts = [
+        several(reads, "read", "reads"),
+        several(writes, "write", "writes"),
+        several(trims, "trim", "trims"),
+        several(flushes, "flush", "flushes"),
+        several(skipped.other_lines, "line without a request", "lines without a request"),
+    ];
+    let of_reason = |(reason, count): (&str, u64)| {
+        several(count, "skipped line or record", "skipped lines or records")
+            .map(|skipped| format!("{skipped} ({reason})"))
+    };
+    let all = counts.into_iter().chain(skipped.iter().map(of_reason));
+    let all: Vec<String> = all.flatten().collect();
+    if all.is_empty() { String::from("no request at all") } else { all.join(", ") }
+}
+
 /// The middle one of the values.
 fn median(values: &[u64]) -> Option<u64> {
     let mut sorted = values.to_vec();
@@ -190,12 +264,19 @@ fn duration(ns: u64) -> String {
 /// Units of time in columns of csv, from small to large.
 static TIME_UNITS: [&str; 4] = ["time.ns", "time.us", "time.ms", "time.s"];
 
-/// The option that reads the same columns with another unit, or other units if it has no name.
-fn option(columns: Option<&str>, unit: &str, change: impl Fn(&str) -> Option<String>) -> String {
-    match columns.and_then(change) {
-        Some(changed) => format!("`--format {changed}` reads {unit}"),
-        None => String::from("`--format csv:columns=…` reads other units"),
-    }
+/// The option that reads the same columns with another unit; `None` if the unit is certain.
+fn option(
+    columns: Option<&str>,
+    unit: &str,
+    change: impl Fn(&str) -> Option<String>,
+) -> Option<String> {
+    let changed = columns.and_then(change)?;
+    Some(format!("`--format {changed}` reads {unit}"))
+}
+
+/// The columns without the times.
+fn without_time(columns: &str) -> Option<String> {
+    Some(columns.replacen(TIME_UNITS[time_unit(columns)?], "_", 1))
 }
 
 /// The columns with offsets and lengths in sectors; `None` if none are in bytes.

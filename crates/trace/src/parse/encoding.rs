@@ -3,6 +3,7 @@
 //! that end in a carriage return alone.
 
 use crate::error::{Error, Result};
+use crate::input::archive::TAR_HEADER_BYTES;
 use crate::input::sliding_window::SlidingWindow;
 use crate::input::stored_trace::StoredTrace;
 
@@ -36,15 +37,23 @@ fn ends_lines_in_cr(head: &[u8]) -> bool {
     head.trim_ascii_end().contains(&b'\r') && !head.contains(&b'\n')
 }
 
+/// Whether the text is preceded by the rest of the header of a tar archive, whose beginning is
+/// missing. Only zeros and the magic number are left of most headers.
+fn is_cut_archive(head: &[u8]) -> bool {
+    let head = &head[..head.len().min(TAR_HEADER_BYTES)];
+    head.contains(&0) && memchr::memmem::find(head, b"ustar").is_some()
+}
+
 /// Refuses text of which the beginning shows that lines cannot be read.
 ///
 /// # Errors
 /// The text is in UTF-16, or its lines end in a carriage return alone.
 pub(crate) fn check(part: &StoredTrace, head: &[u8]) -> Result<()> {
-    let name = || part.name().to_owned();
+    let (name, is_member) = (|| part.name().to_owned(), part.is_member());
     match () {
-        () if is_utf_16(head) => Err(Error::Utf16 { name: name() }),
-        () if ends_lines_in_cr(head) => Err(Error::CarriageReturns { name: name() }),
+        () if is_utf_16(head) => Err(Error::Utf16 { name: name(), is_member }),
+        () if is_cut_archive(head) => Err(Error::HeadlessArchive { name: name() }),
+        () if ends_lines_in_cr(head) => Err(Error::CarriageReturns { name: name(), is_member }),
         () => Ok(()),
     }
 }
@@ -72,6 +81,20 @@ mod tests {
         for text in [&b""[..], b"1,2", b"1,2\r", b"\r\n1,2\r", b"1,2\r\n3,4\r\n", b"1,2\r3,4\n"] {
             assert!(!ends_lines_in_cr(text), "{text:?}");
         }
+    }
+
+    #[test]
+    fn the_rest_of_a_tar_header_before_the_text_is_recognised() {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(4);
+        header.set_cksum();
+        let archive = [header.as_bytes(), &b"1,2\n"[..]].concat();
+        for cut in 1..=257 {
+            let read = crate::Trace::of_bytes("t", &archive[cut..], &crate::ReadOptions::default());
+            let message = read.err().unwrap().to_string();
+            assert!(message.contains("fetch the archive again"), "{cut}: {message}");
+        }
+        assert!(!is_cut_archive(b"ustar,2\n"));
     }
 
     #[test]

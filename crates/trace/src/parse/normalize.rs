@@ -232,8 +232,10 @@ impl Clock {
             self.first = self.first.wrapping_sub(back.cast_unsigned());
             self.latest = ticks;
         } else {
-            // A huge number has wrapped around.
-            let has_wrapped = ticks.cast_signed() < 0 && self.latest.cast_signed() >= 0;
+            // A huge number has wrapped around; one that is just below zero is before the start.
+            let has_wrapped = back.unsigned_abs() >= far
+                && ticks.cast_signed() < 0
+                && self.latest.cast_signed() >= 0;
             if back > 0 && !has_wrapped {
                 skipped.backward_times += 1;
                 let step_ns = back.unsigned_abs().saturating_mul(tick_ns);

@@ -334,7 +334,8 @@ pub(crate) mod tests {
     fn an_absurd_time_stamp_does_not_drag_later_requests_along() {
         const FAR: u64 = 1_700_000_000;
         assert_eq!(times_of(&[5, 6, FAR, 7, 8]), (vec![0, 1, 1, 2, 3], 1, 0));
-        assert_eq!(times_of(&[5, 6, u64::MAX, 7]), (vec![0, 1, 1, 2], 1, 0), "a wrapped counter");
+        assert_eq!(times_of(&[5, 6, u64::MAX, 7]), (vec![0, 1, 1, 2], 0, 1), "before zero");
+        assert_eq!(times_of(&[5, 6, 1 << 63, 7]), (vec![0, 1, 1, 2], 1, 0), "a wrapped counter");
         assert_eq!(times_of(&[5, FAR, 6, FAR, 7]), (vec![0, 0, 1, 1, 2], 2, 0));
         // A second stamp confirms the first one.
         assert_eq!(times_of(&[5, 6, FAR, FAR + 1, FAR + 3]), (vec![0, 1, 1, 1, 3], 1, 0));

@@ -130,6 +130,8 @@ pub(crate) struct ColumnLayout {
     pub(crate) separator: Separator,
     pub(crate) columns: Vec<Column>,
     pub(crate) ops: OpNames,
+    /// The operation of all requests, if no column has it.
+    pub(crate) only_op: Option<Op>,
     /// The reason to skip requests whose operation is blank; if `None`, they are errors.
     pub(crate) blank_op: Option<&'static str>,
     /// Whether more fields may follow the declared ones.
@@ -160,6 +162,7 @@ impl ColumnLayout {
             separator,
             columns,
             ops,
+            only_op: None,
             blank_op: None,
             open_ended: false,
             heading: false,

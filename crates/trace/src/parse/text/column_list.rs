@@ -67,18 +67,27 @@ impl ColumnLayout {
         spec += &if hex.is_empty() { String::new() } else { format!(",hex={}", hex.join("+")) };
         spec += if self.point == b',' { ",decimal=comma" } else { "" };
         spec += if self.heading { ",header=true" } else { "" };
+        spec += match self.only_op {
+            Some(Op::Read) => ",as=read",
+            Some(_) => ",as=write",
+            None => "",
+        };
         Some(spec)
     }
 
     /// The keys of csv for the names of operations, unless csv knows the names.
     fn op_keys(&self) -> String {
         let words = match &self.ops {
+            _ if self.only_op.is_some() => return String::new(),
             OpNames::Words(words) => words,
             OpNames::ZeroWrites | OpNames::FlagBit => return String::from(",reads=1,writes=0"),
             OpNames::Rwbs => return String::new(),
         };
         let keys = ["reads", "writes", "trims", "flushes"].into_iter().zip(Op::ALL);
-        let is_usual = |word: &str, op| Op::of_name(word.as_bytes()) == Some(op);
+        let is_usual = |word: &str, op| match word.to_ascii_lowercase().as_str() {
+            "d" | "discard" => op == Op::Trim,
+            word => Op::of_name(word.as_bytes()) == Some(op),
+        };
         let key = |(key, op): (&str, Op)| {
             let listed = words.listed(op);
             let usual = listed.split('+').all(|word| word.is_empty() || is_usual(word, op));

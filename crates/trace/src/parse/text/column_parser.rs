@@ -36,6 +36,8 @@ const MISSING: ParseError = ParseError::new("which this format requires, is miss
 const FURTHER: ParseError =
     ParseError::new("the last one of this format, is followed by more fields");
 const QUOTES: ParseError = ParseError::new("the quotes on this line are not balanced");
+const UNTIMED: &str = "The columns have no times: the requests are in the order of their lines, \
+                       without a rate, and `--replay open` issues all at once.";
 const NO_DATA: &str = "no data";
 const OFFSET_BEYOND: ParseError = ParseError::new("the offset exceeds 64 bits in bytes");
 const LENGTH_BEYOND: ParseError = ParseError::new("the length exceeds 64 bits in bytes");
@@ -61,7 +63,9 @@ impl TraceParser for ColumnLayout {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.note.iter().cloned().collect()
+        let has_times = self.columns.iter().any(|column| matches!(column, Column::Time(_)));
+        let untimed = (!has_times).then(|| String::from(UNTIMED));
+        self.note.iter().cloned().chain(untimed).collect()
     }
 
     fn csv_spec(&self) -> Option<String> {
@@ -198,6 +202,7 @@ impl ColumnLayout {
         let requested = match fields.op {
             RequestedOp::Op(op) => Some(op),
             RequestedOp::Letter(letter) => op_of(letter, fields.flags, fields.length),
+            RequestedOp::Nothing if self.only_op.is_some() => self.only_op,
             RequestedOp::Nothing => return Ok(Parsed::Skip(fields.reason)),
         };
         let Some(op) = requested else { return Ok(Parsed::Skip(NO_DATA)) };

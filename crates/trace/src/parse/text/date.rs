@@ -1,4 +1,5 @@
-//! A date and a time of day: `2025-03-04 10:11:12.000412`, with a blank or a T between them.
+//! A date and a time of day: `2025-03-04 10:11:12.000412`, with a blank or a T between them; or the
+//! time of day alone.
 
 use crate::parse::text::field::Field;
 
@@ -9,18 +10,26 @@ pub(crate) fn date_ns(text: &[u8]) -> Option<u64> {
     let ([b' ' | b'T', time @ ..], [.., b'-', _, _, b'-', _, _]) = (time, date) else {
         return None;
     };
-    let number =
-        |text: &[u8], most: u64| Field::new(text).number().filter(|&number| number <= most);
     let (year, month, day) =
         (number(&date[..4], 2500)?, number(&date[5..7], 12)?, number(&date[8..], 31)?);
-    let [h, g, b':', m, n, b':', seconds @ ..] = time.strip_suffix(b"Z").unwrap_or(time) else {
-        return None;
-    };
+    let days = days_since_1970(year, month, day)?;
+    days.checked_mul(DAY_NS)?.checked_add(clock_ns(time.strip_suffix(b"Z").unwrap_or(time))?)
+}
+
+/// The nanoseconds of a day.
+pub(crate) const DAY_NS: u64 = 86_400_000_000_000;
+
+/// A time of day in nanoseconds, such as `10:11:12.000412`.
+#[inline(never)]
+pub(crate) fn clock_ns(text: &[u8]) -> Option<u64> {
+    let [h, g, b':', m, n, b':', seconds @ ..] = text else { return None };
     let (hours, minutes) = (number(&[*h, *g], 23)?, number(&[*m, *n], 59)?);
     let second_ns = Field::new(seconds).decimal(9, b'.').filter(|&ns| ns < 61_000_000_000)?;
-    let days = days_since_1970(year, month, day)?;
-    let minutes = (days * 24 + hours) * 60 + minutes;
-    minutes.checked_mul(60_000_000_000)?.checked_add(second_ns)
+    Some((hours * 60 + minutes) * 60_000_000_000 + second_ns)
+}
+
+fn number(text: &[u8], most: u64) -> Option<u64> {
+    Field::new(text).number().filter(|&number| number <= most)
 }
 
 /// Days from 1 January 1970 to a date of the Gregorian calendar.

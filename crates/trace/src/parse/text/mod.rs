@@ -12,7 +12,7 @@
 pub(crate) mod column_layout;
 pub(crate) mod column_list;
 mod column_parser;
-mod date;
+pub(crate) mod date;
 pub(crate) mod field;
 pub(crate) mod split;
 mod swar;

@@ -9,7 +9,7 @@
 //!
 //! * `time.UNIT`: s, ms, us, ns, ticks of 100 ns, or date, such as `2025-03-04 10:11:12.000412`
 //! * `op`: one of the words given by `reads=`, `writes=`, `trims=` and `flushes=`; or `rwbs`:
-//!   operation and flags as blkparse prints them
+//!   operation and flags as blkparse prints them; or neither, with `as=read` or `as=write`
 //! * `off.UNIT` and `len.UNIT`: bytes, sectors, pages of 4 KiB, or blocks:SIZE
 //! * `dev`: the device; if there are two such columns, both together name it
 //! * `stream`: the stream of a write; `0`, `-` and nothing stand for none
@@ -158,6 +158,12 @@ static PARAMS: &[Param] = &[
         "whether the first line is a heading; default: true without columns=, else if it has \
          a name for each column",
     ),
+    Param::key(
+        "as",
+        Kind::Choice(&["read", "write"]),
+        "",
+        "the operation of all requests, if columns= has neither op nor rwbs",
+    ),
     words("reads", "R+Read", "words for reads in column op, joined by +; case is ignored"),
     words("writes", "W+Write", "words for writes"),
     words("trims", "D+T+Trim+Discard", "words for trims (discards)"),
@@ -263,7 +269,8 @@ fn layout(params: &Params) -> spec::Result<ColumnLayout> {
     };
     let text = params.text("columns");
     let is_written = text == WRITTEN_COLUMNS;
-    let ColumnList { columns, open_ended } = columns(text, params.choice("hex"))?;
+    let only_op = params.opt_choice("as").and_then(|name| Op::of_name(name.as_bytes()));
+    let ColumnList { columns, open_ended } = columns(text, params.choice("hex"), only_op)?;
     let ops = match text.split('+').any(|word| word == "rwbs") {
         true => OpNames::Rwbs,
         false => OpNames::Words(op_words(params)?),
@@ -277,6 +284,7 @@ fn layout(params: &Params) -> spec::Result<ColumnLayout> {
     };
     Ok(ColumnLayout {
         open_ended,
+        only_op,
         point,
         heading: params.opt_switch("header").unwrap_or(is_written),
         at_start: params.opt_switch("header") != Some(false),
@@ -301,7 +309,7 @@ fn of_key(key: &str, reason: spec::Error) -> spec::Error {
 /// More columns than any real trace has.
 const MOST_COLUMNS: usize = 100;
 
-fn columns(text: &str, hex: &str) -> spec::Result<ColumnList> {
+fn columns(text: &str, hex: &str, only_op: Option<Op>) -> spec::Result<ColumnList> {
     let refuse = |form: &str| Err(refused("columns", text, form));
     let listed = ColumnList::parse(text, hex).map_err(|reason| of_key("columns", reason))?;
     let columns = &listed.columns;
@@ -309,13 +317,20 @@ fn columns(text: &str, hex: &str) -> spec::Result<ColumnList> {
         return refuse("a list of at most 100 columns");
     }
     let count = |is: fn(&Column) -> bool| columns.iter().filter(|column| is(column)).count();
+    let ops = count(|column| *column == Column::Op);
+    if only_op.is_some() && ops > 0 {
+        return refuse("a list without `op` and `rwbs`, as `as=` gives the operation");
+    }
     let once = [
-        count(|column| *column == Column::Op),
+        ops + usize::from(only_op.is_some()),
         count(|column| matches!(column, Column::Offset(_))),
         count(|column| matches!(column, Column::Length(_))),
     ];
     if once != [1; 3] {
-        return refuse("a list with one `op` (or `rwbs`), one `off.UNIT`, one `len.UNIT`");
+        return refuse(
+            "a list with one `op` (or `rwbs`), one `off.UNIT`, one `len.UNIT`; for a trace without \
+             operations, `as=read` or `as=write` stands for `op`",
+        );
     }
     if count(|column| matches!(column, Column::Time(_))) > 1 {
         return refuse("a list with at most one `time.UNIT`");
@@ -350,6 +365,7 @@ fn op_words(params: &Params) -> spec::Result<OpWords> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parse::parser::TraceParser;
     use crate::parse::parser::tests::read_all;
     use crate::reader::Skipped;
     use crate::request::{Flags, Request};
@@ -416,6 +432,8 @@ mod tests {
         let cases = [
             ("csv:columns=time.s+op+off.bytes", "one `len.UNIT`"),
             ("csv:columns=op+op+off.bytes+len.bytes", "one `op` (or `rwbs`)"),
+            ("csv:columns=off.bytes+len.bytes", "`as=read` or `as=write` stands for `op`"),
+            ("csv:columns=op+off.bytes+len.bytes,as=read", "without `op` and `rwbs`"),
             ("csv:columns=op+off.bytes+len.bytes+stream+stream", "at most one `stream`"),
             ("csv:columns=time.s+time.s+op+off.bytes+len.bytes", "at most one `time.UNIT`"),
             ("csv:columns=dev+dev+dev+op+off.bytes+len.bytes", "at most two `dev`"),
@@ -430,6 +448,25 @@ mod tests {
             let message = reader(spec).unwrap_err().to_string();
             assert!(message.contains(what), "{spec}: {message}");
         }
+    }
+
+    #[test]
+    fn a_trace_without_operations_has_the_given_one() {
+        for (name, op) in [("read", Op::Read), ("write", Op::Write)] {
+            let spec = format!("csv:columns=time.s+off.bytes+len.bytes,as={name}");
+            let (requests, _) = read(&spec, "0,512,4096\n1,\"1024\",512\n").unwrap();
+            assert_eq!(requests.iter().map(|it| it.op).collect::<Vec<_>>(), [op; 2]);
+            assert_eq!(requests[1].offset, 1024);
+            assert_eq!(reader(&spec).unwrap().as_csv(), Some(spec));
+        }
+    }
+
+    #[test]
+    fn columns_without_times_are_noted() {
+        let notes = |spec| reader(spec).unwrap().notes().concat();
+        let untimed = notes("csv:columns=op+off.bytes+len.bytes");
+        assert!(untimed.starts_with("The columns have no times"), "{untimed}");
+        assert_eq!(notes("csv:columns=time.s+op+off.bytes+len.bytes"), "");
     }
 
     #[test]

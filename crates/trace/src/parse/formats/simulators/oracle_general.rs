@@ -54,8 +54,9 @@ fn open(params: &Params) -> spec::Result<Box<dyn ReaderFactory>> {
         (Some(_), None) => EvenShare::new(0, 1),
         (None, Some(share)) => EvenShare::of(share),
         _ => {
-            let form = "complete: its records have no operation, so give one of `as=read`, \
-                        `as=write`, `reads=SHARE`";
+            let form = "complete: its records have no operation, so give one of \
+                        `--format oracle-general:as=read`, `--format oracle-general:as=write`, \
+                        `--format oracle-general:reads=30%`";
             let (text, form) = (String::from("oracle-general"), form.to_owned());
             return Err(spec::Error::Malformed { text, form });
         }
@@ -162,7 +163,7 @@ mod tests {
         };
         for text in ["oracle-general", "oracle-general:as=read,reads=5%"] {
             let message = opened(text).err().unwrap().to_string();
-            assert!(message.contains("give one of `as=read`"), "{message}");
+            assert!(message.contains("give one of `--format oracle-general:as=read`"), "{message}");
         }
         assert!(opened("oracle-general:reads=5%").is_ok());
     }

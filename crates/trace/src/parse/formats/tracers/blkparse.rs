@@ -10,6 +10,10 @@
 //! choose the default, the file is read once up to its first D. Lines that do not begin with
 //! `digits,digits` belong to the summary.
 //!
+//! Times count from the start of the trace. An event a few ms before it has a negative time, which
+//! blkparse prints as 2^64 ns less a little, in seconds modulo 2^32: `1266874889.670442898`. Such a
+//! time is read as the negative one that it means.
+//!
 //! A compact form omits `+` and the process: `7,4 0 1 0.000000000 23648 Q WS 41680 4`.
 
 use std::ops::ControlFlow;
@@ -19,7 +23,7 @@ use spec::Params;
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::block_layer::{
-    ACTION_PARAMS, action_note, choose_action, lost_events_note, op_of, rwbs,
+    ACTION_PARAMS, Replayed, lost_events_note, op_of, rwbs,
 };
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
@@ -29,7 +33,7 @@ use crate::parse::text::field::Field;
 use crate::parse::text::split::{Blanks, Split};
 use crate::parse::text::trace_head::{Likeness, TraceHead};
 use crate::reader::ReaderFactory;
-use crate::request::{Op, SECTOR_BYTES};
+use crate::request::{Flags, Op, SECTOR_BYTES};
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
@@ -58,15 +62,15 @@ fn detect(head: &TraceHead) -> Likeness {
 }
 
 fn open(params: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    let action = match params.opt_choice("action") {
-        Some(word) => word.as_bytes()[0],
+    let replayed = match params.opt_choice("action") {
+        Some(word) => Replayed::given(word.as_bytes()[0]),
         None => action_to_replay(input)?,
     };
-    Ok(Box::new(Blkparse::new(action)))
+    Ok(Box::new(Blkparse::new(replayed)))
 }
 
 /// D if the file has any, else Q. Reads up to the first D, or the whole file if it has none.
-fn action_to_replay(input: &StoredTrace) -> Result<u8> {
+fn action_to_replay(input: &StoredTrace) -> Result<Replayed> {
     let mut seen = [false; 128];
     for_each_line(input, |line| {
         if let Ok(Some(head)) = EventHead::read(&mut Split::new(line, Blanks), is_device_name)
@@ -76,12 +80,14 @@ fn action_to_replay(input: &StoredTrace) -> Result<u8> {
         }
         if seen[usize::from(b'D')] { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    choose_action(input, FORMAT.name, &seen)
+    Replayed::choose(input, FORMAT.name, &seen)
 }
 
 #[derive(Clone)]
 struct Blkparse {
-    action: u8,
+    replayed: Replayed,
+    /// Requests with a time before the start of the trace.
+    before_start: u64,
     /// Events that were lost, as the summary says.
     lost: u64,
 }
@@ -94,7 +100,15 @@ const ACTION: ParseError = ParseError::new("column 6, the action, is missing");
 const RWBS: ParseError = ParseError::new("column 7 is not RWBS, F?(D|W|R|N)F?A?S?M?");
 const RANGE: ParseError =
     ParseError::new("columns 8 and following are neither `sector + sectors` nor `sector sectors`");
+const CUT: ParseError = ParseError::new("the line ends before the sectors");
 const BEYOND: ParseError = ParseError::new("the sectors exceed 64 bits in bytes");
+
+/// What blkparse leaves out of 2^64 ns when it prints their seconds modulo 2^32.
+const MODULO_NS: u64 = (1 << 34) * 1_000_000_000;
+
+/// Events are before the start of the trace by a few ms. A minute is still too short for a clash
+/// with times that count from elsewhere.
+const BEFORE_START_NS: i64 = 60_000_000_000;
 
 impl TraceParser for Blkparse {
     const TICK_NS: u64 = 1;
@@ -107,21 +121,23 @@ impl TraceParser for Blkparse {
         let Some(head) = EventHead::read(&mut words, is_device)? else {
             return Ok(self.summary(line));
         };
-        if head.action != [self.action] {
+        if head.action != [self.replayed.action] {
             return Ok(Parsed::Other);
         }
         let (letter, flags) = words.next().and_then(|word| rwbs(word.bytes())).ok_or(RWBS)?;
-        let Some((sector, sectors)) = range(&mut words)? else {
+        let Some((sector, sectors)) = range(letter, flags, &mut words)? else {
             return Ok(Parsed::Skip("passthrough"));
         };
         let device = devices.index(head.device)?;
         let Some(op) = op_of(letter, flags, sectors) else { return Ok(Parsed::Skip("no data")) };
+        let ticks = unwrapped(head.time_ns);
+        self.before_start += u64::from(is_before_start(ticks));
         // The sector of a flush may be anything, such as 2^64 - 1.
         let (sector, sectors) = if op == Op::Flush { (0, 0) } else { (sector, sectors) };
         let offset = sector.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
         let bytes = sectors.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
         Ok(Parsed::Request(RawRequest {
-            ticks: head.time_ns,
+            ticks,
             offset,
             bytes,
             device,
@@ -132,13 +148,18 @@ impl TraceParser for Blkparse {
     }
 
     fn notes(&self) -> Vec<String> {
-        [action_note(self.action)].into_iter().chain(lost_events_note(self.lost)).collect()
+        let notes = [
+            Some(self.replayed.note()),
+            before_start_note(self.before_start),
+            lost_events_note(self.lost),
+        ];
+        notes.into_iter().flatten().collect()
     }
 }
 
 impl Blkparse {
-    fn new(action: u8) -> Blkparse {
-        Blkparse { action, lost: 0 }
+    fn new(replayed: Replayed) -> Blkparse {
+        Blkparse { replayed, before_start: 0, lost: 0 }
     }
 
     /// A line of the summary. It says how many events were lost, if any were:
@@ -155,6 +176,28 @@ impl Blkparse {
         }
         Parsed::Other
     }
+}
+
+/// The time that a printed one means; one before the start of the trace is counted down from 2^64.
+#[inline]
+fn unwrapped(printed_ns: u64) -> u64 {
+    let whole_ns = printed_ns.wrapping_add(MODULO_NS);
+    if is_before_start(whole_ns) { whole_ns } else { printed_ns }
+}
+
+fn is_before_start(time_ns: u64) -> bool {
+    (-BEFORE_START_NS..0).contains(&time_ns.cast_signed())
+}
+
+fn before_start_note(count: u64) -> Option<String> {
+    (count > 0).then(|| {
+        format!(
+            "{count} of the times {} shortly before the start of the trace: blkparse prints such a \
+             negative time as 2^64 ns less a little, here about 1266874889 s. It is read as the \
+             negative time that it means.",
+            if count == 1 { "is" } else { "are" }
+        )
+    })
 }
 
 /// The columns common to all events.
@@ -189,11 +232,14 @@ fn is_device_name(word: Field) -> bool {
     both && numbers.next().is_none()
 }
 
-/// Sector and number of sectors; both 0 if the line has none. `None` for a SCSI command:
-/// `(12 00 …)`, possibly after a length.
+/// Sector and number of sectors; both 0 if the line has none, as that of a flush. `None` for a SCSI
+/// command: `(12 00 …)`, possibly after a length.
 #[inline(always)]
-fn range(words: &mut Split<Blanks>) -> ParseResult<Option<(u64, u64)>> {
-    let Some(sector) = words.next() else { return Ok(Some((0, 0))) };
+fn range(letter: u8, flags: Flags, words: &mut Split<Blanks>) -> ParseResult<Option<(u64, u64)>> {
+    let Some(sector) = words.next() else {
+        let has_data = matches!(letter, b'R' | b'W' | b'D') && !flags.contains(Flags::PREFLUSH);
+        return if has_data { Err(CUT) } else { Ok(Some((0, 0))) };
+    };
     match sector.bytes() {
         [b'[', ..] => return Ok(Some((0, 0))),
         [b'(', ..] => return Ok(None),
@@ -216,11 +262,11 @@ mod tests {
     use super::*;
     use crate::parse::parser::tests::read_all;
     use crate::reader::Skipped;
-    use crate::request::{Flags, Request};
+    use crate::request::Request;
     use proptest::prelude::*;
 
     fn read(action: u8, text: &[u8]) -> std::result::Result<(Vec<Request>, Skipped), String> {
-        read_all(Blkparse::new(action), text, false)
+        read_all(Blkparse::new(Replayed::given(action)), text, false)
     }
 
     const REAL: &[u8] = b"\
@@ -266,13 +312,51 @@ CPU0 (8,16):
 
     #[test]
     fn events_that_the_summary_calls_lost_are_in_a_note() {
-        let mut parser = Blkparse::new(b'D');
+        let mut parser = Blkparse::new(Replayed::given(b'D'));
         for line in ["Skips: 2 forward (398 -  99.3%)", "Skips: 1 forward (1,002 -   0.3%)", "Skip"]
         {
             assert_eq!(parser.parse(line.as_bytes(), &mut Devices::default()), Ok(Parsed::Other));
         }
         assert!(parser.notes()[1].starts_with("1400 events were lost"), "{:?}", parser.notes());
-        assert_eq!(Blkparse::new(b'D').notes().len(), 1);
+        assert_eq!(Blkparse::new(Replayed::given(b'D')).notes().len(), 1);
+    }
+
+    #[test]
+    fn wrapped_times_are_before_the_start() {
+        let at = |times: &[&str]| {
+            let line = |time: &&str| format!("8,0 1 1 {time} 9 D W 8 + 8 [a]\n");
+            let text: String = times.iter().map(line).collect();
+            let (requests, skipped) = read(b'D', text.as_bytes()).unwrap();
+            let times: Vec<_> = requests.iter().map(|it| it.time_ns / 1000).collect();
+            (times, skipped.backward_times, skipped.absurd_times)
+        };
+        let first = ["1266874889.707551616", "0.000000000", "0.500000000"];
+        assert_eq!(at(&first), (vec![0, 2000, 502_000], 0, 0));
+        let within = ["0.1", "1266874889.707551616", "18446744073.707551616", "0.2"];
+        assert_eq!(at(&within), (vec![0, 0, 0, 100_000], 2, 0), "the order of lines is kept");
+        // Unix times of that day are no negative times, and are no steps either.
+        assert_eq!(at(&["1266874000.5", "1266874001.5"]), (vec![0, 1_000_000], 0, 0));
+        let mut parser = Blkparse::new(Replayed::given(b'D'));
+        for time in first {
+            let line = format!("8,0 1 1 {time} 9 D W 8 + 8 [a]");
+            parser.parse(line.as_bytes(), &mut Devices::default()).unwrap();
+        }
+        let notes = parser.notes();
+        assert!(notes[1].starts_with("1 of the times is shortly before the start"), "{notes:?}");
+    }
+
+    #[test]
+    fn a_file_without_issued_requests_says_what_is_missing() {
+        let notes = |spec: &[(String, String)]| {
+            let text = b"8,0 1 1 0.1 99 Q R 8 + 8 [x]\n8,0 1 1 0.2 99 C R 8 + 8 [0]\n";
+            let input = std::sync::Arc::new(StoredTrace::spool("t", &text[..]).unwrap());
+            let source = open(&spec::resolve("", spec, ACTION_PARAMS).unwrap(), &input).unwrap();
+            let mode = crate::reader::ReadMode { skip_bad: false, raw_times: false };
+            source.reader(&input, mode).unwrap().report().notes.join(" ")
+        };
+        assert!(notes(&[]).contains("has no event D (issued to the device)"), "{}", notes(&[]));
+        let completed = notes(&[("action".into(), "C".into())]);
+        assert!(completed.ends_with("(completed); their times are those of completion."));
     }
 
     #[test]
@@ -290,7 +374,7 @@ CPU0 (8,16):
     fn the_action_is_d_if_the_file_has_any() {
         let action = |text: &str| {
             let input = StoredTrace::spool("t", text.as_bytes()).unwrap();
-            action_to_replay(&input).map_err(|error| error.to_string())
+            action_to_replay(&input).map(|it| it.action).map_err(|error| error.to_string())
         };
         let q = "8,0 1 1 0.1 99 Q R 8 + 8 [x]\n";
         let c = "8,0 1 1 0.1 99 C R 8 + 8 [0]\n";
@@ -298,7 +382,14 @@ CPU0 (8,16):
         assert_eq!(action(&q.repeat(50_000)), Ok(b'Q'));
         assert_eq!(action(&(q.repeat(50_000) + d)), Ok(b'D'));
         let message = action(c).unwrap_err();
-        assert!(message.contains("it has C; choose one"), "{message}");
+        let command = "\n    ftlab trace info t --format blkparse:action=C";
+        assert!(message.contains(command), "{message}");
+        let both = action(&(c.to_owned() + &c.replace(" C ", " I "))).unwrap_err();
+        for letter in ["C", "I"] {
+            assert!(both.contains(&format!("blkparse:action={letter}")), "{both}");
+        }
+        let merges = action(&c.replace(" C ", " M ")).unwrap_err();
+        assert!(merges.contains("it has M, none of which"), "{merges}");
         assert!(action("8,0 nonsense").unwrap_err().contains("no event at all"));
     }
 
@@ -314,6 +405,7 @@ CPU0 (8,16):
             ("8,0 1 1 0.1 99 D", "column 7"),
             ("8,0 1 1 0.1 99 D X 8 + 8", "column 7"),
             ("8,0 1 1 0.1 99 D RX 8 + 8", "column 7"),
+            ("8,0 1 1 0.1 99 D W", "the line ends before the sectors"),
             ("8,0 1 1 0.1 99 D R 8", "columns 8"),
             ("8,0 1 1 0.1 99 D R 8 + x", "columns 8"),
             ("8,0 1 1 0.1 99 D R 36028797018963968 + 8", "the sectors exceed"),
@@ -329,7 +421,7 @@ CPU0 (8,16):
         fn any_bytes_are_survived(bytes: Vec<u8>) {
             let bytes = [b"\n8,0 1 1 0.1 9 D ", &bytes[..]].concat();
             let _ = read(b'D', &bytes);
-            let parser = Blkparse::new(b'D');
+            let parser = Blkparse::new(Replayed::given(b'D'));
             prop_assert!(read_all(parser, &bytes, true).is_ok());
         }
 
@@ -338,7 +430,7 @@ CPU0 (8,16):
             let mut bytes = REAL.to_vec();
             let at = at % bytes.len();
             bytes[at] = byte;
-            let parser = Blkparse::new(b'D');
+            let parser = Blkparse::new(Replayed::given(b'D'));
             prop_assert!(read_all(parser, &bytes, true).is_ok());
         }
     }

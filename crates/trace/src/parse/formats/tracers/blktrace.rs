@@ -14,14 +14,14 @@
 
 use std::sync::Arc;
 
-use spec::Params;
+use spec::{Params, shell_word};
 
 use crate::error::{Error, Result};
 use crate::input::resolve_path::common_of_cpus;
 use crate::input::sliding_window::SlidingWindow;
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::block_layer::{
-    ACTION_PARAMS, action_note, choose_action, lost_events_note, op_of,
+    ACTION_PARAMS, Replayed, lost_events_note, op_of,
 };
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::normalize::Normalizer;
@@ -75,11 +75,11 @@ fn big_endian(word: [u8; 4]) -> Option<bool> {
 
 fn open(params: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
     of_one_trace(input)?;
-    let action = match params.opt_choice("action") {
-        Some(word) => word.as_bytes()[0],
+    let replayed = match params.opt_choice("action") {
+        Some(word) => Replayed::given(word.as_bytes()[0]),
         None => action_to_replay(input)?,
     };
-    Ok(Box::new(Blktrace { action }))
+    Ok(Box::new(Blktrace { replayed }))
 }
 
 /// Checks that several files belong to one trace, each from another CPU.
@@ -90,17 +90,18 @@ fn of_one_trace(input: &StoredTrace) -> Result<()> {
     if !in_archive || common_of_cpus(names.iter().copied()).is_some() {
         return Ok(());
     }
+    let (first, last) = (names[0], names[names.len() - 1]);
+    let cpus = first.trim_end_matches(|c: char| c.is_ascii_digit());
     let what = format!(
-        "its members belong to several traces, from `{}` to `{}`; name those of one trace, as in \
-         `set.tar/disk.blktrace.*`",
-        names[0],
-        names[names.len() - 1]
+        "its members belong to several traces, from `{first}` to `{last}`; name those of one \
+         trace, as in `{}`",
+        shell_word(&format!("{cpus}*"))
     );
     Err(Error::Archive { name: input.name().to_owned(), what })
 }
 
 /// D if any file has one, else Q. Reads up to the first D, or the whole trace if it has none.
-fn action_to_replay(input: &StoredTrace) -> Result<u8> {
+fn action_to_replay(input: &StoredTrace) -> Result<Replayed> {
     let mut seen = [false; 128];
     for part in input.parts() {
         let mut stream = EventFile::open(part)?;
@@ -114,11 +115,11 @@ fn action_to_replay(input: &StoredTrace) -> Result<u8> {
                 seen[usize::from(letter)] = true;
             }
             if seen[usize::from(b'D')] {
-                return Ok(b'D');
+                return Replayed::choose(input, FORMAT.name, &seen);
             }
         }
     }
-    choose_action(input, FORMAT.name, &seen)
+    Replayed::choose(input, FORMAT.name, &seen)
 }
 
 // ---- events ----------------------------------------------------------------------------------
@@ -368,14 +369,14 @@ impl EventFile {
 // ---- all files -------------------------------------------------------------------------------
 
 struct Blktrace {
-    action: u8,
+    replayed: Replayed,
 }
 
 impl ReaderFactory for Blktrace {
     fn reader(&self, input: &Arc<StoredTrace>, mode: ReadMode) -> Result<Box<dyn Reader>> {
         let streams = input.parts().map(EventFile::open).collect::<Result<Vec<_>>>()?;
         let (input, normalizer) = (Arc::clone(input), Normalizer::new(mode));
-        let mut merged = MergedReader { action: self.action, input, normalizer, streams };
+        let mut merged = MergedReader { replayed: self.replayed, input, normalizer, streams };
         for index in 0..merged.streams.len() {
             merged.advance(index)?;
         }
@@ -389,7 +390,7 @@ impl ReaderFactory for Blktrace {
 
 /// One reading of all files.
 struct MergedReader {
-    action: u8,
+    replayed: Replayed,
     input: Arc<StoredTrace>,
     normalizer: Normalizer,
     /// Each has read its next event.
@@ -431,7 +432,7 @@ impl MergedReader {
     #[inline(always)]
     fn event(&mut self, index: usize, out: &mut Vec<Request>) -> Result<()> {
         let event = &self.streams[index].event;
-        if event.letter() != Some(self.action) {
+        if event.letter() != Some(self.replayed.action) {
             self.normalizer.skipped.other_lines += 1;
             return Ok(());
         }
@@ -460,7 +461,7 @@ impl Reader for MergedReader {
         let files = self.streams.len();
         let merged = (files > 1).then(|| format!("{files} files are merged by time."));
         let lost = lost_events_note(self.streams.iter().map(|it| it.sequences.lost()).sum());
-        let notes = [action_note(self.action)].into_iter().chain(merged).chain(lost);
+        let notes = [self.replayed.note()].into_iter().chain(merged).chain(lost);
         self.normalizer.report(notes.collect())
     }
 }

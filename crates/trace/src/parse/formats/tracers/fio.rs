@@ -9,8 +9,9 @@
 //! ```
 //!
 //! Times are in microseconds. Version 3 has one on every line; version 2 has only `wait` lines,
-//! which advance the clock. Offset and length are in bytes. A file is a device. Version 1 has
-//! neither times nor file names and is refused.
+//! which advance the clock. Offset and length are in bytes. A file is a device. If the first line
+//! is missing, the second one shows the version. Version 1 has neither times nor file names; csv
+//! reads it.
 
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
@@ -35,17 +36,38 @@ pub static FORMAT: Format = Format {
         ),
         Specimen::detected("fio", b"fio version 2 iolog\nv read 0 4096\nv wait 2000 0\n"),
         Specimen::detected("fio", b"fio version 2 iolog\n8,0 add\n8,0 read 0 512\n"),
+        Specimen::detected("fio", b"53 v add\n60 v read 0 4096\n"),
+        Specimen::detected("fio", b"v open\nv read 0 4096\nv wait 2000 0\n"),
     ],
     detect,
-    opening: Opening::Parser(|_| Ok(Box::new(Fio { version: None, clock_us: 0 }))),
+    opening: Opening::Parser(|_| Ok(Box::new(Fio::default()))),
 };
 
-/// The header, or lines of version 1, which [`Fio`] then refuses with a hint.
+/// The header, or lines that show the version; [`Fio`] refuses version 1 with a hint.
 fn detect(head: &TraceHead) -> Likeness {
     if head.first().starts_with(b"fio version ") {
         return Likeness::Header;
     }
-    Likeness::of_lines(is_version_1(head.first()))
+    Likeness::of_lines(is_version_1(head.first()) || version_of(head.first()).is_some())
+}
+
+/// The version of a log whose first line is missing. The name of a file is no number, unlike the
+/// first columns of other formats with such words.
+fn version_of(line: &[u8]) -> Option<IologVersion> {
+    let words: Vec<Field> = Split::new(line, Blanks).take(6).collect();
+    let (version, words) = match words.as_slice() {
+        [time, words @ ..] if time.is_digits() => (IologVersion::Three, words),
+        words => (IologVersion::Two, words),
+    };
+    let [file, action, range @ ..] = words else { return None };
+    let fields = match action.bytes() {
+        b"add" | b"open" | b"close" => 0,
+        b"read" | b"write" | b"trim" | b"sync" | b"datasync" | b"wait" => 2,
+        _ => return None,
+    };
+    let is_range = range.len() == fields && range.iter().all(|word| word.is_digits());
+    let is_number = file.decimal(0, b'.').is_some();
+    (is_range && !is_number).then_some(version)
 }
 
 /// `rw, offset, length`: three numbers, the first of them 0 to 2.
@@ -55,7 +77,7 @@ fn is_version_1(line: &[u8]) -> bool {
     fields.len() == 3 && numbers && matches!(fields[0], b"0" | b"1" | b"2")
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum IologVersion {
     /// Times only as `wait` lines.
     Two,
@@ -63,19 +85,24 @@ enum IologVersion {
     Three,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Fio {
     /// As stated by the header; `None` before it.
     version: Option<IologVersion>,
+    /// Whether the header is missing.
+    is_headless: bool,
     /// In version 2, the sum of all waits so far.
     clock_us: u64,
 }
 
-const CONVERT: &str = "convert it with fio 3: fio --read_iolog=OLD --write_iolog=NEW";
-const VERSION_1: ParseError =
-    ParseError::fatal("this is an fio iolog of version 1, without times and file names", CONVERT);
-const VERSION: ParseError =
-    ParseError::fatal("only versions 2 and 3 of fio iologs are supported", CONVERT);
+const VERSION_1: ParseError = ParseError::fatal(
+    "this is an fio iolog of version 1, without times and file names",
+    "`--format csv:columns=op+off.bytes+len.bytes,reads=0,writes=1,flushes=2` reads its lines",
+);
+const VERSION: ParseError = ParseError::fatal(
+    "only versions 2 and 3 of fio iologs are supported",
+    "record the log again with fio 3, which writes version 3",
+);
 const HEADER: ParseError = ParseError::fatal(
     "an fio iolog begins with `fio version 2 iolog` or `fio version 3 iolog`",
     "if the trace is in another format, choose it with --format",
@@ -95,9 +122,12 @@ impl TraceParser for Fio {
     const OWN_CLOCK: bool = true;
 
     fn parse(&mut self, line: &[u8], devices: &mut Devices) -> ParseResult {
+        if self.version.is_none() && self.header(line)? {
+            return Ok(Parsed::Other);
+        }
         let mut words = Split::new(line, Blanks);
         let ticks = match self.version {
-            None => return self.header(line),
+            None => return Err(HEADER),
             Some(IologVersion::Two) => self.clock_us,
             Some(IologVersion::Three) => words.next().and_then(Field::number).ok_or(TIME)?,
         };
@@ -120,17 +150,27 @@ impl TraceParser for Fio {
     }
 
     fn notes(&self) -> Vec<String> {
-        let note = |version| match version {
-            IologVersion::Two => "The file is an iolog of version 2.",
-            IologVersion::Three => "The file is an iolog of version 3.",
+        let note = |version| {
+            let version = match version {
+                IologVersion::Two => 2,
+                IologVersion::Three => 3,
+            };
+            match self.is_headless {
+                true => format!(
+                    "The file has no first line `fio version {version} iolog`, but its lines are \
+                     those of this version."
+                ),
+                false => format!("The file is an iolog of version {version}."),
+            }
         };
-        self.version.map(note).map(str::to_owned).into_iter().collect()
+        self.version.map(note).into_iter().collect()
     }
 }
 
 impl Fio {
-    /// The first line that is not blank.
-    fn header(&mut self, line: &[u8]) -> ParseResult {
+    /// Learns the version from the first line that is not blank; false if the line is not a
+    /// header but belongs to the log.
+    fn header(&mut self, line: &[u8]) -> ParseResult<bool> {
         if line.trim_ascii().is_empty() {
             return Err(HEADER);
         }
@@ -140,9 +180,12 @@ impl Fio {
             b"fio version 1 iolog" => return Err(VERSION_1),
             other if is_version_1(other) => return Err(VERSION_1),
             other if other.starts_with(b"fio version ") => return Err(VERSION),
-            _ => return Err(HEADER),
+            other => {
+                self.is_headless = true;
+                version_of(other).ok_or(HEADER)?
+            }
         });
-        Ok(Parsed::Other)
+        Ok(!self.is_headless)
     }
 
     /// Advances the clock in version 2. Version 3 has a time on every line, so waits are skipped.
@@ -169,10 +212,12 @@ mod tests {
     use crate::parse::parser::tests::read_all;
     use crate::reader::Skipped;
     use crate::request::Request;
+    use crate::{ReadOptions, Trace};
     use proptest::prelude::*;
+    use spec::Spec;
 
     fn read(text: &[u8]) -> std::result::Result<(Vec<Request>, Skipped), String> {
-        read_all(Fio { version: None, clock_us: 0 }, text, false)
+        read_all(Fio::default(), text, false)
     }
 
     const THREE: &[u8] = b"fio version 3 iolog\n\
@@ -212,10 +257,33 @@ mod tests {
             assert_ne!(detect(&TraceHead::new(text)), Likeness::None);
             let message = read(text).unwrap_err();
             assert!(message.contains("version 1"), "{message}");
-            assert!(message.contains("--write_iolog"), "{message}");
+            assert!(message.contains("flushes=2` reads its lines"), "{message}");
         }
+        let format = Spec::parse("csv:columns=op+off.bytes+len.bytes,reads=0,writes=1,flushes=2");
+        let options = ReadOptions { format: format.ok(), ..ReadOptions::default() };
+        let text = b"0, 4096, 512\n1, 512, 512\n2, 0, 0\n";
+        let requests = Trace::of_bytes("t", text, &options).unwrap().requests().unwrap();
+        assert_eq!(requests.len(), 3, "the remedy works");
         assert!(read(b"fio version 4 iolog\n").unwrap_err().contains("only versions 2 and 3"));
-        assert!(read(b"53 vdev add\n").unwrap_err().contains("begins with `fio version"));
+        assert!(read(b"53 vdev erase\n").unwrap_err().contains("begins with `fio version"));
+    }
+
+    #[test]
+    fn logs_without_their_first_line_are_read() {
+        let two = &b"fio version 2 iolog\nf add\nf read 0 512\nf wait 2000 0\nf sync 0 0\n"[..];
+        for text in [THREE, two] {
+            let end = memchr::memchr(b'\n', text).unwrap() + 1;
+            let (headless, whole) = (read(&text[end..]).unwrap(), read(text).unwrap());
+            assert_eq!(headless.0, whole.0);
+            assert_eq!(headless.1.other_lines + 1, whole.1.other_lines);
+            assert_eq!(detect(&TraceHead::new(&text[end..])), Likeness::Lines);
+        }
+        let mut parser = Fio::default();
+        assert_eq!(parser.parse(b"53 vdev add", &mut Devices::default()), Ok(Parsed::Other));
+        assert!(parser.notes()[0].contains("no first line `fio version 3 iolog`"));
+        for other in ["0.5 read 8 8", "1 2 read 8 8", "a read", "a read 8 8 8", "a read x 8"] {
+            assert_eq!(version_of(other.as_bytes()), None, "{other}");
+        }
     }
 
     #[test]
@@ -248,7 +316,7 @@ mod tests {
         fn damaged_lines_are_survived(at in 20usize..200, byte: u8) {
             let mut bytes = THREE.to_vec();
             bytes[at] = byte;
-            let parser = Fio { version: None, clock_us: 0 };
+            let parser = Fio::default();
             prop_assert!(read_all(parser, &bytes, true).is_ok());
         }
     }

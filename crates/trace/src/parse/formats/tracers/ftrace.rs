@@ -217,9 +217,10 @@ fn nvme(fields: &[u8], block_bytes: u64) -> ParseResult<Fields<'_>> {
 }
 
 /// `send_req: 1d84000.ufshc: tag: 3, …, size: 4096, IS: 0, LBA: 81920, opcode: 0x2a (WRITE_10), …`
+///
+/// Newer kernels name the logical unit instead of the controller, by its SCSI address: `0:0:0:4:`.
 fn ufs(fields: &[u8], _: u64) -> ParseResult<Fields<'_>> {
-    let mut parts = fields.split(|&byte| byte == b':').map(<[u8]>::trim_ascii);
-    let (action, device) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let (action, device) = two_names(fields);
     if !action.starts_with(b"send") {
         return Ok(Fields::Other);
     }
@@ -237,6 +238,18 @@ fn ufs(fields: &[u8], _: u64) -> ParseResult<Fields<'_>> {
         _ => (number(b"LBA: ")?, number(b"size: ")?),
     };
     Ok(Fields::Requested(Requested { device, op, flags: Flags::empty(), range, length_unit: 1 }))
+}
+
+/// What is before the first and before the second colon with a blank behind it.
+fn two_names(fields: &[u8]) -> (&[u8], &[u8]) {
+    let mut names = memchr::memmem::find_iter(fields, b": ");
+    let (first, second) = (names.next(), names.next());
+    match (first, second) {
+        (Some(first), Some(second)) => {
+            (&fields[..first], fields[first + 2..second].trim_ascii_start())
+        }
+        _ => (b"", b""),
+    }
 }
 
 /// The word behind a key, up to a comma, a blank or a parenthesis.
@@ -408,6 +421,22 @@ mod tests {
         let (requests, report) = read_with(None, text);
         assert_eq!(shown(&requests), [(Op::Write, 16 * 4096, 8192, 0)]);
         assert_eq!((report.devices, report.skipped.other_lines), (vec!["1d.ufshc".into()], 1));
+    }
+
+    #[test]
+    fn each_logical_unit_of_ufs_is_a_device() {
+        let text: String = [4, 0, 4]
+            .iter()
+            .map(|unit| {
+                format!(
+                    "k-1 [0] 1.5: ufshcd_command: send_req: 0:0:0:{unit}: tag: 3, DB: 0x8, \
+                     size: 8192, IS: 0, LBA: 16, opcode: 0x2a (WRITE_10), group_id: 0x0\n"
+                )
+            })
+            .collect();
+        let (requests, report) = read_with(None, text.as_bytes());
+        assert_eq!(requests.iter().map(|it| it.device).collect::<Vec<_>>(), [0, 1, 0]);
+        assert_eq!(report.devices, ["0:0:0:4", "0:0:0:0"]);
     }
 
     #[test]

@@ -73,8 +73,13 @@ const SECTOR_NAMES: [&str; 6] = ["sector", "block", "blkno", "lba", "lbn", "lsn"
 static SEPARATORS: [(u8, &str); 4] =
     [(b' ', "blank"), (b'\t', "tab"), (b';', "semicolon"), (b',', "comma")];
 
-/// The settings of csv that fit the heading of a trace, if it has one with usual names.
-pub(crate) fn recipe(head: &TraceHead) -> Option<String> {
+/// The settings of csv that fit the heading of a trace, if it has one with usual names. Without a
+/// column of operations there are two, as only the user knows what the requests are.
+pub(crate) fn recipes(head: &TraceHead) -> Vec<String> {
+    suggested(head).unwrap_or_default()
+}
+
+fn suggested(head: &TraceHead) -> Option<Vec<String>> {
     let sheet = Sheet::of(head)?;
     let (mut columns, mut options, mut hexadecimal) = (Vec::new(), Vec::new(), Vec::new());
     let mut taken = Vec::new();
@@ -95,7 +100,7 @@ pub(crate) fn recipe(head: &TraceHead) -> Option<String> {
             Meaning::Stream => String::from("stream"),
         });
     }
-    let needed = [Meaning::Op, Meaning::Offset, Meaning::Length];
+    let needed = [Meaning::Offset, Meaning::Length];
     if !needed.iter().all(|meaning| taken.contains(meaning)) {
         return None;
     }
@@ -105,7 +110,11 @@ pub(crate) fn recipe(head: &TraceHead) -> Option<String> {
     if sheet.has_decimal_comma() {
         options.push(String::from("decimal=comma"));
     }
-    Some(sheet.recipe(&columns, &options))
+    let recipe = sheet.recipe(&columns, &options);
+    Some(match taken.contains(&Meaning::Op) {
+        true => vec![recipe],
+        false => ["write", "read"].map(|op| format!("{recipe},as={op}")).to_vec(),
+    })
 }
 
 // ---- the sheet -------------------------------------------------------------------------------
@@ -322,8 +331,7 @@ mod tests {
             ),
         ];
         for (text, expected) in cases {
-            let found = recipe(&TraceHead::new(text.as_bytes()));
-            assert_eq!(found.as_deref(), Some(expected), "{text}");
+            assert_eq!(recipes(&TraceHead::new(text.as_bytes())), [expected], "{text}");
         }
     }
 
@@ -336,7 +344,14 @@ mod tests {
             "time,op,offset,size\n1,maybe,2,3\n",
         ];
         for text in texts {
-            assert_eq!(recipe(&TraceHead::new(text.as_bytes())), None, "{text}");
+            assert!(recipes(&TraceHead::new(text.as_bytes())).is_empty(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_heading_without_operations_gives_a_recipe_for_each() {
+        let found = recipes(&TraceHead::new(b"time_us,offset,size\n10,0,4096\n"));
+        let columns = "csv:columns=time.us+off.bytes+len.bytes,header=true";
+        assert_eq!(found, [format!("{columns},as=write"), format!("{columns},as=read")]);
     }
 }

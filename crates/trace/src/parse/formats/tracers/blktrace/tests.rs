@@ -84,9 +84,10 @@ fn read(
 ) -> std::result::Result<(Vec<Request>, Skipped), String> {
     let say = |error: Error| error.to_string();
     let input = Arc::new(StoredTrace::of_bytes("t", bytes).map_err(say)?);
-    let action = action.map_or_else(|| action_to_replay(&input).map_err(say), Ok)?;
+    let chosen = || action_to_replay(&input).map_err(say);
+    let replayed = action.map(Replayed::given).map_or_else(chosen, Ok)?;
     let mode = ReadMode { skip_bad, raw_times: false };
-    let mut reader = Blktrace { action }.reader(&input, mode).map_err(say)?;
+    let mut reader = Blktrace { replayed }.reader(&input, mode).map_err(say)?;
     let mut requests = Vec::new();
     while reader.next_batch(&mut requests, 3).map_err(say)? > 0 {}
     Ok((requests, reader.report().skipped))
@@ -157,7 +158,7 @@ fn gaps_in_sequence_numbers_are_lost_events() {
     let notes = |numbers: &[u32], big: bool| {
         let input = Arc::new(StoredTrace::of_bytes("t", &numbered(numbers, big)).unwrap());
         let mode = ReadMode { skip_bad: false, raw_times: false };
-        let mut reader = Blktrace { action: b'D' }.reader(&input, mode).unwrap();
+        let mut reader = Blktrace { replayed: Replayed::given(b'D') }.reader(&input, mode).unwrap();
         while reader.next_batch(&mut Vec::new(), 9).unwrap() > 0 {}
         reader.report().notes
     };
