@@ -19,7 +19,7 @@ MUTANTS = [
     ("shelter-too-late", "paired pages: the copy is made after the program", OPERATIONS,
      "        self.run_guard(to, pages.count())?;\n        if self.array.keeps_pages() {\n"
      "            // A copy, so that the original need not be in memory when the chip only counts.\n"
-     "            let pages = pages;\n            return self.program_stored(to, &pages, cause);\n        }",
+     "            let copied = pages;\n            return self.program_stored(to, &copied, cause);\n        }",
      "        if self.array.keeps_pages() {\n            self.program_stored(to, &pages, cause)?;\n            return self.run_guard(to, pages.count());\n        }"),
     ("shelter-nearest-only", "paired pages: of several lower pages only the nearest is copied", SHELTER,
      "nand.array().lower_pages(upper).filter(|&lower| lower < relied_on) {",

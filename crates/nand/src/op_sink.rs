@@ -82,8 +82,8 @@ impl Ledger {
         }
         if let Some(sink) = &mut self.sink {
             // A copy, so that the original need not be in memory if there is no sink.
-            let operation = operation;
-            sink.take(cause, &operation);
+            let copied = operation;
+            sink.take(cause, &copied);
         }
     }
 }

@@ -138,8 +138,8 @@ impl Nand {
         self.run_guard(to, pages.count())?;
         if self.array.keeps_pages() {
             // A copy, so that the original need not be in memory when the chip only counts.
-            let pages = pages;
-            return self.program_stored(to, &pages, cause);
+            let copied = pages;
+            return self.program_stored(to, &copied, cause);
         }
         self.take_sequences(pages.count());
         let owners = match pages {
