@@ -6,7 +6,7 @@
 //! ```
 
 use image::{ImageStore, LossyDisk};
-use nand::page_store::{Extent, Health, PageRecord, PageStore};
+use nand::page_store::{Area, Extent, Health, PageRecord, PageStore};
 use nand::spare::Header;
 use nand::{FlashArray, MemoryStore, Mode, Nand, PageState, Ppn};
 
@@ -74,7 +74,7 @@ fn change(store: &mut MemoryStore, script: &mut Script) {
     }
     seal(&mut header, &page.extra, ppn);
     page.header = Header::of_bytes(header, ppn, &page.extra);
-    store.save(ppn, &page, Extent::Whole).expect("memory does not fail");
+    store.save(ppn, &page, Area::Recorded).expect("memory does not fail");
 }
 
 /// Changes bytes within a room of `most` bytes, and appends what is missing.

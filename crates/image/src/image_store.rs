@@ -13,7 +13,7 @@ use std::io;
 use std::path::Path;
 
 use nand::page_store::{
-    BlockRecord, Extent, Fault, Health, PageRecord, PageStore, Shape, SyncBy, SyncJob,
+    Area, BlockRecord, Extent, Fault, Health, PageRecord, PageStore, Shape, SyncBy, SyncJob,
 };
 use nand::payload::Mode;
 use nand::spare::{HEADER_BYTES, Header};
@@ -272,11 +272,16 @@ impl ImageStore {
         Ok(())
     }
 
-    fn program(&mut self, ppn: Ppn, page: &PageRecord) -> io::Result<()> {
+    fn program(&mut self, ppn: Ppn, page: &PageRecord, area: Area) -> io::Result<()> {
+        let cells = match (area, &page.cells) {
+            (Area::Lent(bytes), _) => bytes,
+            (_, Cells::Bytes(bytes)) => bytes,
+            _ => panic!("an image keeps bytes"),
+        };
         let slot = self.slot_for(ppn)?;
         self.prepare()?;
         let mut encoded = std::mem::take(&mut self.encoded);
-        page_codec::encode(&self.layout, self.operation + 1, ppn, page, &mut encoded)
+        page_codec::encode(&self.layout, self.operation + 1, ppn, page, cells, &mut encoded)
             .map_err(io::Error::other)?;
         self.synced = false;
         self.medium.write_at(&encoded.data, self.layout.data(slot, ppn))?;
@@ -335,7 +340,8 @@ impl ImageStore {
             _ => {
                 let blank = PageRecord::new(Mode::Bytes);
                 let header = Header::of_bytes(header, ppn, &blank.extra);
-                self.program(ppn, &PageRecord { health: Health::Good, header, ..blank })
+                let page = PageRecord { health: Health::Good, header, ..blank };
+                self.program(ppn, &page, Area::Recorded)
             }
         }
     }
@@ -610,8 +616,8 @@ impl PageStore for ImageStore {
         Ok(None)
     }
 
-    fn save(&mut self, ppn: Ppn, page: &mut PageRecord, _extent: Extent) -> nand::Result<()> {
-        self.change(|image| image.program(ppn, page))
+    fn save(&mut self, ppn: Ppn, page: &PageRecord, area: Area) -> nand::Result<()> {
+        self.change(|image| image.program(ppn, page, area))
     }
 
     fn erase(&mut self, block: BlockId) -> nand::Result<()> {

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::geometry::{Geometry, Pairing, ProgramOrder};
 use crate::memory_store::MemoryStore;
 use crate::page_store::{
-    BlockRecord, Fault, Health, PageRecord, PageStore, SyncBy, SyncJob, load_spare,
+    Area, BlockRecord, Fault, Health, PageRecord, PageStore, SyncBy, SyncJob, load_spare,
 };
 use crate::payload::{Mode, Page, Sink};
 use crate::spare::{HEADER_BYTES, PageState, Spare};
@@ -340,8 +340,8 @@ impl FlashArray {
         tentative: bool,
     ) -> Result<()> {
         assert!(page.owner != Lpn::NONE, "programmed {ppn:?} without an owner");
-        self.stored_mut().compose(page, sequence, tentative)?;
-        self.save(ppn, page.owner, None)
+        let area = self.stored_mut().compose(page, sequence, tentative)?;
+        self.save(ppn, page.owner, area, None)
     }
 
     /// Copies a page. A source that cannot be read changes nothing; after a failure of the storage
@@ -353,7 +353,7 @@ impl FlashArray {
             return Err(Error::WrongOwner(from));
         }
         let source = self.stored_mut().compose_copy(from, owner, new)?;
-        self.save(to, owner, source)
+        self.save(to, owner, Area::Recorded, source)
     }
 
     /// Copies the data areas of the pages that were copied last.
@@ -362,9 +362,9 @@ impl FlashArray {
     }
 
     /// Programs the composed page. A copy gets its data from the page `from`.
-    fn save(&mut self, ppn: Ppn, owner: Lpn, from: Option<Ppn>) -> Result<()> {
+    fn save(&mut self, ppn: Ppn, owner: Lpn, area: Area, from: Option<Ppn>) -> Result<()> {
         self.claim(ppn, 1);
-        let saved = self.stored_mut().save(ppn, from);
+        let saved = self.stored_mut().save(ppn, area, from);
         let owner = if saved.is_ok() { owner } else { Lpn::SYSTEM };
         let before = core::mem::replace(&mut self.owners[ppn.0 as usize], owner.0);
         assert!(before == Lpn::NONE.0, "programmed {ppn:?}, which {:?} owns", Lpn(before));

@@ -147,6 +147,17 @@ pub enum Extent {
     Lent,
 }
 
+/// The data area that is saved with a spare area.
+#[derive(Clone, Copy, Debug)]
+pub enum Area<'a> {
+    /// None. It follows by [`PageStore::copy_data`] before the next load of the page.
+    Copied,
+    /// Cells and metadata of the record.
+    Recorded,
+    /// These bytes, a page of them, and no metadata.
+    Lent(&'a [u8]),
+}
+
 /// What a fault does to a store.
 #[derive(Clone, Copy, Debug)]
 pub enum Fault {
@@ -193,14 +204,13 @@ pub trait PageStore: Any + Send {
     /// The storage failed.
     fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<Option<&[u8]>>;
 
-    /// Writes a page. Of a whole page it may take the data area instead of copying it; then cells
-    /// of the same size, or none, are left in `page`. A spare area is written alone only if the
-    /// store [copies data](Shape::copies_data): its data area follows by
-    /// [`copy_data`](Self::copy_data) before the next load of this page.
+    /// Writes a page: the spare area of the record, and a data area. A spare area is written alone
+    /// only if the store [copies data](Shape::copies_data), and bytes are lent only to a store that
+    /// keeps bytes.
     ///
     /// # Errors
     /// The storage failed; the page may be left torn.
-    fn save(&mut self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()>;
+    fn save(&mut self, ppn: Ppn, page: &PageRecord, area: Area) -> Result<()>;
 
     /// Copies the data areas of `pages` consecutive pages of one block to consecutive pages of one
     /// block, whose spare areas were saved. It cannot fail: a store that may fail does not

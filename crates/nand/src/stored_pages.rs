@@ -8,7 +8,7 @@ use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::cells;
 use crate::error::{Error, Result};
 use crate::geometry::Geometry;
-use crate::page_store::{Extent, Health, PageRecord, PageStore, Shape, load_spare};
+use crate::page_store::{Area, Extent, Health, PageRecord, PageStore, Shape, load_spare};
 use crate::payload::{Content, Data, Page, Sink};
 use crate::spare::{PageState, Spare};
 
@@ -91,15 +91,20 @@ impl StoredPages {
 
     // ---- Operations ------------------------------------------------------------------------
 
-    /// Composes a page to be programmed.
-    pub(crate) fn compose(&mut self, page: &Page, sequence: u64, tentative: bool) -> Result<()> {
+    /// Composes a page to be programmed. Returns its data area.
+    pub(crate) fn compose<'a>(
+        &mut self,
+        page: &Page<'a>,
+        sequence: u64,
+        tentative: bool,
+    ) -> Result<Area<'a>> {
         let Page { owner, kind, extra, content } = *page;
-        self.compose_data(owner, content)?;
+        let area = self.compose_data(owner, content)?;
         self.set_spare(Spare { owner, version: sequence, sequence, kind, tentative }, extra);
         if matches!(content, Content::Host { data: Data::Lost, .. }) {
             self.lose_data();
         }
-        Ok(())
+        Ok(area)
     }
 
     /// Composes a copy of a page of `owner`, to be programmed: its contents, owner and
@@ -126,13 +131,13 @@ impl StoredPages {
         Ok(Some(source))
     }
 
-    /// Writes the composed page. A copy gets its data from the page `from`, at the latest when
-    /// [copies are finished](Self::finish_copies).
-    pub(crate) fn save(&mut self, ppn: Ppn, from: Option<Ppn>) -> Result<()> {
+    /// Writes the composed page with this data area. A copy gets its data from the page `from`, at
+    /// the latest when [copies are finished](Self::finish_copies).
+    pub(crate) fn save(&mut self, ppn: Ppn, area: Area, from: Option<Ppn>) -> Result<()> {
         let Some(from) = from.filter(|_| self.shape.copies_data) else {
-            return self.store.save(ppn, &mut self.page, Extent::Whole);
+            return self.store.save(ppn, &self.page, area);
         };
-        self.store.save(ppn, &mut self.page, Extent::Spare)?;
+        self.store.save(ppn, &self.page, Area::Copied)?;
         let geometry = &self.shape.geometry;
         match &mut self.unfinished {
             Some(run) if run.continues_with(from, ppn, geometry) => run.pages += 1,
@@ -240,16 +245,15 @@ impl StoredPages {
 
     // ---- Records ---------------------------------------------------------------------------
 
-    /// Composes the data area of a page of `owner`.
-    fn compose_data(&mut self, owner: Lpn, content: Content) -> Result<()> {
+    /// Composes the data area of a page of `owner`. Whole pages of bytes are not copied.
+    fn compose_data<'a>(&mut self, owner: Lpn, content: Content<'a>) -> Result<Area<'a>> {
         let geometry = self.shape.geometry;
         let sectors = geometry.sectors_per_page();
         if let Content::Host { data: Data::Bytes(bytes), mask, .. } = content
             && mask == geometry.full_mask()
         {
             self.page.meta.clear();
-            self.page.cells.clear_to_bytes(&bytes[..geometry.page_bytes() as usize]);
-            return Ok(());
+            return Ok(Area::Lent(&bytes[..geometry.page_bytes() as usize]));
         }
         self.page.clear(sectors);
         match content {
@@ -267,7 +271,7 @@ impl StoredPages {
             Content::Meta(bytes) => self.page.meta.extend_from_slice(bytes),
             Content::Pad => {}
         }
-        Ok(())
+        Ok(Area::Recorded)
     }
 
     fn set_spare(&mut self, spare: Spare, extra: &[u8]) {

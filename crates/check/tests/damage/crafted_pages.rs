@@ -6,7 +6,7 @@ use check::device_model::DEVICE_MODELS;
 use check::rng::Rng;
 use check::subject::Subject;
 use ftl::{Durability, LAYERS, Layers, SCHEMES};
-use nand::page_store::{Extent, Health, PageRecord, PageStore};
+use nand::page_store::{Area, Extent, Health, PageRecord, PageStore};
 use nand::spare::Header;
 use nand::{FlashArray, Mode, Nand, Ppn};
 
@@ -51,7 +51,7 @@ fn change_a_page(store: &mut dyn PageStore, rng: &mut Rng) {
     let crc = crc32fast::hash(&[&header[..16], &page.extra, &ppn.0.to_le_bytes()].concat());
     header[16..].copy_from_slice(&crc.to_le_bytes());
     page.header = Header::of_bytes(header, ppn, &page.extra);
-    store.save(ppn, &mut page, Extent::Whole).unwrap();
+    store.save(ppn, &page, Area::Recorded).unwrap();
 }
 
 /// A number that is small, or near the largest that fits, or any.

@@ -1,6 +1,8 @@
 //! A store in memory that does not count as memory of a mount.
 
-use nand::page_store::{BlockRecord, Extent, Fault, PageRecord, PageStore, Shape, SyncBy, SyncJob};
+use nand::page_store::{
+    Area, BlockRecord, Extent, Fault, PageRecord, PageStore, Shape, SyncBy, SyncJob,
+};
 use nand::{BlockId, Geometry, MemoryStore, Mode, Ppn, Result};
 
 use crate::heap::uncounted;
@@ -24,8 +26,8 @@ impl PageStore for Flash {
         self.0.load(ppn, page, extent)
     }
 
-    fn save(&mut self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()> {
-        uncounted(|| self.0.save(ppn, page, extent))
+    fn save(&mut self, ppn: Ppn, page: &PageRecord, area: Area) -> Result<()> {
+        uncounted(|| self.0.save(ppn, page, area))
     }
 
     fn erase(&mut self, block: BlockId) -> Result<()> {

@@ -3,11 +3,11 @@
 //! The record has a checksum of its own, which covers the checksum of the data area. So a spare
 //! area can be checked without reading the data.
 
+use nand::Geometry;
 use nand::Ppn;
 use nand::geometry::SECTOR_BYTES;
 use nand::page_store::PageRecord;
 use nand::spare::HEADER_BYTES;
-use nand::{Cells, Geometry};
 
 use crate::format::bytes::{put, u16_at, u32_at, u64_at};
 use crate::format::checksum::checksum;
@@ -27,20 +27,18 @@ pub(crate) fn record_crc(record: &[u8]) -> u32 {
     u32_at(record, 0)
 }
 
-/// Encodes a page.
+/// Encodes a page with the sectors `cells`.
 ///
 /// # Errors
-/// Sectors and metadata do not fit into the page, or it has stamps and no bytes.
+/// Sectors and metadata do not fit into the page.
 pub(crate) fn encode(
     layout: &Layout,
     number: u64,
     ppn: Ppn,
     page: &PageRecord,
+    cells: &[u8],
     to: &mut Encoded,
 ) -> Result<(), String> {
-    let Cells::Bytes(cells) = &page.cells else {
-        return Err(format!("page {} has stamps and no bytes", ppn.0));
-    };
     to.data.clear();
     to.data.extend_from_slice(cells);
     to.data.resize(layout.geometry.page_bytes() as usize, 0);

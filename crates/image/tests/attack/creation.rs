@@ -3,7 +3,7 @@
 use image::medium::lossy_disk::{Event, Unsynced};
 use image::medium::shared_bytes::SharedBytes;
 use image::{DiskFile, Error, ImageStore, LossyDisk, Recipe, Room, create, create_at};
-use nand::page_store::{Extent, SyncBy};
+use nand::page_store::{Area, SyncBy};
 use nand::payload::Mode;
 use nand::{Geometry, MemoryStore, PageStore, ProgramOrder};
 
@@ -171,7 +171,7 @@ fn a_file_gives_space_back() {
     let mut store = ImageStore::open_at(&path).unwrap();
     let page = crate::work::random_page(&mut Random(1), &geometry);
     for ppn in (0..geometry.pages()).map(nand::Ppn) {
-        store.save(ppn, &mut page.clone(), Extent::Whole).unwrap();
+        store.save(ppn, &page, Area::Recorded).unwrap();
     }
     store.sync(SyncBy::Store).unwrap();
     let full = used();

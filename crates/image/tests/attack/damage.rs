@@ -2,7 +2,7 @@
 
 use image::layout::{FRAME_BYTES, Layout, SUPERBLOCK_BYTES};
 use image::{Error, ImageStore, LossyDisk, Room};
-use nand::page_store::{Extent, Health, PageRecord, SyncBy, load_spare};
+use nand::page_store::{Area, Extent, Health, PageRecord, SyncBy, load_spare};
 use nand::payload::Mode;
 use nand::{BlockId, FlashArray, MemoryStore, Nand, PageStore, Ppn};
 
@@ -208,7 +208,7 @@ fn damage_never_panics() {
         for ppn in (0..layout.geometry.pages()).map(Ppn) {
             store.load(ppn, &mut page.clone(), Extent::Whole).unwrap();
             if load_spare(&store, ppn).unwrap().health == Health::Erased {
-                store.save(ppn, &mut page.clone(), Extent::Whole).unwrap();
+                store.save(ppn, &page, Area::Recorded).unwrap();
             }
         }
         store.erase(BlockId(0)).unwrap();

@@ -3,7 +3,7 @@
 use image::medium::lossy_disk::Unsynced;
 use image::medium::shared_bytes::SharedBytes;
 use image::{ImageStore, LossyDisk};
-use nand::page_store::{Extent, Fault, SyncBy, load_spare};
+use nand::page_store::{Area, Extent, Fault, SyncBy, load_spare};
 use nand::payload::Mode;
 use nand::{BlockId, MemoryStore, PageStore, Ppn};
 
@@ -50,7 +50,7 @@ fn refuses_every_change(store: &mut ImageStore) {
     let page = random_page(&mut Random(1), &tiny());
     let refused = [
         store.sync(SyncBy::Store).map(drop),
-        store.save(Ppn(0), &mut page.clone(), Extent::Whole),
+        store.save(Ppn(0), &page, Area::Recorded),
         store.erase(BlockId(0)),
         store.inject(Fault::Decay),
         store.inject(Fault::HalfErased(BlockId(0))),
@@ -88,7 +88,7 @@ fn a_disk_that_cannot_be_read_fails_requests_and_nothing_else() {
     let disk = LossyDisk::of(blank(tiny(), NARROW));
     let mut store = ImageStore::open(Box::new(disk.clone())).unwrap();
     let page = random_page(&mut Random(1), &tiny());
-    store.save(Ppn(0), &mut page.clone(), Extent::Whole).unwrap();
+    store.save(Ppn(0), &page, Area::Recorded).unwrap();
     disk.with(|disk| disk.unreadable = true);
     let mut read = page.clone();
     let is_unread = |error: nand::Error| matches!(error, nand::Error::ReadFailed(_));

@@ -1,7 +1,7 @@
 //! A sync that ends after another one.
 
 use image::{ImageStore, LossyDisk, Room};
-use nand::page_store::{Extent, SyncBy, load_spare};
+use nand::page_store::{Area, SyncBy, load_spare};
 use nand::payload::Mode;
 use nand::{BlockId, MemoryStore, PageStore, Ppn};
 
@@ -18,7 +18,7 @@ fn a_sync_that_ends_late_takes_nothing_back() {
     let page = random_page(&mut Random(4), &tiny());
     let first_pages = [0, 1, 2, 3].map(|block| tiny().first_page(BlockId(block)));
     let program = |store: &mut dyn PageStore, pages: &[Ppn]| {
-        pages.iter().for_each(|&ppn| store.save(ppn, &mut page.clone(), Extent::Whole).unwrap());
+        pages.iter().for_each(|&ppn| store.save(ppn, &page, Area::Recorded).unwrap());
     };
     program(&mut store, &first_pages);
     let job = store.sync(SyncBy::Caller).unwrap().expect("something to sync");

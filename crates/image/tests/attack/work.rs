@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use image::medium::lossy_disk::Event;
 use image::{ImageStore, LossyDisk};
-use nand::page_store::{Extent, Fault, Health, PageRecord, PageStore, SyncBy, SyncJob, load_spare};
+use nand::page_store::{
+    Area, Extent, Fault, Health, PageRecord, PageStore, SyncBy, SyncJob, load_spare,
+};
 use nand::payload::Mode;
 use nand::spare::{HEADER_BYTES, Header};
 use nand::{BlockId, Cells, Geometry, MemoryStore, Ppn};
@@ -228,8 +230,8 @@ fn step(
         draw => match erased_page(history.last(), ppn).filter(|_| draw < 14) {
             Some(ppn) => {
                 let page = random_page(random, &geometry);
-                store.save(ppn, &mut page.clone(), Extent::Whole)?;
-                history.push(|chip| chip.save(ppn, &mut page.clone(), Extent::Whole).unwrap());
+                store.save(ppn, &page, Area::Recorded)?;
+                history.push(|chip| chip.save(ppn, &page, Area::Recorded).unwrap());
                 Ok(())
             }
             None => {

@@ -9,13 +9,13 @@
 //! their owner, which their spare areas name, and from the number of the write. Pages without data
 //! of the host are zero. Only of other pages all stamps are kept.
 //!
-//! In bytes mode each page has memory of its own, from its first program on. A scheme that programs
-//! one page of a block takes no memory for the others.
+//! In bytes mode the pages of a block lie one after the other, so that runs of them are copied at
+//! once. The system gives memory to those that were programmed, and to no others.
 
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::mem;
+use core::ops::Range;
 
 use crate::address::Lpn;
 use crate::cells::Cells;
@@ -34,27 +34,29 @@ pub(super) enum DataAreas {
         /// The stamps of pages of several writes, up to the last page that has any.
         own: Vec<Box<[Stamp]>>,
     },
-    /// The bytes of each page, up to the last page that has any. An erased page keeps its memory
-    /// for the next program.
-    Bytes(Vec<Box<[u8]>>),
+    /// The bytes of all pages. Those of a page that is not programmed have no meaning.
+    Bytes {
+        /// Bytes of a page.
+        page: usize,
+        /// One page after the other.
+        all: Box<[u8]>,
+    },
 }
 
 impl DataAreas {
-    /// `pages` pages of zeroes, for a chip in this mode.
-    pub(super) fn new(mode: Mode, pages: u32) -> DataAreas {
+    /// `pages` pages of zeroes, of `page_bytes` bytes each, for a chip in this mode.
+    pub(super) fn new(mode: Mode, pages: u32, page_bytes: u32) -> DataAreas {
+        let (pages, page) = (pages as usize, page_bytes as usize);
         match mode {
-            Mode::Bytes => DataAreas::Bytes(Vec::new()),
-            _ => DataAreas::Stamps { writes: vec![0; pages as usize], own: Vec::new() },
+            Mode::Bytes => DataAreas::Bytes { page, all: vec![0; pages * page].into() },
+            _ => DataAreas::Stamps { writes: vec![0; pages], own: Vec::new() },
         }
     }
 
     /// Makes `cells` a copy of a page of `owner`.
     pub(super) fn load(&self, offset: u32, owner: Lpn, sectors_per_page: u32, cells: &mut Cells) {
         match self {
-            DataAreas::Bytes(all) => match sparse(all, offset as usize) {
-                [] => cells.clear_to_page(sectors_per_page),
-                page => cells.clear_to_bytes(page),
-            },
+            DataAreas::Bytes { page, all } => cells.clear_to_bytes(&all[span(*page, offset, 1)]),
             DataAreas::Stamps { writes, own } => match writes[offset as usize] {
                 OWN => cells.clear_to_stamps(own[offset as usize].iter().copied()),
                 write => {
@@ -65,10 +67,10 @@ impl DataAreas {
         }
     }
 
-    /// The bytes of a page; none if it has none, or is not kept as bytes.
-    pub(super) fn bytes(&self, offset: usize) -> Option<&[u8]> {
+    /// The bytes of a page; none if they are not kept.
+    pub(super) fn bytes(&self, offset: u32) -> Option<&[u8]> {
         match self {
-            DataAreas::Bytes(all) => Some(sparse(all, offset)).filter(|page| !page.is_empty()),
+            DataAreas::Bytes { page, all } => Some(&all[span(*page, offset, 1)]),
             DataAreas::Stamps { .. } => None,
         }
     }
@@ -85,38 +87,39 @@ impl DataAreas {
                 writes[offset as usize] = if is_single { write } else { OWN };
                 set_sparse(own, offset as usize, if is_single { &[] } else { stamps });
             }
-            (DataAreas::Bytes(all), Cells::Bytes(page)) => set_sparse(all, offset as usize, page),
+            (areas @ DataAreas::Bytes { .. }, Cells::Bytes(bytes)) => {
+                areas.save_bytes(offset, bytes);
+            }
             _ => panic!("the cells have different payload modes"),
         }
     }
 
-    /// Exchanges a page with the one in `cells`, if both are bytes. Returns whether they are.
-    pub(super) fn take(&mut self, offset: usize, cells: &mut Cells) -> bool {
-        let (DataAreas::Bytes(all), Cells::Bytes(page)) = (self, cells) else { return false };
-        if all.len() <= offset {
-            all.resize_with(offset + 1, Box::default);
+    /// Replaces a page by these bytes.
+    pub(super) fn save_bytes(&mut self, offset: u32, bytes: &[u8]) {
+        match self {
+            DataAreas::Bytes { page, all } => {
+                all[span(*page, offset, 1)].copy_from_slice(bytes);
+            }
+            DataAreas::Stamps { .. } => panic!("a chip of stamps keeps no bytes"),
         }
-        let taken = mem::take(page).into_boxed_slice();
-        *page = mem::replace(&mut all[offset], taken).into_vec();
-        true
     }
 
     /// Replaces the `pages` pages from `offset` on by those from `at` on of another block. They
     /// have the same owners.
     pub(super) fn copy_run(&mut self, offset: u32, pages: u32, other: &DataAreas, at: u32) {
-        let [to, at, pages] = [offset, at, pages].map(|number| number as usize);
         match (self, other) {
             (
                 DataAreas::Stamps { writes, own },
                 DataAreas::Stamps { writes: from, own: theirs },
             ) => {
+                let [to, at, pages] = [offset, at, pages].map(|number| number as usize);
                 writes[to..to + pages].copy_from_slice(&from[at..at + pages]);
                 if !own.is_empty() || !theirs.is_empty() {
                     (0..pages).for_each(|n| set_sparse(own, to + n, sparse(theirs, at + n)));
                 }
             }
-            (DataAreas::Bytes(all), DataAreas::Bytes(other)) => {
-                (0..pages).for_each(|n| set_sparse(all, to + n, sparse(other, at + n)));
+            (DataAreas::Bytes { page, all }, DataAreas::Bytes { all: other, .. }) => {
+                all[span(*page, offset, pages)].copy_from_slice(&other[span(*page, at, pages)]);
             }
             _ => panic!("the cells have different payload modes"),
         }
@@ -124,13 +127,12 @@ impl DataAreas {
 
     /// Replaces the page at `offset` by the one at `from`, which has the same owner.
     pub(super) fn copy_within(&mut self, from: u32, offset: u32) {
-        let [from, to] = [from, offset].map(|page| page as usize);
         match self {
-            DataAreas::Bytes(all) => {
-                let page = sparse(all, from).to_vec();
-                set_sparse(all, to, &page);
+            DataAreas::Bytes { page, all } => {
+                all.copy_within(span(*page, from, 1), span(*page, offset, 1).start);
             }
             DataAreas::Stamps { writes, own } => {
+                let [from, to] = [from, offset].map(|page| page as usize);
                 writes[to] = writes[from];
                 let stamps = sparse(own, from).to_vec();
                 set_sparse(own, to, &stamps);
@@ -145,6 +147,12 @@ impl DataAreas {
             own.clear();
         }
     }
+}
+
+/// The places of the bytes of consecutive pages.
+fn span(page_bytes: usize, offset: u32, pages: u32) -> Range<usize> {
+    let start = offset as usize * page_bytes;
+    start..start + pages as usize * page_bytes
 }
 
 /// The stamp of a sector in a page that a single write filled, or that is zero.
@@ -208,12 +216,12 @@ mod tests {
             (stamps([(3, OWN); 4]), true),
         ];
         for (page, is_kept) in &pages {
-            let mut areas = DataAreas::new(Mode::Stamps, 3);
+            let mut areas = DataAreas::new(Mode::Stamps, 3, 2048);
             areas.save(1, Lpn(3), SECTORS, page);
             holds(&areas, 1, 3, page);
             let DataAreas::Stamps { own, .. } = &areas else { panic!("these are stamps") };
             assert_eq!(!sparse(own, 1).is_empty(), *is_kept, "{page:?}");
-            let mut other = DataAreas::new(Mode::Stamps, 3);
+            let mut other = DataAreas::new(Mode::Stamps, 3, 2048);
             other.copy_run(0, 2, &areas, 1);
             holds(&other, 0, 3, page);
             areas.copy_within(1, 2);
@@ -224,22 +232,19 @@ mod tests {
     }
 
     #[test]
-    fn only_pages_that_were_programmed_take_memory() {
-        let mut areas = DataAreas::new(Mode::Bytes, 64);
-        let page = Cells::Bytes(vec![7; 2048]);
-        areas.save(40, Lpn(3), SECTORS, &page);
-        let bytes_of = |areas: &DataAreas| match areas {
-            DataAreas::Bytes(all) => all.iter().map(|page| page.len()).sum::<usize>(),
-            DataAreas::Stamps { .. } => panic!("these are bytes"),
-        };
-        assert_eq!(bytes_of(&areas), 2048);
-        let mut other = DataAreas::new(Mode::Bytes, 64);
-        other.copy_run(0, 3, &areas, 39);
-        assert_eq!(bytes_of(&other), 2048);
-        let mut cells = Cells::new(Mode::Bytes, 0, SECTORS);
-        other.load(1, Lpn(3), SECTORS, &mut cells);
-        assert!(matches!(&cells, Cells::Bytes(bytes) if *bytes == [7; 2048]));
-        other.load(0, Lpn(3), SECTORS, &mut cells);
-        assert!(matches!(&cells, Cells::Bytes(bytes) if *bytes == [0; 2048]));
+    fn bytes_come_back_and_are_copied_in_runs() {
+        let mut areas = DataAreas::new(Mode::Bytes, 8, 2048);
+        (2..5).for_each(|page| {
+            areas.save(page, Lpn(3), SECTORS, &Cells::Bytes(vec![page as u8; 2048]));
+        });
+        areas.copy_within(4, 7);
+        let mut other = DataAreas::new(Mode::Bytes, 8, 2048);
+        other.copy_run(1, 6, &areas, 2);
+        for (page, byte) in [(0, 0), (1, 2), (2, 3), (3, 4), (4, 0), (6, 4)] {
+            let mut cells = Cells::new(Mode::Bytes, 0, SECTORS);
+            other.load(page, Lpn(3), SECTORS, &mut cells);
+            assert!(matches!(&cells, Cells::Bytes(bytes) if *bytes == [byte; 2048]), "{page}");
+            assert_eq!(other.bytes(page), Some(&[byte; 2048][..]), "{page}");
+        }
     }
 }

@@ -11,13 +11,10 @@ use crate::address::{BlockId, Ppn};
 use crate::error::Result;
 use crate::geometry::Geometry;
 use crate::page_store::{
-    BlockRecord, Extent, Fault, Health, PageRecord, PageStore, Shape, SyncBy, SyncJob,
+    Area, BlockRecord, Extent, Fault, Health, PageRecord, PageStore, Shape, SyncBy, SyncJob,
 };
 use crate::payload::Mode;
 use crate::spare::Header;
-
-/// Bytes beside those of a page in bytes mode: where they are, and how the allocator keeps them.
-const PAGE_OVERHEAD_BYTES: u64 = size_of::<Box<[u8]>>() as u64 + 16;
 
 /// Pages in memory.
 #[derive(Clone, Debug)]
@@ -68,7 +65,7 @@ impl MemoryStore {
             for ppn in geometry.span(block).map(|ppn| Ppn(ppn as u32)) {
                 store.load(ppn, &mut page, Extent::Whole)?;
                 if page.health != Health::Erased {
-                    copy.save(ppn, &mut page, Extent::Whole)?;
+                    copy.save(ppn, &page, Area::Recorded)?;
                 }
             }
         }
@@ -79,7 +76,7 @@ impl MemoryStore {
     /// areas.
     pub(crate) fn memory_bytes(geometry: &Geometry, mode: Mode) -> u64 {
         let data_bytes = match mode {
-            Mode::Bytes => u64::from(geometry.page_bytes()) + PAGE_OVERHEAD_BYTES,
+            Mode::Bytes => u64::from(geometry.page_bytes()),
             _ => size_of::<u32>() as u64,
         };
         let page_bytes = Headers::PAGE_BYTES as u64 + data_bytes;
@@ -142,7 +139,7 @@ impl PageStore for MemoryStore {
             return Ok(None);
         }
         replace(&mut page.meta, sparse(&pages.metas, offset));
-        let lent = pages.areas.bytes(offset).filter(|_| extent == Extent::Lent);
+        let lent = pages.areas.bytes(offset as u32).filter(|_| extent == Extent::Lent);
         if lent.is_none() {
             let owner = pages.headers.owner(offset);
             let sectors_per_page = self.geometry.sectors_per_page();
@@ -151,19 +148,20 @@ impl PageStore for MemoryStore {
         Ok(lent)
     }
 
-    fn save(&mut self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()> {
+    fn save(&mut self, ppn: Ppn, page: &PageRecord, area: Area) -> Result<()> {
         let sectors_per_page = self.geometry.sectors_per_page();
         let (pages, offset) = self.at_mut(ppn);
         pages.headers.set(offset, page.health, page.header);
         set_sparse(&mut pages.extras, offset, &page.extra);
-        if extent == Extent::Spare {
-            return Ok(());
+        match area {
+            Area::Copied => return Ok(()),
+            Area::Recorded => {
+                let owner = pages.headers.owner(offset);
+                pages.areas.save(offset as u32, owner, sectors_per_page, &page.cells);
+            }
+            Area::Lent(bytes) => pages.areas.save_bytes(offset as u32, bytes),
         }
         set_sparse(&mut pages.metas, offset, &page.meta);
-        if !pages.areas.take(offset, &mut page.cells) {
-            let owner = pages.headers.owner(offset);
-            pages.areas.save(offset as u32, owner, sectors_per_page, &page.cells);
-        }
         Ok(())
     }
 
@@ -232,7 +230,7 @@ impl Pages {
             headers: Headers::new(pages),
             extras: Vec::new(),
             metas: Vec::new(),
-            areas: DataAreas::new(mode, pages),
+            areas: DataAreas::new(mode, pages, geometry.page_bytes()),
         }
     }
 

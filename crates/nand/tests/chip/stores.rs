@@ -1,6 +1,8 @@
 //! Stores: a chip rebuilt from one, and one that fails.
 
-use nand::page_store::{BlockRecord, Extent, Fault, Health, PageRecord, Shape, SyncBy, SyncJob};
+use nand::page_store::{
+    Area, BlockRecord, Extent, Fault, Health, PageRecord, Shape, SyncBy, SyncJob,
+};
 use nand::spare::Header;
 use nand::{
     BlockId, Cause, Content, Copies, Cut, Data, Error, FlashArray, Lpn, MemoryStore, Mode, Nand,
@@ -157,9 +159,9 @@ impl PageStore for FaultyStore {
         let swapped = self.swaps && ppn.0 < 2 && extent != Extent::Spare;
         self.memory.load(if swapped { Ppn(1 - ppn.0) } else { ppn }, page, extent)
     }
-    fn save(&mut self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<()> {
+    fn save(&mut self, ppn: Ppn, page: &PageRecord, area: Area) -> Result<()> {
         self.change()?;
-        self.memory.save(ppn, page, extent)
+        self.memory.save(ppn, page, area)
     }
     fn erase(&mut self, block: BlockId) -> Result<()> {
         self.change()?;
@@ -294,7 +296,7 @@ fn a_damaged_page_is_an_error_and_never_a_panic() {
         let mut header = record.header.bytes(Ppn(0), &record.extra);
         header[4] ^= 1;
         record.header = Header::of_bytes(header, Ppn(0), &record.extra);
-        store.save(Ppn(0), &mut record, Extent::Whole).unwrap();
+        store.save(Ppn(0), &record, Area::Recorded).unwrap();
     };
     for mut nand in [tampered(torn), tampered(flipped)] {
         let unreadable = Error::Unreadable(Ppn(0));
