@@ -10,6 +10,7 @@ LONG_WORK = NBD + "device/long_work.rs"
 RECORDER = NBD + "device/recorder.rs"
 STORE = NBD + "device/store.rs"
 ENGINE = NBD + "server/engine.rs"
+PEER = NBD + "server/peer.rs"
 UNIT = NBD + "server/unit.rs"
 SESSION = NBD + "session/mod.rs"
 HANDSHAKE = NBD + "session/handshake.rs"
@@ -58,8 +59,8 @@ MUTANTS = [
      "            return Some(at);",
      "            return Some(at - request.offset);"),
     ("served-failed-read-has-data", "read: the head of the data stays before an error", REPLIES,
-     "        out.truncate(start);",
-     "        out.truncate(head_end);"),
+     "        out.truncate(before);",
+     "        out.truncate(before + 16);"),
     ("served-contexts-kept", "handshake: contexts that were chosen for another export count", HANDSHAKE,
      "        if self.contexts_of != Some(export) {",
      "        if self.contexts_of.is_none() {"),
@@ -73,7 +74,7 @@ MUTANTS = [
      "                budget.leave(*id, peer.reserved);",
      "                budget.leave(*id, 0);"),
     ("served-backlog-huge", "server: megabytes of answers wait for a client that takes none", ENGINE,
-     "use crate::session::buffer::SMALL;\n",
+     "use crate::wire::buffer::SMALL;\n",
      "const SMALL: usize = 64 << 20;\n"),
     ("served-shutdown-missing", "server: it still performs requests when it is about to end", ENGINE,
      "        let style = peer.session.style();\n        if self.stops_at.is_some() {",
@@ -105,4 +106,13 @@ MUTANTS = [
     ("served-record-fua-lost", "record: forced writes are recorded as any others", RECORDER,
      "if force { Flags::FUA } else { Flags::empty() }",
      "if force { Flags::empty() } else { Flags::empty() }"),
+    ("served-answers-overtake", "movers: later answers are sent beside those that a mover sends", PEER,
+     "        if self.sending.is_some() {\n            return true;\n        }\n",
+     ""),
+    ("served-end-unseen", "movers: a client that has hung up gets a mover again and again", PEER,
+     "            0 => self.is_stalled = true,\n",
+     "            0 => {}\n"),
+    ("served-aside-rest-lost", "server: what has come behind a large request is lost", SESSION,
+     "        self.aside.came(came);\n",
+     ""),
 ]

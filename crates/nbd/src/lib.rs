@@ -6,7 +6,8 @@
 //!            control: cuts, freezes, failures, statistics
 //! ```
 //! One thread owns everything: it reads requests from all connections, performs them, and sends the
-//! answers. Only the sync of an image runs in a thread of its own, so that reads go on meanwhile.
+//! answers. Others carry large payloads to and from sockets for it, and one syncs an image, so that
+//! requests go on meanwhile.
 //!
 //! * [`wire`]     numbers and bytes of the protocol
 //! * [`export`]   what clients are told about a disk

@@ -1,5 +1,6 @@
 //! Who asked, and the answers that are ready for them.
 
+use crate::wire::buffer::Output;
 use crate::wire::replies::Style;
 
 /// The client of a request: its connection, and its name for the request.
@@ -19,7 +20,7 @@ pub struct Ready {
     /// The number of the connection.
     pub session: u64,
     /// The reply.
-    pub bytes: Vec<u8>,
+    pub bytes: Output,
     /// Bytes of memory that its connection has set aside for it.
     pub promised: usize,
 }

@@ -18,6 +18,7 @@ use crate::device::store::Store;
 use crate::device::{block_status, bytes, failures, refusals};
 use crate::export::{Context, Export};
 use crate::wire::Errno;
+use crate::wire::buffer::Output;
 use crate::wire::command_flags::{FAST_ZERO, FUA, NO_HOLE, REQ_ONE};
 use crate::wire::replies::{self, Failed};
 use crate::wire::requests::{Command, Request};
@@ -122,15 +123,15 @@ impl Live {
         contexts: &[Context],
         request: &Request,
         payload: &[u8],
-        out: &mut Vec<u8>,
+        out: &mut Output,
     ) -> Progress {
         if self.gate.is_open() {
             self.answer_at_once(client, contexts, request, payload, out);
         } else {
             let came = Instant::now();
-            let mut bytes = Vec::new();
+            let mut bytes = Output::default();
             self.answer_at_once(client, contexts, request, payload, &mut bytes);
-            if !bytes.is_empty() {
+            if !bytes.unsent().is_empty() {
                 let ticket = self.issue(request, came);
                 let promised = request.promised_bytes();
                 let ready = Ready { session: client.session, bytes, promised };
@@ -147,7 +148,7 @@ impl Live {
         contexts: &[Context],
         request: &Request,
         payload: &[u8],
-        out: &mut Vec<u8>,
+        out: &mut Output,
     ) {
         let (style, cookie) = (client.style, client.cookie);
         let allowed = refusals::check(request, &self.export, style)
@@ -177,7 +178,7 @@ impl Live {
         }
     }
 
-    fn read(&mut self, client: Client, request: &Request, out: &mut Vec<u8>) {
+    fn read(&mut self, client: Client, request: &Request, out: &mut Output) {
         self.counts.reads += 1;
         let (store, counts) = (&mut self.store, &mut self.counts);
         let what = (request.cookie, request.offset, request.bytes);
@@ -217,7 +218,7 @@ impl Live {
         &mut self,
         contexts: &[Context],
         request: &Request,
-        out: &mut Vec<u8>,
+        out: &mut Output,
     ) -> Result<Answer, Failed> {
         if contexts.is_empty() {
             return Err(Failed::new(Errno::Invalid, "no context was agreed on"));
@@ -362,7 +363,7 @@ impl Live {
             return;
         }
         let Client { session, style, cookie } = waiter.client;
-        let mut bytes = Vec::new();
+        let mut bytes = Output::default();
         match result {
             Ok(()) => replies::done(&mut bytes, style, cookie),
             Err(failed) => {

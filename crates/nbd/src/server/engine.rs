@@ -20,13 +20,14 @@ use crate::export::{self, Export};
 use crate::server::address::{Listener, UnixSocket};
 use crate::server::encryption::Encrypter;
 use crate::server::memory::Budget;
+use crate::server::movers::{LARGE, Movers};
 use crate::server::operator::Operator;
-use crate::server::peer::{Came, Peer};
+use crate::server::peer::{Came, KEPT, Peer};
 use crate::server::stream::{Socket, Stream};
 use crate::server::unit::{Reply, Unit};
-use crate::session::Step;
-use crate::session::buffer::SMALL;
+use crate::session::{Step, length_of};
 use crate::wire::Errno;
+use crate::wire::buffer::SMALL;
 use crate::wire::replies::{self, Failed};
 use crate::wire::requests::{Command, Request};
 
@@ -100,6 +101,7 @@ pub struct Server {
     operators: FxHashMap<u64, Operator>,
     next_connection: u64,
     budget: Budget,
+    movers: Movers,
     limits: Limits,
     encrypter: Encrypter,
     /// Connections that may have a turn.
@@ -135,6 +137,7 @@ impl Server {
     ) -> io::Result<Server> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
+        let movers = Movers::start(&waker)?;
         let exports = devices.iter().map(|live| live.export().clone()).collect();
         let units = devices.into_iter().map(|live| Unit::new(live, Arc::clone(&waker)));
         Ok(Server {
@@ -148,6 +151,7 @@ impl Server {
             operators: FxHashMap::default(),
             next_connection: FIRST_CONNECTION,
             budget: Budget::new(limits.payload_bytes),
+            movers,
             limits,
             encrypter,
             turns: VecDeque::new(),
@@ -212,6 +216,7 @@ impl Server {
             for event in &events {
                 self.take_event(event);
             }
+            self.take_back_buffers();
             self.give_turns();
             self.tend_units();
             self.tick();
@@ -271,9 +276,7 @@ impl Server {
                 Listener::Tcp(listener) => listener.accept().map(|(stream, _)| Socket::Tcp(stream)),
             };
             match accepted {
-                Ok(stream) if self.peers.len() < self.limits.connections => {
-                    self.add_peer(Stream::new(stream));
-                }
+                Ok(socket) if self.peers.len() < self.limits.connections => self.add_peer(socket),
                 Ok(_) => (self.notice)("a client was sent away: there are too many connections"),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -286,9 +289,9 @@ impl Server {
         }
     }
 
-    fn add_peer(&mut self, mut stream: Stream) {
+    fn add_peer(&mut self, socket: Socket) {
         let id = self.next_number();
-        if stream.register(self.poll.registry(), Token(id as usize)).is_ok() {
+        if let Ok(stream) = Stream::new(socket, self.poll.registry(), Token(id as usize)) {
             self.peers.insert(id, Peer::new(stream, self.encrypter.policy()));
             self.queue(id);
         }
@@ -297,6 +300,17 @@ impl Server {
     fn next_number(&mut self) -> u64 {
         self.next_connection += 1;
         self.next_connection
+    }
+
+    /// Takes back the buffers that movers have filled or sent.
+    fn take_back_buffers(&mut self) {
+        while let Some(moved) = self.movers.ended() {
+            let id = moved.id;
+            if let Some(peer) = self.peers.get_mut(&id) {
+                peer.take_back(moved);
+                self.queue(id);
+            }
+        }
     }
 
     // ---- Turns of connections --------------------------------------------------------------
@@ -314,23 +328,36 @@ impl Server {
             let Some(id) = self.turns.pop_front() else { return };
             let Some(mut peer) = self.peers.remove(&id) else { continue };
             peer.is_queued = false;
+            let was_short = self.budget.is_short();
             let verdict = self.turn(id, &mut peer);
             let next = match verdict {
                 Verdict::Closed => self.budget.leave(id, peer.reserved),
                 Verdict::Stays { .. } => {
-                    peer.session.input.shrink();
-                    let held = peer.held_bytes();
-                    let next = self.budget.release(&mut peer.reserved, held);
+                    let kept = if self.budget.is_short() { 0 } else { KEPT };
+                    let next = release_unused(&mut self.budget, &mut peer, kept);
                     self.peers.insert(id, peer);
                     next
                 }
             };
+            if self.budget.is_short() && !was_short {
+                self.shrink_buffers(|_| true);
+            }
             if let Verdict::Stays { goes_on: true } = verdict {
                 self.queue(id);
             }
             if let Some(next) = next.or_else(|| self.successor.take()) {
                 self.queue(next);
             }
+        }
+    }
+
+    /// Lets connections give back what their empty buffers keep.
+    fn shrink_buffers(&mut self, of: impl Fn(&Peer) -> bool) {
+        let budget = &mut self.budget;
+        let peers = self.peers.values_mut().filter(|peer| of(peer));
+        let next = peers.filter_map(|peer| release_unused(budget, peer, 0)).last();
+        if let Some(next) = next {
+            self.queue(next);
         }
     }
 
@@ -351,7 +378,7 @@ impl Server {
             }
         }
         peer.note_incomplete(Instant::now());
-        if !peer.send() {
+        if !peer.lend_output(id, &mut self.movers) && !peer.send() {
             return Verdict::Closed;
         }
         if peer.is_ending && peer.has_sent_all() {
@@ -365,7 +392,7 @@ impl Server {
     /// Takes one step. Returns whether another one can follow; none if the connection has ended.
     fn step(&mut self, id: u64, peer: &mut Peer) -> Option<bool> {
         peer.was_full = peer.unsent_bytes() > SMALL;
-        if peer.was_full || peer.is_ending || self.is_held(peer) {
+        if peer.was_full || peer.is_ending || peer.filling.is_some() || self.is_held(peer) {
             peer.awaits_bytes = false;
             self.successor = self.budget.give_up(id).or(self.successor);
             return Some(false);
@@ -379,6 +406,12 @@ impl Server {
                     return Some(false);
                 }
                 peer.needs = bytes;
+                if bytes - peer.session.input.bytes().len() >= LARGE {
+                    peer.lend_input(id, &mut self.movers);
+                    if peer.filling.is_some() {
+                        return Some(false);
+                    }
+                }
                 let came = peer.receive();
                 peer.awaits_bytes = came == Came::Nothing;
                 match came {
@@ -415,7 +448,7 @@ impl Server {
         let style = peer.session.style();
         if self.stops_at.is_some() {
             let why = Failed::new(Errno::Shutdown, "the server is shutting down");
-            replies::failed(&mut peer.session.output.bytes, style, request.cookie, &why);
+            replies::failed(&mut peer.session.output, style, request.cookie, &why);
             peer.session.finish(request);
             return Some(true);
         }
@@ -425,22 +458,38 @@ impl Server {
         if !self.budget.reserve(id, &mut peer.reserved, wanted) {
             return Some(false);
         }
+        self.receive_ahead(id, peer, request);
         let unit = &mut self.units[export];
         let client = Client { session: id, style, cookie: request.cookie };
-        let before = peer.session.output.bytes.len();
+        let before = peer.session.output.unsent().len();
         let progress = peer.session.perform(&mut unit.live, client, request);
-        if peer.session.output.bytes.len() == before {
+        if peer.session.output.unsent().len() == before {
             peer.unanswered += 1;
             peer.promised += request.promised_bytes();
         }
         unit.begin_sync();
         if progress == Progress::PowerLost {
             // A device without power says nothing.
-            peer.session.output.bytes.truncate(before);
+            peer.session.output.truncate(before);
             self.lose_power(export);
             return None;
         }
         Some(true)
+    }
+
+    /// Lets a mover receive what comes after a large request while that is performed, if a mover
+    /// is free and there is memory.
+    fn receive_ahead(&mut self, id: u64, peer: &mut Peer, request: &Request) {
+        let length = length_of(request);
+        let more = length.saturating_sub(peer.session.aside.extra_bytes(0));
+        let is_worth_it = (LARGE..=KEPT).contains(&length) && self.budget.has(more);
+        if is_worth_it && peer.stream.plain().is_some() && self.movers.are_free() {
+            peer.session.set_aside(request);
+            let held = peer.held_bytes();
+            self.budget.reserve(id, &mut peer.reserved, held);
+            (peer.incomplete_since, peer.needs) = (None, length);
+            peer.lend_input(id, &mut self.movers);
+        }
     }
 
     // ---- Devices ---------------------------------------------------------------------------
@@ -481,7 +530,7 @@ impl Server {
     fn deliver(&mut self, ready: Vec<Ready>) {
         for Ready { session, bytes, promised } in ready {
             if let Some(peer) = self.peers.get_mut(&session) {
-                peer.session.output.bytes.extend(bytes);
+                peer.session.output.put(bytes.unsent());
                 peer.unanswered -= 1;
                 peer.promised -= promised;
                 self.queue(session);
@@ -503,6 +552,7 @@ impl Server {
         self.peers.retain(|id, peer| {
             let stays = peer.session.export() != Some(export);
             if !stays {
+                peer.stream.hang_up();
                 budget.leave(*id, peer.reserved);
             }
             stays
@@ -602,6 +652,7 @@ impl Server {
             return;
         }
         self.last_tick = now;
+        self.shrink_buffers(|peer| now - peer.moved > TICK);
         self.hang_up_on_idlers(now);
         if std::mem::take(&mut self.may_accept) {
             for listener in 0..self.listeners.len() {
@@ -650,4 +701,12 @@ impl Server {
         let is_idle = self.units.iter().all(|unit| unit.live.is_idle());
         (is_sent && is_idle && self.turns.is_empty()) || Instant::now() > stops_at
     }
+}
+
+/// Gives memory back of which a connection keeps more than `kept` bytes in an empty buffer. Returns
+/// who may try again to get some.
+fn release_unused(budget: &mut Budget, peer: &mut Peer, kept: usize) -> Option<u64> {
+    peer.shrink(kept);
+    let held = peer.held_bytes();
+    budget.release(&mut peer.reserved, held)
 }

@@ -70,6 +70,11 @@ impl Budget {
         self.waiting.front().copied()
     }
 
+    /// Whether there are this many more bytes, and nobody waits for them.
+    pub fn has(&self, more: usize) -> bool {
+        self.waiting.is_empty() && self.used + more <= self.limit
+    }
+
     /// Whether somebody waits.
     pub fn is_short(&self) -> bool {
         !self.waiting.is_empty()

@@ -3,6 +3,7 @@
 //! * [`address`]   where a server listens
 //! * [`stream`]    connected sockets
 //! * [`memory`]    one budget for the payloads of all connections
+//! * [`movers`]    threads that move large payloads
 //! * [`peer`]      a connection
 //! * [`encryption`]  whether connections are encrypted
 //! * [`syncer`]    the thread that syncs an image
@@ -15,6 +16,7 @@ pub mod address;
 pub mod encryption;
 pub mod engine;
 pub mod memory;
+pub mod movers;
 pub mod operator;
 pub mod peer;
 pub mod pipe;

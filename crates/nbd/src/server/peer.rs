@@ -1,15 +1,19 @@
 //! A connection: its socket, its session, and what it holds.
 
 use std::io::{self, Read, Write};
+use std::sync::Arc;
 use std::time::Instant;
 
+use crate::server::movers::{LARGE, Moved, Movers, Moving};
 use crate::server::stream::Stream;
-use crate::session::buffer::SMALL;
 use crate::session::{Encryption, Session};
+use crate::wire::buffer::{Output, SMALL};
 
-/// Bytes of answers that need no memory from the budget: those that wait to be sent, as many that
-/// were sent just before, and a small one that is added.
+/// Bytes of answers that need no memory from the budget: those that wait to be sent, and a small
+/// one that is added; and what a buffer grows by beyond them.
 const ANSWERS: usize = 3 * SMALL;
+/// Bytes of memory that each buffer of a connection at work keeps for its next requests.
+pub const KEPT: usize = 2 << 20;
 
 /// A connection.
 pub struct Peer {
@@ -27,6 +31,14 @@ pub struct Peer {
     pub reserved: usize,
     /// Bytes of the answers that come later.
     pub promised: usize,
+    /// Answers that are older than those of the session, and are sent first.
+    older: Output,
+    /// Memory of the input while a mover fills it.
+    pub filling: Option<usize>,
+    /// Memory of answers while a mover sends them.
+    sending: Option<usize>,
+    /// Whether a mover moved nothing for it, and nothing was moved since. The loop finds out why.
+    is_stalled: bool,
     /// Whether it is in the queue for a turn.
     pub is_queued: bool,
     /// Since when a request has been incomplete.
@@ -70,6 +82,10 @@ impl Peer {
             is_writable: true,
             reserved: 0,
             promised: 0,
+            older: Output::default(),
+            filling: None,
+            sending: None,
+            is_stalled: false,
             is_queued: false,
             incomplete_since: None,
             unanswered: 0,
@@ -96,6 +112,7 @@ impl Peer {
                     let is_empty = came < bytes && self.stream.is_emptied_by_short_reads();
                     self.is_readable = !is_empty || self.is_closed;
                     self.session.input.came(came);
+                    self.is_stalled = false;
                     self.moved = Instant::now();
                     return Came::Bytes;
                 }
@@ -111,31 +128,80 @@ impl Peer {
 
     /// Sends what the socket takes. Returns whether the connection still stands.
     pub fn send(&mut self) -> bool {
-        while self.is_writable && !self.session.output.unsent().is_empty() {
-            match self.stream.write(self.session.output.unsent()) {
-                Ok(0) => return false,
-                Ok(bytes) => {
-                    self.session.output.sent(bytes);
-                    self.moved = Instant::now();
+        if self.sending.is_some() {
+            return true;
+        }
+        for output in [&mut self.older, &mut self.session.output] {
+            while self.is_writable && !output.unsent().is_empty() {
+                match self.stream.write(output.unsent()) {
+                    Ok(0) => return false,
+                    Ok(bytes) => {
+                        output.sent(bytes);
+                        self.is_stalled = false;
+                        self.moved = Instant::now();
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        self.is_writable = false;
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(_) => return false,
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.is_writable = false;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return false,
             }
         }
         self.stream.flush().is_ok()
     }
 
-    /// Whether everything was sent.
-    pub fn has_sent_all(&self) -> bool {
-        self.unsent_bytes() == 0 && !self.stream.has_unsent()
+    /// Lets a mover fill the input, if one is free.
+    pub fn lend_input(&mut self, id: u64, movers: &mut Movers) {
+        let is_possible = movers.are_free() && !self.is_stalled;
+        if let Some(socket) = self.stream.plain().filter(|_| is_possible) {
+            self.session.input.room(self.needs);
+            self.filling = Some(self.session.input.extra_bytes(0));
+            let input = std::mem::take(&mut self.session.input);
+            movers.begin(id, Arc::clone(socket), Moving::In(input));
+        }
     }
 
-    /// Bytes that wait to be sent.
+    /// Lets a mover send the answers if they are large and one is free. Returns whether it does.
+    pub fn lend_output(&mut self, id: u64, movers: &mut Movers) -> bool {
+        let is_due = self.unsent_bytes() >= LARGE && self.sending.is_none() && !self.is_stalled;
+        let Some(socket) = self.stream.plain().filter(|_| is_due && movers.are_free()) else {
+            return false;
+        };
+        if self.older.unsent().is_empty() {
+            std::mem::swap(&mut self.older, &mut self.session.output);
+        }
+        self.sending = Some(self.older.memory_with(0));
+        let output = std::mem::take(&mut self.older);
+        movers.begin(id, Arc::clone(socket), Moving::Out(output));
+        true
+    }
+
+    /// Takes a buffer back from a mover.
+    pub fn take_back(&mut self, moved: Moved) {
+        // What the socket said meanwhile may have gone unheard.
+        match moved.buffer {
+            Moving::In(input) => {
+                (self.session.input, self.filling, self.is_readable) = (input, None, true);
+            }
+            Moving::Out(output) => {
+                (self.older, self.sending, self.is_writable) = (output, None, true);
+            }
+        }
+        match moved.bytes {
+            0 => self.is_stalled = true,
+            _ => self.moved = Instant::now(),
+        }
+    }
+
+    /// Whether everything was sent.
+    pub fn has_sent_all(&self) -> bool {
+        self.unsent_bytes() == 0 && self.sending.is_none() && !self.stream.has_unsent()
+    }
+
+    /// Bytes that wait to be sent, apart from those that a mover sends.
     pub fn unsent_bytes(&self) -> usize {
-        self.session.output.unsent().len()
+        self.older.unsent().len() + self.session.output.unsent().len()
     }
 
     /// Memory beyond the small buffers that the connection holds now.
@@ -145,14 +211,24 @@ impl Peer {
 
     /// The same if it also held an input and an answer of these sizes.
     pub fn held_bytes_with(&self, input: usize, answer: usize) -> usize {
-        let answers = self.session.output.bytes.len() + self.promised + answer;
-        self.session.input.extra_bytes(input) + answers.saturating_sub(ANSWERS)
+        let answers = self.session.output.memory_with(self.promised + answer)
+            + self.sending.unwrap_or(self.older.memory_with(0));
+        let inputs = self.session.input.extra_bytes(input) + self.session.aside.extra_bytes(0);
+        inputs + self.filling.unwrap_or(0) + answers.saturating_sub(ANSWERS)
+    }
+
+    /// Gives memory back of which more than `kept` bytes are in a buffer, and nothing else.
+    pub fn shrink(&mut self, kept: usize) {
+        self.session.shrink(kept);
+        self.older.shrink(kept);
     }
 
     /// Notes whether a request has begun to come, but is not complete.
     pub fn note_incomplete(&mut self, now: Instant) {
         match self.awaits_bytes && self.session.is_within_a_unit() {
             true => drop(self.incomplete_since.get_or_insert(now)),
+            // A mover may be busy with the rest.
+            false if self.filling.is_some() => {}
             false => self.incomplete_since = None,
         }
     }

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 
 use crate::device::client::Client;
 use crate::device::live::{Live, Progress};
+use crate::server::peer::KEPT;
 use crate::session::{Encryption, Session, Step};
 use crate::wire::requests::{Command, Request};
 
@@ -19,7 +20,8 @@ pub fn serve(live: &mut Live, input: &mut dyn Read, output: &mut dyn Write) -> i
         let is_over = match session.step(&exports) {
             Step::Needs(bytes) => {
                 send(&mut session, output)?;
-                session.input.shrink();
+                session.input.shrink(KEPT);
+                session.output.shrink(KEPT);
                 match input.read(session.input.room(bytes))? {
                     0 => return Ok(()),
                     came => session.input.came(came),
@@ -44,7 +46,7 @@ fn perform(live: &mut Live, session: &mut Session, request: &Request) -> Progres
     let progress = session.perform(live, client, request);
     finish_work(live);
     for ready in live.take_ready(std::time::Instant::now()) {
-        session.output.bytes.extend(ready.bytes);
+        session.output.put(ready.bytes.unsent());
     }
     progress
 }

@@ -51,7 +51,7 @@ impl Syncer {
 }
 
 /// A thread that panics ends the process, so that no client waits for ever.
-struct EndsProcess;
+pub(super) struct EndsProcess;
 
 impl Drop for EndsProcess {
     fn drop(&mut self) {

@@ -1,6 +1,7 @@
 //! The options of a client, and the answers to them.
 
 use crate::export::{self, Context, Export};
+use crate::wire::buffer::Output;
 use crate::wire::options::{self, Data, Fact, Head, Kind, NAME_BYTES_MAX, ReplyKind};
 use crate::wire::replies::Style;
 
@@ -50,7 +51,7 @@ pub(super) enum Next {
 /// Replies to one option.
 struct Replies<'a> {
     option: u32,
-    out: &'a mut Vec<u8>,
+    out: &'a mut Output,
 }
 
 impl Replies<'_> {
@@ -87,7 +88,7 @@ impl Agreed {
         data: &[u8],
         exports: &[Export],
         encryption: &mut Encryption,
-        out: &mut Vec<u8>,
+        out: &mut Output,
     ) -> Next {
         let mut replies = Replies { option: head.number, out };
         let kind = head.kind();
@@ -136,7 +137,7 @@ impl Agreed {
     }
 
     /// The old way to begin. It knows no refusal.
-    fn export_name(&mut self, data: &[u8], exports: &[Export], out: &mut Vec<u8>) -> Next {
+    fn export_name(&mut self, data: &[u8], exports: &[Export], out: &mut Output) -> Next {
         let name = std::str::from_utf8(data).ok().filter(|name| name.len() <= NAME_BYTES_MAX);
         match name.and_then(|name| export::find(exports, name)) {
             Some(found) if exports[found].is_on => {

@@ -3,20 +3,18 @@
 //! ```text
 //! greeting ─▶ flags ─▶ options … ─▶ requests … ─▶ ended
 //! ```
-//! * [`buffer`]    bytes on their way
 //! * `handshake`   options of the client, and the answers to them
 //!
 //! A session never looks at a clock and never waits. Whoever drives it gives it bytes when there
 //! are some, and takes steps until it wants more.
 
-pub mod buffer;
 mod handshake;
 
 use crate::device::client::Client;
 use crate::device::live::{Live, Progress};
 use crate::export::Export;
-use crate::session::buffer::{Input, Output};
 use crate::session::handshake::{Agreed, Next};
+use crate::wire::buffer::{Input, Output};
 use crate::wire::options::{self, CLIENT_FLAGS_BYTES, FIXED_NEWSTYLE, NO_ZEROES};
 use crate::wire::replies::{self, Failed, Style};
 use crate::wire::requests::{self, Request};
@@ -31,6 +29,9 @@ pub struct Session {
     encryption: Encryption,
     /// Bytes that came.
     pub input: Input,
+    /// A request that was put aside; when there is none, memory for the next one.
+    pub aside: Input,
+    is_aside: bool,
     /// Bytes to be sent.
     pub output: Output,
     /// A payload that is too long: its request, and bytes of it that have not come yet.
@@ -66,12 +67,14 @@ impl Session {
     /// A connection that was just accepted.
     pub fn new(encryption: Encryption) -> Session {
         let mut output = Output::default();
-        options::greeting(&mut output.bytes);
+        options::greeting(&mut output);
         Session {
             phase: Phase::Flags,
             agreed: Agreed::default(),
             encryption,
-            input: Input::new(),
+            input: Input::default(),
+            aside: Input::default(),
+            is_aside: false,
             output,
             skipped: None,
         }
@@ -140,7 +143,7 @@ impl Session {
         let Some(data) = bytes.get(options::HEAD_BYTES..length) else {
             return Step::Needs(length);
         };
-        let out = &mut self.output.bytes;
+        let out = &mut self.output;
         let next = self.agreed.take_option(head, data, exports, &mut self.encryption, out);
         self.input.take(length);
         match next {
@@ -189,16 +192,37 @@ impl Session {
         self.skipped = None;
         let why = format!("{} bytes are too many for one request", request.bytes);
         let why = Failed::new(Errno::Invalid, why);
-        replies::failed(&mut self.output.bytes, self.agreed.style, request.cookie, &why);
+        replies::failed(&mut self.output, self.agreed.style, request.cookie, &why);
         Step::Progress
+    }
+
+    /// Puts the request of this step aside, so that the input can take what comes next.
+    pub fn set_aside(&mut self, request: &Request) {
+        let length = length_of(request);
+        let rest = &self.input.bytes()[length..];
+        let came = rest.len();
+        self.aside.room(length.max(came))[..came].copy_from_slice(rest);
+        self.aside.came(came);
+        std::mem::swap(&mut self.input, &mut self.aside);
+        self.is_aside = true;
+    }
+
+    /// Gives memory back of which more than `kept` bytes are in a buffer, and nothing else.
+    pub fn shrink(&mut self, kept: usize) {
+        self.input.shrink(kept);
+        self.output.shrink(kept);
+        if !self.is_aside {
+            self.aside.shrink(kept);
+        }
     }
 
     /// Hands the request of this step to a device, and ends the step. The reply goes to the output,
     /// or comes later.
     pub fn perform(&mut self, live: &mut Live, client: Client, request: &Request) -> Progress {
-        let payload = &self.input.bytes()[requests::HEAD_BYTES..];
+        let input = if self.is_aside { &self.aside } else { &self.input };
+        let payload = &input.bytes()[requests::HEAD_BYTES..];
         let payload = &payload[..request.payload_bytes() as usize];
-        let out = &mut self.output.bytes;
+        let out = &mut self.output;
         let progress = live.perform(client, &self.agreed.contexts, request, payload, out);
         self.finish(request);
         progress
@@ -206,6 +230,22 @@ impl Session {
 
     /// Ends the step of a request.
     pub fn finish(&mut self, request: &Request) {
-        self.input.take(requests::HEAD_BYTES + request.payload_bytes() as usize);
+        match std::mem::take(&mut self.is_aside) {
+            true => self.aside.clear(),
+            false => self.input.take(length_of(request)),
+        }
     }
+}
+
+/// Bytes of a request with its payload.
+pub fn length_of(request: &Request) -> usize {
+    requests::HEAD_BYTES + request.payload_bytes() as usize
+}
+
+/// Whether a session that waits for requests can take a step with these bytes.
+pub fn has_whole_request(bytes: &[u8]) -> bool {
+    let Some(head) = bytes.first_chunk::<{ requests::HEAD_BYTES }>() else { return false };
+    Request::decode(head).is_none_or(|request| {
+        request.payload_bytes() > PAYLOAD_BYTES_MAX || bytes.len() >= length_of(&request)
+    })
 }

@@ -1,10 +1,12 @@
 //! Numbers and bytes of the NBD protocol, as its specification names them (`doc/proto.md` of
 //! NetworkBlockDevice/nbd). All numbers are big endian on the wire.
 //!
+//! * [`buffer`]    bytes on their way
 //! * [`options`]   the handshake: options of the client, and answers to them
 //! * [`requests`]  the head of a request
 //! * [`replies`]   simple and structured replies
 
+pub mod buffer;
 pub mod options;
 pub mod replies;
 pub mod requests;

@@ -1,5 +1,7 @@
 //! The handshake: the greeting, the options of a client, and the replies to them.
 
+use super::buffer::Output;
+
 /// The greeting of a server: two magic numbers and its flags.
 const NBD_MAGIC: u64 = 0x4e42_444d_4147_4943;
 const I_HAVE_OPT: u64 = 0x4948_4156_454F_5054;
@@ -124,33 +126,33 @@ pub enum Fact {
 }
 
 /// Appends the greeting.
-pub fn greeting(out: &mut Vec<u8>) {
-    out.extend(NBD_MAGIC.to_be_bytes());
-    out.extend(I_HAVE_OPT.to_be_bytes());
-    out.extend((FIXED_NEWSTYLE | NO_ZEROES).to_be_bytes());
+pub fn greeting(out: &mut Output) {
+    out.put(&NBD_MAGIC.to_be_bytes());
+    out.put(&I_HAVE_OPT.to_be_bytes());
+    out.put(&(FIXED_NEWSTYLE | NO_ZEROES).to_be_bytes());
 }
 
 /// Appends a reply to an option.
-pub fn reply(out: &mut Vec<u8>, option: u32, kind: ReplyKind, data: &[u8]) {
-    out.extend(REPLY_MAGIC.to_be_bytes());
-    out.extend(option.to_be_bytes());
-    out.extend((kind as u32).to_be_bytes());
-    out.extend((data.len() as u32).to_be_bytes());
-    out.extend(data);
+pub fn reply(out: &mut Output, option: u32, kind: ReplyKind, data: &[u8]) {
+    out.put(&REPLY_MAGIC.to_be_bytes());
+    out.put(&option.to_be_bytes());
+    out.put(&(kind as u32).to_be_bytes());
+    out.put(&(data.len() as u32).to_be_bytes());
+    out.put(data);
 }
 
 /// Appends a fact about an export.
-pub fn fact(out: &mut Vec<u8>, option: u32, fact: Fact, data: &[u8]) {
+pub fn fact(out: &mut Output, option: u32, fact: Fact, data: &[u8]) {
     let data = [&(fact as u16).to_be_bytes(), data].concat();
     reply(out, option, ReplyKind::Info, &data);
 }
 
 /// Appends the reply to EXPORT_NAME.
-pub fn export_name(out: &mut Vec<u8>, bytes: u64, flags: u16, has_zeroes: bool) {
-    out.extend(bytes.to_be_bytes());
-    out.extend(flags.to_be_bytes());
+pub fn export_name(out: &mut Output, bytes: u64, flags: u16, has_zeroes: bool) {
+    out.put(&bytes.to_be_bytes());
+    out.put(&flags.to_be_bytes());
     if has_zeroes {
-        out.extend(ZEROES);
+        out.put(&ZEROES);
     }
 }
 

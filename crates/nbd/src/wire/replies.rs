@@ -7,6 +7,7 @@
 //! A structured reply consists of chunks; the last one has the flag DONE.
 
 use super::Errno;
+use super::buffer::Output;
 
 const SIMPLE: u32 = 0x6744_6698;
 const STRUCTURED: u32 = 0x668e_33ef;
@@ -56,7 +57,7 @@ pub struct Descriptor {
 }
 
 /// Appends a success without data.
-pub fn done(out: &mut Vec<u8>, style: Style, cookie: u64) {
+pub fn done(out: &mut Output, style: Style, cookie: u64) {
     match style {
         Style::Simple => simple(out, 0, cookie),
         Style::Structured => chunk(out, DONE, NONE, cookie, 0),
@@ -64,17 +65,19 @@ pub fn done(out: &mut Vec<u8>, style: Style, cookie: u64) {
 }
 
 /// Appends a failure.
-pub fn failed(out: &mut Vec<u8>, style: Style, cookie: u64, failed: &Failed) {
+pub fn failed(out: &mut Output, style: Style, cookie: u64, failed: &Failed) {
     if style == Style::Simple {
         return simple(out, failed.errno as u32, cookie);
     }
     let message = &failed.message.as_bytes()[..message_bytes(&failed.message)];
     let (kind, more) = if failed.offset.is_some() { (ERROR_OFFSET, 8) } else { (ERROR, 0) };
     chunk(out, DONE, kind, cookie, (4 + 2 + message.len() + more) as u32);
-    out.extend((failed.errno as u32).to_be_bytes());
-    out.extend((message.len() as u16).to_be_bytes());
-    out.extend(message);
-    out.extend(failed.offset.iter().flat_map(|offset| offset.to_be_bytes()));
+    out.put(&(failed.errno as u32).to_be_bytes());
+    out.put(&(message.len() as u16).to_be_bytes());
+    out.put(message);
+    if let Some(offset) = failed.offset {
+        out.put(&offset.to_be_bytes());
+    }
 }
 
 /// Bytes of a message that can be sent, whole characters.
@@ -85,54 +88,52 @@ fn message_bytes(message: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// Appends the data of a read. `fill` fills a buffer of `bytes` zeroes; if it fails, the failure is
-/// appended instead.
+/// Appends the data of a read. `fill` replaces all of a buffer of `bytes` bytes; if it fails, the
+/// failure is appended instead.
 pub fn data(
-    out: &mut Vec<u8>,
+    out: &mut Output,
     style: Style,
     (cookie, offset, bytes): (u64, u64, u32),
     fill: impl FnOnce(&mut [u8]) -> Result<(), Failed>,
 ) {
-    let start = out.len();
+    let before = out.unsent().len();
     match style {
         Style::Simple => simple(out, 0, cookie),
         Style::Structured => {
             chunk(out, DONE, OFFSET_DATA, cookie, 8 + bytes);
-            out.extend(offset.to_be_bytes());
+            out.put(&offset.to_be_bytes());
         }
     }
-    let head_end = out.len();
-    out.resize(head_end + bytes as usize, 0);
-    if let Err(why) = fill(&mut out[head_end..]) {
-        out.truncate(start);
+    if let Err(why) = fill(out.append(bytes as usize)) {
+        out.truncate(before);
         failed(out, style, cookie, &why);
     }
 }
 
 /// Appends the state of a range in several contexts, each with its number. Such a reply is always
 /// structured.
-pub fn block_status(out: &mut Vec<u8>, cookie: u64, contexts: &[(u32, Vec<Descriptor>)]) {
+pub fn block_status(out: &mut Output, cookie: u64, contexts: &[(u32, Vec<Descriptor>)]) {
     for (index, (id, descriptors)) in contexts.iter().enumerate() {
         let flags = if index + 1 == contexts.len() { DONE } else { 0 };
         chunk(out, flags, BLOCK_STATUS, cookie, 4 + 8 * descriptors.len() as u32);
-        out.extend(id.to_be_bytes());
+        out.put(&id.to_be_bytes());
         for descriptor in descriptors {
-            out.extend(descriptor.bytes.to_be_bytes());
-            out.extend(descriptor.state.to_be_bytes());
+            out.put(&descriptor.bytes.to_be_bytes());
+            out.put(&descriptor.state.to_be_bytes());
         }
     }
 }
 
-fn simple(out: &mut Vec<u8>, error: u32, cookie: u64) {
-    out.extend(SIMPLE.to_be_bytes());
-    out.extend(error.to_be_bytes());
-    out.extend(cookie.to_be_bytes());
+fn simple(out: &mut Output, error: u32, cookie: u64) {
+    out.put(&SIMPLE.to_be_bytes());
+    out.put(&error.to_be_bytes());
+    out.put(&cookie.to_be_bytes());
 }
 
-fn chunk(out: &mut Vec<u8>, flags: u16, kind: u16, cookie: u64, bytes: u32) {
-    out.extend(STRUCTURED.to_be_bytes());
-    out.extend(flags.to_be_bytes());
-    out.extend(kind.to_be_bytes());
-    out.extend(cookie.to_be_bytes());
-    out.extend(bytes.to_be_bytes());
+fn chunk(out: &mut Output, flags: u16, kind: u16, cookie: u64, bytes: u32) {
+    out.put(&STRUCTURED.to_be_bytes());
+    out.put(&flags.to_be_bytes());
+    out.put(&kind.to_be_bytes());
+    out.put(&cookie.to_be_bytes());
+    out.put(&bytes.to_be_bytes());
 }

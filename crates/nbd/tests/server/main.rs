@@ -12,3 +12,4 @@ mod records;
 mod running;
 mod slow_file;
 mod syncs;
+mod transfers;
