@@ -9,6 +9,7 @@
 //! | event | fields that are used |
 //! |---|---|
 //! | `block_rq_issue`, `block_rq_insert` | device, RWBS, bytes, (command), sector `+` sectors |
+//! | `block_io_start` | the same |
 //! | `block_rq_complete`, `block_bio_queue` | the same without bytes; the latter without command |
 //! | `nvme_setup_cmd` | `disk=`, command, `slba=` in blocks, `len=` in blocks less one |
 //! | `ufshcd_command` | `send_req:`, device, `size:` in bytes, `LBA:` in blocks, `opcode:` |
@@ -55,6 +56,7 @@ static PARAMS: &[Param] = &[
             "block_rq_issue",
             "block_bio_queue",
             "block_rq_insert",
+            "block_io_start",
             "block_rq_complete",
             "nvme_setup_cmd",
             "ufshcd_command",
@@ -161,10 +163,11 @@ struct Event {
 }
 
 /// The events, the preferred first.
-static EVENTS: [Event; 6] = [
+static EVENTS: [Event; 7] = [
     Event { name: "block_rq_issue", read: block, block_bytes: SECTOR_BYTES },
     Event { name: "block_bio_queue", read: block, block_bytes: SECTOR_BYTES },
     Event { name: "block_rq_insert", read: block, block_bytes: SECTOR_BYTES },
+    Event { name: "block_io_start", read: block, block_bytes: SECTOR_BYTES },
     Event { name: "block_rq_complete", read: block, block_bytes: SECTOR_BYTES },
     Event { name: "nvme_setup_cmd", read: nvme, block_bytes: SECTOR_BYTES },
     Event { name: "ufshcd_command", read: ufs, block_bytes: 4096 },
@@ -442,6 +445,16 @@ mod tests {
         let queued = read_with(Some("block_bio_queue"), BLOCK_EVENTS).0;
         assert_eq!(shown(&queued), [(Op::Read, 99_328 * 512, 8192, 0)]);
         assert_eq!(read_with(Some("block_rq_complete"), BLOCK_EVENTS).0.len(), 1);
+    }
+
+    #[test]
+    fn requests_that_newer_kernels_start() {
+        let text = b"a-9 [0] ..... 7.1: block_io_start: 259,0 WFS 4096 () 800 + 8 [a]\n\
+            a-9 [0] d.h.. 7.2: block_rq_complete: 259,0 WFS () 800 + 8 [0]\n\
+            a-9 [0] dNh.. 7.2: block_io_done: 259,0 WFS 0 () 800 + 0 [a]\n";
+        let (requests, report) = read_with(None, text);
+        assert_eq!(shown(&requests), [(Op::Write, 800 * 512, 4096, 0)]);
+        assert_eq!(report.notes[0], "The requests are the events block_io_start.");
     }
 
     #[test]
