@@ -11,7 +11,7 @@ use crate::parse::doubts;
 use crate::parse::encoding;
 use crate::parse::format::Format;
 use crate::parse::formats::FORMATS;
-use crate::parse::formats::custom::csv::heading;
+use crate::parse::formats::custom::csv::{heading, values};
 use crate::parse::text::trace_head::{HEAD_BYTES, Likeness, TraceHead};
 use crate::reader::{ReadMode, ReaderFactory};
 use crate::registry::{format, format_names};
@@ -138,7 +138,8 @@ fn unknown_format(trace: &StoredTrace, part: &StoredTrace, head: &TraceHead) -> 
     let examples = FORMATS.iter().flat_map(|format| format.examples);
     let suggested = heading::recipes(head);
     let examples = examples.map(|example| example.spec.to_owned());
-    let recipes = suggested.iter().cloned().chain(examples);
+    let guessed = if suggested.is_empty() { values::recipes(head) } else { Vec::new() };
+    let recipes = suggested.iter().cloned().chain(examples).chain(guessed);
     let possible = |text: String| {
         let spec = Spec::parse(&text).ok()?;
         let read = HeadRead::new(head, &spec, false)?;

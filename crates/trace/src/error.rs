@@ -266,12 +266,18 @@ pub enum Error {
         found: Vec<char>,
     },
     /// A text of the kernel's events has none of those that are requests.
-    #[error("trace `{name}` has none of the events {events}; record one of them")]
+    #[error(
+        "trace `{name}` has none of the events {events}{}; record one of them, as with \
+         `trace-cmd record -e block_rq_issue`",
+        found_clause(.found)
+    )]
     NoKernelEvents {
         /// The trace.
         name: String,
         /// The events that are read.
         events: String,
+        /// Some of the events that it has.
+        found: Vec<String>,
     },
     /// A name, key or value of a spec is wrong.
     #[error(transparent)]
@@ -370,6 +376,10 @@ fn actions_clause(name: &str, format: &str, found: &[char]) -> String {
         (_, "") => format!("it has {joined}, none of which is a request; record D with blktrace"),
         (_, commands) => format!("it has {joined}; this replays them:{commands}"),
     }
+}
+
+fn found_clause(found: &[String]) -> String {
+    if found.is_empty() { String::new() } else { format!("; it has {}", found.join(", ")) }
 }
 
 fn member_clause(other_member: &Option<String>) -> String {

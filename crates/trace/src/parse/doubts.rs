@@ -22,9 +22,9 @@ const FEWEST_OF_RATE: u64 = 16;
 const SECOND_NS: u64 = 1_000_000_000;
 const DAY_NS: u64 = 86_400 * SECOND_NS;
 /// Larger than any disk.
-const PEBIBYTE: u64 = 1 << 50;
+pub(crate) const PEBIBYTE: u64 = 1 << 50;
 /// Larger than the usual requests of any operating system.
-const LONG_BYTES: u64 = 16 << 20;
+pub(crate) const LONG_BYTES: u64 = 16 << 20;
 /// As sectors, a median of this length is unusual.
 const UNUSUAL_BYTES: u64 = 1 << 20;
 /// The rates in requests per second between which a trace is plausible.

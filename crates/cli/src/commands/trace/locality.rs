@@ -5,6 +5,15 @@ use trace::analysis::locality::{Distribution, PAGE_SIZES, TOP_PERCENTS, TraceLoc
 
 /// Lines that consist of a name and a value.
 pub fn lines(found: &TraceLocality) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("sequential", sequential(found))];
+    // The other lines are about writes, and would be shares of nothing.
+    if found.page_writes > 0 {
+        lines.extend(of_writes(found));
+    }
+    lines
+}
+
+fn of_writes(found: &TraceLocality) -> Vec<(&'static str, String)> {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     let tops = TOP_PERCENTS.iter().zip(&found.top_shares);
     let tops: Vec<String> =
@@ -17,7 +26,6 @@ pub fn lines(found: &TraceLocality) -> Vec<(&'static str, String)> {
         format!("≤{}: {earlier:.2}", count(class.sectors_max))
     });
     vec![
-        ("sequential", sequential(found)),
         (
             "hottest pages",
             format!("of {} get of all writes {}", bytes(found.page_bytes), tops.join(", ")),
@@ -55,4 +63,19 @@ fn quantiles(distribution: &Distribution) -> String {
     let parts = [(10, 0.1), (25, 0.25), (50, 0.5), (75, 0.75), (90, 0.9), (99, 0.99)];
     let texts = parts.map(|(percent, part)| format!("{percent} % below {}", count(below(part))));
     texts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_without_writes_has_no_shares_of_writes() {
+        let names = |page_writes| {
+            let found = TraceLocality { page_writes, ..TraceLocality::default() };
+            lines(&found).into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(0), ["sequential"]);
+        assert_eq!(names(1).len(), 6);
+    }
 }

@@ -37,6 +37,7 @@ use crate::reader::ReaderFactory;
 use crate::request::{Op, SECTOR_BYTES};
 
 pub(crate) mod heading;
+pub(crate) mod values;
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {

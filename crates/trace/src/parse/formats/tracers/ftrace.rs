@@ -9,6 +9,7 @@
 //! | event | fields that are used |
 //! |---|---|
 //! | `block_rq_issue`, `block_rq_insert` | device, RWBS, bytes, (command), sector `+` sectors |
+//! | `block_io_start` | the same |
 //! | `block_rq_complete`, `block_bio_queue` | the same without bytes; the latter without command |
 //! | `nvme_setup_cmd` | `disk=`, command, `slba=` in blocks, `len=` in blocks less one |
 //! | `ufshcd_command` | `send_req:`, device, `size:` in bytes, `LBA:` in blocks, `opcode:` |
@@ -17,11 +18,12 @@
 //! list that the trace has. To choose it, the file is read once up to its first `block_rq_issue`.
 //! The kernel says in the text how many events it lost.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use spec::{Kind, Param, Params};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::block_layer::{lost_events_note, op_of, rwbs};
 use crate::parse::devices::Devices;
@@ -30,7 +32,7 @@ use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
 use crate::parse::parser::{TraceParser, for_each_line};
 use crate::parse::text::field::Field;
 use crate::parse::text::split::{Blanks, Split};
-use crate::parse::text::trace_head::{Likeness, TraceHead};
+use crate::parse::text::trace_head::{Likeness, TraceHead, blank_fields};
 use crate::reader::ReaderFactory;
 use crate::request::{Flags, Op, SECTOR_BYTES};
 
@@ -54,6 +56,7 @@ static PARAMS: &[Param] = &[
             "block_rq_issue",
             "block_bio_queue",
             "block_rq_insert",
+            "block_io_start",
             "block_rq_complete",
             "nvme_setup_cmd",
             "ufshcd_command",
@@ -92,9 +95,11 @@ static SPECIMENS: &[Specimen] = &[
     ),
 ];
 
-/// Some line has an event of the list.
+/// Some line has an event. It need not be one of the list: those may come later, and if there are
+/// none, the error says which events the trace has.
 fn detect(head: &TraceHead) -> Likeness {
-    Likeness::of_lines(head.whole_lines().any(|line| EventLine::read(line).is_some()))
+    let has_event = |line| EventLine::read(line).is_some() || event_name(line).is_some();
+    Likeness::of_lines(head.whole_lines().any(has_event))
 }
 
 fn open(params: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
@@ -108,15 +113,22 @@ fn open(params: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> 
 
 /// The first event of the list that the file has.
 fn event_to_replay(input: &StoredTrace) -> Result<usize> {
-    let mut first = EVENTS.len();
+    let (mut first, mut others) = (EVENTS.len(), BTreeSet::new());
     for_each_line(input, |line| {
-        first = EventLine::read(line).map_or(first, |line| first.min(line.event));
+        match EventLine::read(line) {
+            Some(line) => first = first.min(line.event),
+            None if others.len() < MOST_NAMED => others.extend(event_name(line).map(quote)),
+            None => {}
+        }
         if first == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    let has_any = first < EVENTS.len();
-    let name = input.name().to_owned();
-    has_any.then_some(first).ok_or(Error::NoKernelEvents { name, events: event_names() })
+    let (has_any, name) = (first < EVENTS.len(), input.name().to_owned());
+    let found = others.into_iter().collect();
+    has_any.then_some(first).ok_or(Error::NoKernelEvents { name, events: event_names(), found })
 }
+
+/// The most names of other events that the error shows.
+const MOST_NAMED: usize = 5;
 
 fn event_names() -> String {
     EVENTS.iter().map(|event| event.name).collect::<Vec<_>>().join(", ")
@@ -151,10 +163,11 @@ struct Event {
 }
 
 /// The events, the preferred first.
-static EVENTS: [Event; 6] = [
+static EVENTS: [Event; 7] = [
     Event { name: "block_rq_issue", read: block, block_bytes: SECTOR_BYTES },
     Event { name: "block_bio_queue", read: block, block_bytes: SECTOR_BYTES },
     Event { name: "block_rq_insert", read: block, block_bytes: SECTOR_BYTES },
+    Event { name: "block_io_start", read: block, block_bytes: SECTOR_BYTES },
     Event { name: "block_rq_complete", read: block, block_bytes: SECTOR_BYTES },
     Event { name: "nvme_setup_cmd", read: nvme, block_bytes: SECTOR_BYTES },
     Event { name: "ufshcd_command", read: ufs, block_bytes: 4096 },
@@ -167,6 +180,10 @@ const NVME: ParseError =
     ParseError::new("the command has no slba= and len=, or they are not numbers");
 const UFS: ParseError =
     ParseError::new("the event has no size:, LBA: and opcode:, or they are not numbers");
+const UFS_16: ParseError = ParseError::new(
+    "the event has no address and no size, as older kernels print none for READ(16) and WRITE(16); \
+     record the events block_rq_issue too, which have them",
+);
 const BEYOND: ParseError = ParseError::new("the address or length exceeds 64 bits in bytes");
 
 /// `259,0 WS 4096 () 204800 + 8 be,0,4 [task]`
@@ -225,7 +242,11 @@ fn ufs(fields: &[u8], _: u64) -> ParseResult<Fields<'_>> {
         return Ok(Fields::Other);
     }
     let opcode = value(fields, b"opcode: ").and_then(|text| Field::new(text).hexadecimal());
-    let op = match opcode.ok_or(UFS)? {
+    let opcode = opcode.ok_or(UFS)?;
+    if matches!(opcode, 0x88 | 0x8a) && value(fields, b"size: ") == Some(b"-1") {
+        return Err(UFS_16);
+    }
+    let op = match opcode {
         0x08 | 0x28 | 0x88 => Op::Read,
         0x0a | 0x2a | 0x8a => Op::Write,
         0x35 | 0x91 => Op::Flush,
@@ -288,6 +309,29 @@ impl<'a> EventLine<'a> {
         })
     }
 }
+
+/// The name of any event: `task [cpu] flags seconds: name: fields`, where flags may be missing and
+/// perf script puts the group before the name.
+fn event_name(line: &[u8]) -> Option<&[u8]> {
+    let words = blank_fields(line, MOST_WORDS);
+    let is_cpu = |word: &&[u8]| {
+        let digits = word.strip_prefix(b"[").and_then(|word| word.strip_suffix(b"]"));
+        digits.is_some_and(|digits| Field::new(digits).is_digits())
+    };
+    let cpu = words.iter().position(is_cpu)?;
+    let is_time = |word: &&[u8]| {
+        let time = word.strip_suffix(b":").filter(|time| time.contains(&b'.'));
+        time.is_some_and(|time| Field::new(time).decimal(9, b'.').is_some())
+    };
+    let time = words.iter().skip(cpu + 1).take(2).position(is_time)? + cpu + 1;
+    let name = words.get(time + 1)?.strip_suffix(b":")?;
+    let name = &name[memchr::memrchr(b':', name).map_or(0, |colon| colon + 1)..];
+    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    (!name.is_empty() && name.iter().all(is_letter)).then_some(name)
+}
+
+/// Words of a line up to the name of its event, at most: names of tasks may have blanks.
+const MOST_WORDS: usize = 12;
 
 /// The number of events that the kernel lost here: `CPU:2 [LOST 123 EVENTS]`, or in trace-cmd
 /// `CPU:2 [123 EVENTS DROPPED]`.
@@ -401,6 +445,42 @@ mod tests {
         let queued = read_with(Some("block_bio_queue"), BLOCK_EVENTS).0;
         assert_eq!(shown(&queued), [(Op::Read, 99_328 * 512, 8192, 0)]);
         assert_eq!(read_with(Some("block_rq_complete"), BLOCK_EVENTS).0.len(), 1);
+    }
+
+    #[test]
+    fn requests_that_newer_kernels_start() {
+        let text = b"a-9 [0] ..... 7.1: block_io_start: 259,0 WFS 4096 () 800 + 8 [a]\n\
+            a-9 [0] d.h.. 7.2: block_rq_complete: 259,0 WFS () 800 + 8 [0]\n\
+            a-9 [0] dNh.. 7.2: block_io_done: 259,0 WFS 0 () 800 + 0 [a]\n";
+        let (requests, report) = read_with(None, text);
+        assert_eq!(shown(&requests), [(Op::Write, 800 * 512, 4096, 0)]);
+        assert_eq!(report.notes[0], "The requests are the events block_io_start.");
+    }
+
+    #[test]
+    fn a_trace_without_requests_is_recognised_and_says_what_it_has() {
+        let text = "k/0-9 [000] ...1 7.5: mmc_request_start: mmc0: start struct mmc_request[c6]: \
+            cmd_opcode=25\nx y 9 [001] 7.6: sched:sched_switch: prev_comm=a ==> next_comm=b\n";
+        let read = |text: &str| {
+            let options = crate::ReadOptions::default();
+            let trace = crate::Trace::of_bytes("t", text.as_bytes(), &options);
+            trace.and_then(|trace| trace.requests()).map_err(|error| error.to_string())
+        };
+        let message = read(text).unwrap_err();
+        assert!(message.contains("it has mmc_request_start, sched_switch"), "{message}");
+        assert!(message.contains("`trace-cmd record -e block_rq_issue`"), "{message}");
+        let padding = text.repeat(1000);
+        let issued = "k-9 [000] .... 7.7: block_rq_issue: 8,0 W 4096 () 8 + 8 [k]\n";
+        assert_eq!(read(&(padding + issued)).map(|requests| requests.len()), Ok(1));
+    }
+
+    #[test]
+    fn ufs_commands_whose_address_the_kernel_does_not_print_are_errors() {
+        let line = "k-1 [0] 1.5: ufshcd_command: send_req: 1d.ufshc: tag: 3, DB: 0x0, size: -1, \
+            IS: 0, LBA: 0, opcode: 0x8a (WRITE_16), group_id: 0x0\n";
+        let trace = crate::Trace::of_bytes("t", line.as_bytes(), &crate::ReadOptions::default());
+        let message = trace.unwrap().requests().unwrap_err().to_string();
+        assert!(message.starts_with("t:1: the event has no address and no size"), "{message}");
     }
 
     #[test]

@@ -14,7 +14,11 @@
 //!
 //! Columns of the wall clock (`TIME`, `TIMESTAMP`) have a date and a time of day, or only a time of
 //! day, which starts anew at midnight. If the kernel names no disk, its column is empty.
+//!
+//! Tables are copied from terminals and reports, so there may be other lines between the rows and
+//! below them, such as `[...]` for rows that were cut out, `^C` and `Ending tracing...`.
 
+use crate::error::quote;
 use crate::parse::block_layer::{op_of, rwbs};
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
@@ -111,7 +115,7 @@ impl Columns {
         left(b"COMM").filter(|comm| left(b"PID").is_some_and(|pid| pid > *comm))?;
         let time = names.iter().enumerate().find_map(|(index, name)| Time::named(name, index));
         let latency = match left(b"STARTs") {
-            // A latency includes the time in the queue of the operating system, if that is printed.
+            // It begins when the device gets the request, so it has no time in queues.
             None => time.and(right(b"LAT(ms)")),
             Some(_) => None,
         };
@@ -151,6 +155,9 @@ struct Snoop {
     clock: WallClock,
     /// Requests that name no disk.
     without_disk: u64,
+    /// Lines below the heading that are no rows, and the first of them.
+    strays: u64,
+    first_stray: String,
 }
 
 impl TraceParser for Snoop {
@@ -166,6 +173,13 @@ impl TraceParser for Snoop {
             return Ok(Parsed::Other);
         }
         match &self.columns {
+            Some(columns) if columns.is_stray(line) => {
+                if self.strays == 0 {
+                    self.first_stray = quote(line);
+                }
+                self.strays += 1;
+                Ok(Parsed::Other)
+            }
             Some(columns) => {
                 let row = columns.row(line, &mut self.clock)?;
                 self.without_disk += u64::from(row.disk.is_none());
@@ -196,7 +210,14 @@ impl TraceParser for Snoop {
                 self.without_disk
             )
         });
-        times.map(str::to_owned).into_iter().chain(disks).collect()
+        let strays = (self.strays > 0).then(|| {
+            format!(
+                "Lines below the heading that are no rows: {} (the first: {}). They are passed \
+                 over; rows that such lines stand for are missing.",
+                self.strays, self.first_stray
+            )
+        });
+        times.map(str::to_owned).into_iter().chain(disks).chain(strays).collect()
     }
 }
 
@@ -248,6 +269,17 @@ struct Row<'a> {
 }
 
 impl Columns {
+    /// Whether a line is neither a row nor a piece of one. A row begins with its time; without
+    /// times it has a process id, which is a number.
+    fn is_stray(&self, line: &[u8]) -> bool {
+        let words = blank_fields(line, MOST_COLUMNS);
+        let begins_row = match self.time {
+            Some(time) => words.get(time.index).is_some_and(|word| word[0].is_ascii_digit()),
+            None => words.iter().any(|word| Field::new(word).is_digits()),
+        };
+        !begins_row && !is_row(line)
+    }
+
     fn row<'a>(&self, line: &'a [u8], clock: &mut WallClock) -> ParseResult<Row<'a>> {
         let words = line.split(|byte| matches!(byte, b' ' | b'\t'));
         let words: Vec<&[u8]> = words.filter(|word| !word.is_empty()).collect();
@@ -398,6 +430,40 @@ mod tests {
         assert_eq!(report.devices, ["sda", "unknown", "sdb"]);
         let note = &report.notes[1];
         assert!(note.starts_with("Rows without a disk: 2. They are read"), "{note}");
+    }
+
+    #[test]
+    fn lines_that_are_no_rows_are_passed_over_and_noted() {
+        let table = |heading: &str, row: &str| {
+            format!(
+                "# ./iosnoop\n{heading}\n{row}\n[...]\n{row}\n...\n{row}\n^C\nEnding tracing...\n\
+                 ```\n\nThe first writes are slow, as R is busy.\n$ ./iosnoop\n{heading}\n\
+                 {row}\n"
+            )
+        };
+        for (heading, row) in [
+            ("TIME(s) COMM PID DISK T SECTOR BYTES P LAT(ms)", "0.5 a 7 sda W 8 4096 S 0.5"),
+            ("STARTs ENDs COMM PID TYPE DEV BLOCK BYTES LATms", "0.5 0.6 a 7 W 8,0 8 4096 0.5"),
+            ("COMM PID TYPE DEV BLOCK BYTES LATms", "a b 7 W 8,0 8 4096 0.5"),
+        ] {
+            let (requests, notes) = read(table(heading, row).as_bytes());
+            assert_eq!(requests.len(), 4, "{heading}");
+            let note = notes.iter().find(|note| note.contains("no rows")).unwrap();
+            assert!(note.contains("no rows: 7 (the first: [...]). They are"), "{note}");
+        }
+    }
+
+    #[test]
+    fn a_piece_of_a_row_is_an_error() {
+        let heading = "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n0.5 a 7 sda W 8 4096 0.5\n";
+        let untimed = "COMM PID TYPE DEV BLOCK BYTES LATms\na 7 W 8,0 8 4096 0.5\n";
+        let pieces = [(heading, "0.6"), (heading, "0.6 a 7 sda W 1"), (untimed, "a 71")];
+        for (heading, piece) in pieces {
+            let text = format!("{heading}{piece}\n");
+            let trace = Trace::of_bytes("t", text.as_bytes(), &ReadOptions::default()).unwrap();
+            let message = trace.requests().unwrap_err().to_string();
+            assert!(message.starts_with("t:3: "), "{piece}: {message}");
+        }
     }
 
     #[test]

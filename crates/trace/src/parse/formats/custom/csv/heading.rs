@@ -58,10 +58,10 @@ static NAMES: &[(Meaning, &str)] = &[
 
 /// Words for units at the end of names, and the units as `columns=` writes them.
 static UNITS: &[(&str, &str)] = &[
-    ("s sec seconds", "s"),
-    ("ms", "ms"),
-    ("us µs usec", "us"),
-    ("ns nsec", "ns"),
+    ("s sec secs seconds", "s"),
+    ("ms msec msecs", "ms"),
+    ("us µs usec usecs", "us"),
+    ("ns nsec nsecs", "ns"),
     ("b byte bytes", "bytes"),
     ("sectors", "sectors"),
 ];
@@ -110,6 +110,7 @@ fn suggested(head: &TraceHead) -> Option<Vec<String>> {
     if sheet.has_decimal_comma() {
         options.push(String::from("decimal=comma"));
     }
+    options.push(String::from("header=true"));
     let recipe = sheet.recipe(&columns, &options);
     Some(match taken.contains(&Meaning::Op) {
         true => vec![recipe],
@@ -119,27 +120,42 @@ fn suggested(head: &TraceHead) -> Option<Vec<String>> {
 
 // ---- the sheet -------------------------------------------------------------------------------
 
+/// Lines that are examined if the values show what the columns mean.
+const VALUE_LINES: usize = 256;
+
 /// The heading and the lines below it.
-struct Sheet<'a> {
+pub(super) struct Sheet<'a> {
     separator: (u8, &'static str),
-    names: Vec<String>,
-    rows: Vec<Vec<&'a [u8]>>,
+    /// The fields of the heading, and the names that they stand for.
+    pub(super) first: Vec<&'a [u8]>,
+    pub(super) names: Vec<String>,
+    pub(super) rows: Vec<Vec<&'a [u8]>>,
 }
 
 impl<'a> Sheet<'a> {
     fn of(head: &TraceHead<'a>) -> Option<Sheet<'a>> {
-        let mut lines = head.whole_lines();
-        let heading = lines.next()?;
-        let count = |&(separator, _): &(u8, &str)| fields(heading, separator).len();
+        let lines = head.whole_lines().collect();
+        Sheet::separated_as(0, lines)
+    }
+
+    /// The same if the first line need not be a heading: the second one has the separators.
+    pub(super) fn of_values(head: &TraceHead<'a>) -> Option<Sheet<'a>> {
+        Sheet::separated_as(1, head.whole_lines().take(VALUE_LINES).collect())
+    }
+
+    fn separated_as(example: usize, lines: Vec<&'a [u8]>) -> Option<Sheet<'a>> {
+        let example = lines.get(example)?;
+        let count = |&(separator, _): &(u8, &str)| fields(example, separator).len();
         let separator = SEPARATORS.into_iter().max_by_key(count)?;
+        let first = fields(lines[0], separator.0);
         let name = |field: &[u8]| {
             let name = String::from_utf8_lossy(field).to_lowercase();
             let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
             words.collect::<Vec<_>>().join("_")
         };
-        let names = fields(heading, separator.0).into_iter().map(name).collect();
-        let rows = lines.map(|line| fields(line, separator.0)).collect();
-        Some(Sheet { separator, names, rows })
+        let names = first.iter().copied().map(name).collect();
+        let rows = lines[1..].iter().map(|line| fields(line, separator.0)).collect();
+        Some(Sheet { separator, first, names, rows })
     }
 
     /// The different values of a column.
@@ -156,7 +172,7 @@ impl<'a> Sheet<'a> {
     }
 
     /// The whole text for `--format`. Columns without a meaning at the end need not be listed.
-    fn recipe(&self, columns: &[String], options: &[String]) -> String {
+    pub(super) fn recipe(&self, columns: &[String], options: &[String]) -> String {
         let used = columns.iter().rposition(|column| column != "_").map_or(0, |last| last + 1);
         let mut listed = columns[..used].join("+");
         if used < columns.len() {
@@ -167,7 +183,7 @@ impl<'a> Sheet<'a> {
             name => format!("sep={name},"),
         };
         let options: String = options.iter().map(|option| format!(",{option}")).collect();
-        format!("csv:{separator}columns={listed}{options},header=true")
+        format!("csv:{separator}columns={listed}{options}")
     }
 }
 
@@ -193,7 +209,7 @@ fn known(name: &str) -> Option<(Meaning, Option<&'static str>)> {
     }
     let (bare, word) = name.rsplit_once('_')?;
     let (_, unit) = UNITS.iter().find(|(words, _)| lists(words, word))?;
-    let is_time = matches!(*unit, "s" | "ms" | "us" | "ns");
+    let is_time = is_time_unit(unit);
     let fits = |meaning: &Meaning| match meaning {
         Meaning::Time => is_time,
         Meaning::Offset | Meaning::Length => !is_time,
@@ -202,8 +218,19 @@ fn known(name: &str) -> Option<(Meaning, Option<&'static str>)> {
     Some((meaning(bare).filter(fits)?, Some(unit)))
 }
 
+/// The unit of time that is a word of a name, such as `elapsed_usecs_d`.
+pub(super) fn named_time_unit(name: &str) -> Option<&'static str> {
+    let unit = |word| UNITS.iter().find(|(words, _)| words.split(' ').any(|known| known == word));
+    let mut units = name.split('_').filter_map(unit).map(|(_, unit)| *unit);
+    units.find(|unit| is_time_unit(unit))
+}
+
+fn is_time_unit(unit: &str) -> bool {
+    matches!(unit, "s" | "ms" | "us" | "ns")
+}
+
 /// The unit of times that are dates, decimals or Unix times; µs for all others.
-fn time_unit(values: &BTreeSet<&[u8]>) -> &'static str {
+pub(super) fn time_unit(values: &BTreeSet<&[u8]>) -> &'static str {
     let all_have = |digits| values.iter().all(|value| is_digits(value, digits, digits));
     match () {
         () if values.iter().any(|value| value.contains(&b':')) => "date",
@@ -220,7 +247,7 @@ fn time_unit(values: &BTreeSet<&[u8]>) -> &'static str {
 }
 
 /// The word for an offset or length, whose unit is in its name or follows from its values.
-fn address(
+pub(super) fn address(
     column: &'static str,
     name: &str,
     unit: Option<&'static str>,
@@ -247,7 +274,7 @@ fn address(
 
 /// The word for the column of operations: `op`, or `rwbs`. Adds the words for operations that are
 /// not understood anyway. `None` if a value cannot be an operation.
-fn operations(
+pub(super) fn operations(
     name: &str,
     values: &BTreeSet<&[u8]>,
     options: &mut Vec<String>,
@@ -286,8 +313,8 @@ fn kind(name: &str, word: &str) -> Option<usize> {
         "f" => Some(3),
         _ if word.contains("trim") || word.contains("discard") || word.contains("unmap") => Some(2),
         _ if word.contains("flush") || word.contains("sync") => Some(3),
-        _ if word.contains("write") || word == "w" => Some(1),
-        _ if word.contains("read") || word == "r" => Some(0),
+        _ if word.contains("write") || word == "w" || word.starts_with("wr") => Some(1),
+        _ if word.contains("read") || word == "r" || word.starts_with("rd") => Some(0),
         _ => None,
     }
 }
