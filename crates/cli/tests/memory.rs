@@ -87,6 +87,26 @@ fn the_estimate_for_layers_is_true() {
     }
 }
 
+/// The budget buys pages of the buffer and entries of dftl's cache, which take several times their
+/// bytes; a boundary that adapts has a rule with lists of its own. Budgets are small and large.
+#[test]
+fn the_estimate_for_one_budget_of_dram_is_true() {
+    let run = ["run", "uniform:writes=1M", "--warmup", "0", "--capacity", "2GiB"];
+    for (ftl, dram, split) in [
+        ("dftl", "4MiB", "70%"),
+        ("dftl", "4MiB", "10%"),
+        ("dftl", "64MiB", "4%"),
+        ("dftl", "4MiB", "adaptive:rule=balanced"),
+        ("fast", "64MiB", "50%"),
+        ("fast", "1GiB", "10%"),
+        ("fast", "64MiB", "adaptive"),
+        ("fast", "1GiB", "adaptive:rule=balanced"),
+    ] {
+        let chip = ["--chip", "slc-lsb", "--ftl", ftl];
+        agrees(&[&run[..], &chip, &["--dram", dram, "--split", split]].concat());
+    }
+}
+
 /// A sparse trace: two requests, 8 TiB apart.
 fn sparse() -> (tempfile::TempDir, String) {
     let directory = tempfile::tempdir().unwrap();

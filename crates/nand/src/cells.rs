@@ -25,6 +25,16 @@ impl Cells {
         }
     }
 
+    /// Bytes of memory for a page; none on a chip that only counts, which needs no cells.
+    pub fn bytes_of_page(mode: Mode, sectors_per_page: u32) -> u64 {
+        let sector_bytes = match mode {
+            Mode::Count => 0,
+            Mode::Stamps => size_of::<Stamp>() as u64,
+            Mode::Bytes => SECTOR_BYTES.into(),
+        };
+        u64::from(sectors_per_page) * sector_bytes
+    }
+
     /// Shrinks or grows to one page, all zero.
     pub(crate) fn clear_to_page(&mut self, sectors_per_page: u32) {
         let sectors = sectors_per_page as usize;

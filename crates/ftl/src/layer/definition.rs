@@ -5,7 +5,7 @@ use core::fmt;
 use nand::{Cause, ChipModel, Geometry, Mode, Nand, Op};
 use spec::{Param, Params};
 
-use crate::contract::{Entered, Error, Ftl, MountConfig, Result, Scheme, SimulationMemory};
+use crate::contract::{Entered, Error, Ftl, MountConfig, Result, Scheme};
 use crate::layer::option::{LayerOption, LayerOptions};
 use crate::part::recovery::pair_shelter;
 
@@ -38,8 +38,9 @@ pub struct Layer {
     pub refuses: fn(&LayerSetting, &Stack, &ChipModel) -> Option<String>,
     /// Blocks of flash that it keeps for itself.
     pub blocks: fn(&Params, &ChipModel) -> LayerBlocks,
-    /// Memory that simulating it takes.
-    pub memory: SimulationMemory,
+    /// Memory that simulating it takes at most, without what is below it. Like that of a
+    /// [scheme](crate::contract::SimulationMemory), but the stack may matter.
+    pub memory: fn(&Params, &Stack, &Geometry, Mode) -> u64,
     /// Mounts it above the FTL that the closure mounts. The layer first finds its own data in
     /// flash: it claims its blocks and passes the others to the closure. Its data in DRAM is lost.
     pub mount: MountLayer,
@@ -188,8 +189,9 @@ impl Layers {
     }
 
     /// Memory that simulating the layers takes at most, without the scheme and the chip.
-    pub fn memory_bytes(&self, geometry: &Geometry, mode: Mode) -> u64 {
-        let each = self.iter().map(|one| (one.layer.memory)(&one.params, geometry, mode));
+    pub fn memory_bytes(&self, scheme: &'static Scheme, geometry: &Geometry, mode: Mode) -> u64 {
+        let stack = Stack { layers: self, scheme, given: &[] };
+        let each = self.iter().map(|one| (one.layer.memory)(&one.params, &stack, geometry, mode));
         each.fold(0, u64::saturating_add)
     }
 

@@ -39,6 +39,11 @@ impl GhostBuffer {
         }
     }
 
+    /// Memory that the ghost takes on a device with this number of logical pages.
+    pub fn memory_bytes(logical_pages: u32) -> u64 {
+        u64::from(logical_pages) * Recency::BYTES_A_NUMBER + u64::from(logical_pages.div_ceil(8))
+    }
+
     /// Number of pages.
     pub fn len(&self) -> u32 {
         self.order.len()

@@ -40,7 +40,7 @@
 
 use core::ops::Range;
 
-use nand::{Cells, ChipModel, Data, Lpn, Mode, Nand, Ppn, SectorMask, Sink};
+use nand::{Cells, ChipModel, Data, Geometry, Lpn, Mode, Nand, Ppn, SectorMask, Sink};
 use spec::{Kind, Param, Params};
 
 use crate::contract::{
@@ -100,10 +100,8 @@ pub static LAYER: Layer = Layer {
     read: |options| read_size_and_keys(&LAYER, options),
     refuses: |setting, _, chip| refuses(&setting.params, chip),
     blocks: |_, _| LayerBlocks::default(),
-    memory: |params, geometry, mode| {
-        let pages = params.size("size") / u64::from(geometry.page_bytes());
-        let kept_bytes = if mode == Mode::Count { 0 } else { 8 * geometry.sectors_per_page() };
-        pages.min(geometry.pages().into()) * (56 + u64::from(kept_bytes))
+    memory: |params, _, geometry, mode| {
+        WriteBuffer::memory_bytes(params.size("size"), geometry, mode)
     },
     mount: |params, _, nand, config, below| {
         let below = below(nand, config)?;
@@ -223,6 +221,16 @@ impl WriteBuffer {
             buffer.gathered = Some(Cells::new(nand.array().mode(), pages, buffer.sectors_per_page));
         }
         buffer
+    }
+
+    /// Memory that simulating a buffer takes that may be given this budget: its slots with their
+    /// order and contents, and the table that finds the slot of a logical page.
+    pub(super) fn memory_bytes(budget: u64, geometry: &Geometry, mode: Mode) -> u64 {
+        let logical_pages = u64::from(geometry.pages());
+        let slots = (budget / u64::from(geometry.page_bytes())).min(logical_pages);
+        let slot_bytes = size_of::<Slot>() + size_of::<u32>();
+        let kept_bytes = Cells::bytes_of_page(mode, geometry.sectors_per_page());
+        slots * (slot_bytes as u64 + Recency::BYTES_A_NUMBER + kept_bytes) + 4 * logical_pages
     }
 
     /// A write buffer that evicts single pages and has no room yet. It may be

@@ -68,11 +68,12 @@ impl MemoryEstimate {
 
     fn of_device(device: &Device, mode: Mode, drive: Option<&Profile>) -> MemoryEstimate {
         let (geometry, choice) = (device.geometry(), &device.choice);
+        let layer_bytes = device.layers.memory_bytes(choice.scheme, geometry, mode);
         let scheme_bytes = (choice.scheme.memory)(&choice.params, geometry, mode)
             .saturating_add(device.policy_memory_bytes());
         MemoryEstimate {
             flash_bytes: FlashArray::memory_bytes(geometry, mode),
-            ftl_bytes: scheme_bytes.saturating_add(device.layers.memory_bytes(geometry, mode)),
+            ftl_bytes: scheme_bytes.saturating_add(layer_bytes),
             shadow_bytes: 0,
             drive_bytes: drive.map_or(0, |profile| Drive::memory_bytes(profile, geometry)),
             statistics_bytes: 0,

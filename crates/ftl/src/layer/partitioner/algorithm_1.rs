@@ -83,12 +83,16 @@ impl Algorithm1 {
         params: &Params,
         max_step: u64,
     ) -> Algorithm1 {
-        let bits = params.size("dram") / BYTES_A_GHOST_BIT;
         Algorithm1 {
-            ghost: GhostMap::new(bits, params.count("alpha"), device.seed),
+            ghost: GhostMap::new(Self::ghost_bits(params), params.count("alpha"), device.seed),
             unit: (budget.unit_bytes)(geometry),
             max_step,
         }
+    }
+
+    /// Bits of the map's ghost, before they are rounded up to a power of two.
+    pub fn ghost_bits(params: &Params) -> u64 {
+        params.size("dram") / BYTES_A_GHOST_BIT
     }
 
     /// Which side grows, and by how much, within the room that is left.

@@ -23,7 +23,7 @@
 //! page, is no reason to move. A gain below 1 % of the remaining cost is within the error
 //! of the samples.
 
-use nand::Lpn;
+use nand::{Geometry, Lpn};
 
 use crate::contract::{
     ForecastableMap, MapForecast, Run, SHARE_STEPS, SHARES, ShareCosts, Shares, Violation,
@@ -64,6 +64,13 @@ impl Balance {
             costs: ShareCosts::ZERO,
             fading: dram as f64 / (dram + max_step) as f64,
         }
+    }
+
+    /// Memory of the distances in a buffer that may have all of the DRAM. The forecast samples, so
+    /// it takes little.
+    pub fn memory_bytes(dram: u64, geometry: &Geometry) -> u64 {
+        let pages_max = dram / u64::from(geometry.page_bytes());
+        StackDistances::memory_bytes(pages_max, geometry.pages().into())
     }
 
     // ---- Requests -----------------------------------------------------------------------------

@@ -40,14 +40,14 @@ pub mod sparse_set;
 
 use core::ops::Range;
 
-use nand::{ChipModel, Geometry, Lpn, Nand, Ppn, Sink};
+use nand::{ChipModel, Geometry, Lpn, Mode, Nand, Ppn, Sink};
 use spec::{Kind, Param, Params, Share};
 
 use self::algorithm_1::{Algorithm1, CostBenefit, DRAM_MAX, Tuning};
 use self::balance::Balance;
 use crate::contract::{
     Base, Extent, Facet, FacetKind, ForecastableMap, Ftl, LayerReport, MapBudget, MapEvent, Metric,
-    MountConfig, Ram, Report, ResizableMap, Result, Run, Span, Tuner, Violation, base_is,
+    MountConfig, Ram, Report, ResizableMap, Result, Run, Scheme, Span, Tuner, Violation, base_is,
 };
 use crate::layer::definition::{Layer, LayerBlocks, LayerSetting, MountBelow, Stack};
 use crate::layer::ghost_buffer::GhostBuffer;
@@ -140,10 +140,7 @@ pub static LAYER: Layer = Layer {
     read,
     refuses,
     blocks: |_, _| LayerBlocks::default(),
-    memory: |params, geometry, _| {
-        let pages = params.size("dram") / u64::from(geometry.page_bytes());
-        150 * pages.min(geometry.pages().into())
-    },
+    memory: simulation_memory,
     mount,
     laws: |_| Ok(()),
 };
@@ -217,6 +214,45 @@ fn refuses(setting: &LayerSetting, stack: &Stack, chip: &ChipModel) -> Option<St
 /// Maximum number of bytes that a tuning moves.
 fn max_step(params: &Params) -> u64 {
     params.share("max_step").floor_of(params.size("dram"))
+}
+
+/// The most bytes that the map and the buffer may get. A boundary that adapts may reach both ends.
+fn most_bytes(params: &Params) -> [u64; 2] {
+    let dram = params.size("dram");
+    match params.opt_share("share") {
+        Some(share) => [share.floor_of(dram), dram - share.floor_of(dram)],
+        None => [dram, dram],
+    }
+}
+
+/// The buffer and the part of the map at their largest, and the rule that moves the boundary.
+fn simulation_memory(params: &Params, stack: &Stack, geometry: &Geometry, mode: Mode) -> u64 {
+    let [mapping, buffer] = most_bytes(params);
+    let rule_bytes = match (params.opt_share("share"), params.opt_choice("rule")) {
+        (Some(_), _) => 0,
+        (None, Some("balanced")) => Balance::memory_bytes(buffer, geometry),
+        (None, _) => {
+            let ghost_map = Algorithm1::ghost_bits(params).next_power_of_two() / 8;
+            GhostBuffer::memory_bytes(geometry.pages()) + ghost_map
+        }
+    };
+    WriteBuffer::memory_bytes(buffer, geometry, mode)
+        + map_memory(stack.scheme, mapping, geometry, mode)
+        + rule_bytes
+}
+
+/// What the scheme takes for a resizable part of these bytes, beyond what it states with its
+/// default. Without a parameter for that part, its memory is independent of the budget.
+fn map_memory(scheme: &Scheme, mapping: u64, geometry: &Geometry, mode: Mode) -> u64 {
+    let replaced = scheme.map_budget.as_ref().map_or("", |budget| budget.replaces);
+    let memory = |pairs: &[(String, String)]| {
+        let params = spec::resolve(scheme.name, pairs, scheme.params);
+        params.map_or(0, |params| (scheme.memory)(&params, geometry, mode))
+    };
+    match replaced {
+        "" => 0,
+        _ => memory(&[(replaced.to_owned(), mapping.to_string())]).saturating_sub(memory(&[])),
+    }
 }
 
 /// Puts a buffer above an FTL and divides DRAM between its pages and the FTL's map.
@@ -294,7 +330,8 @@ impl Partitioner {
         params: &Params,
     ) -> Partitioner {
         let (geometry, dram) = (nand.geometry(), params.size("dram"));
-        let mut buffer = WriteBuffer::of_a_share(below, nand, device, dram);
+        let [_, most] = most_bytes(params);
+        let mut buffer = WriteBuffer::of_a_share(below, nand, device, most);
         let adapts = params.opt_share("share").is_none();
         let tuner = adapts.then(|| Adaptation::new(&mut buffer, budget, geometry, device, params));
         Partitioner {

@@ -121,7 +121,7 @@ pub static LAYER: Layer = Layer {
         let blocks = SectorLogSize::of(params, chip.page_bytes, chip.pages_per_block, None).blocks;
         LayerBlocks { blocks, added: if params.choice("from") == "added" { blocks } else { 0 } }
     },
-    memory: |params, _, mode| {
+    memory: |params, _, _, mode| {
         let sector_bytes = if mode == nand::Mode::Count { 48 } else { 64 };
         params.size("size") / u64::from(nand::geometry::SECTOR_BYTES) * sector_bytes
     },

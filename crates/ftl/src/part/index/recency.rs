@@ -21,6 +21,9 @@ pub struct Recency {
 }
 
 impl Recency {
+    /// Bytes of memory for each number below the bound.
+    pub const BYTES_A_NUMBER: u64 = size_of::<Links>() as u64;
+
     /// The empty queue of numbers below `bound`.
     pub fn new(bound: u32) -> Recency {
         let links = vec![Links { before: NONE, after: NONE }; bound as usize];

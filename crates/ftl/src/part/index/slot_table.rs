@@ -86,6 +86,13 @@ impl SlotTable {
         slot
     }
 
+    /// Memory that a table with this number of pages takes at most: while it grew for the last
+    /// time, the places before and after.
+    pub fn memory_bytes(pages: u64) -> u64 {
+        let places = (2 * pages).next_power_of_two();
+        (places + places / 2) * size_of::<Place>() as u64
+    }
+
     /// Bytes of the places.
     pub fn bytes(&self) -> u64 {
         size_of_val(self.places.as_slice()) as u64

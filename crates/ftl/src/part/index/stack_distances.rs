@@ -181,6 +181,12 @@ impl StackDistances {
         end as u32
     }
 
+    /// Memory for at most `pages_max` of `logical_pages` pages.
+    pub fn memory_bytes(pages_max: u64, logical_pages: u64) -> u64 {
+        let places = 2 * pages_max.max(1) * (size_of::<Place>() + size_of::<u32>()) as u64;
+        places + SlotTable::memory_bytes(pages_max.min(logical_pages))
+    }
+
     /// Bytes of RAM.
     pub fn bytes(&self) -> u64 {
         let places = size_of_val(self.places.as_slice()) + size_of_val(self.taken.as_slice());
