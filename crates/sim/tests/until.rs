@@ -8,6 +8,7 @@ use serde_json::Value;
 use sim::config::choices::{Precondition, Timing};
 use sim::config::experiment::Experiment;
 use sim::config::values::Extra;
+use sim::memory::MemoryBudget;
 use sim::{RunOptions, RunResult, Setup, run};
 
 /// 4,096 logical pages.
@@ -237,6 +238,22 @@ fn impossible_combinations_are_refused_with_a_reason() {
     let setup = Setup::new(&steady("uniform", "steady")).unwrap();
     let logged = run(&setup, options).unwrap_err().to_string();
     assert!(logged.contains("known only at the end"), "{logged}");
+}
+
+/// No device is filled for it, so it does not matter how large the device would be.
+#[test]
+fn a_trace_without_writes_is_refused_before_memory_is_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("reads.log");
+    std::fs::write(&path, "0,0,512,R,0.1\n0,167772160,512,R,0.2\n").unwrap();
+    let sparse = Experiment { capacity_bytes: None, ..steady(path.to_str().unwrap(), "steady") };
+    let reads = steady("uniform:requests=100,reads=100%", "steady");
+    for experiment in [sparse, reads] {
+        let memory = MemoryBudget::new(Some(1));
+        let options = RunOptions { memory: &memory, ..RunOptions::default() };
+        let error = run(&Setup::new(&experiment).unwrap(), options).unwrap_err().to_string();
+        assert!(error.contains("writes no page"), "{error}");
+    }
 }
 
 #[test]

@@ -37,6 +37,7 @@ pub mod timeline;
 pub mod until_steady;
 pub mod write_course;
 
+use core::ops::ControlFlow;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
@@ -53,7 +54,7 @@ use crate::config::setup::Setup;
 use crate::device;
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::input::batch::CutRequest;
+use crate::input::batch::{Batch, CutRequest};
 use crate::input::host::Host;
 use crate::memory::MemoryBudget;
 use crate::progress::{NoProgress, Progress, Stage};
@@ -152,6 +153,9 @@ fn run_on(setup: &Setup, input: &Input, options: RunOptions) -> Result<RunResult
         Some(policy) => device.placed_by(policy)?,
         None => device,
     };
+    if setup.experiment.until.is_some() {
+        Stages::new(setup, input, &device, progress)?.needs_writes()?;
+    }
     let _reservation = memory.reserve(setup, &device, progress)?;
     let device = match device.choice.scheme.needs_future {
         true => foreseen(setup, input, device, progress)?,
@@ -163,6 +167,15 @@ fn run_on(setup: &Setup, input: &Input, options: RunOptions) -> Result<RunResult
         None => stages.result(&mut Simulator::new(&device, &setup.experiment)?, outputs, started),
         Some(lent) => stages.result_on(lent, outputs, started),
     }
+}
+
+/// Whether the trace of a setup writes a page. Tells it without a device in memory.
+///
+/// # Errors
+/// The trace cannot be read or does not fit, or the run is stopped.
+pub fn writes_a_page(setup: &Setup, input: &Input, progress: &dyn Progress) -> Result<bool> {
+    let device = device::of(setup, input.needed_bytes())?;
+    Stages::new(setup, input, &device, progress)?.writes_a_page()
 }
 
 /// The device of a run, whose scheme is told the future.
@@ -217,11 +230,31 @@ impl<'a> Stages<'a> {
 
     /// Passes the spans of all requests of a pass on, without serving them.
     fn for_each_span(&self, mut see: impl FnMut(Op, &Span) -> Result<()>) -> Result<()> {
+        self.for_each_batch(|batch| {
+            for CutRequest { request, spans, .. } in batch.iter() {
+                spans.iter().try_for_each(|span| see(request.op, span))?;
+            }
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    /// Whether a pass writes a page. Reads the traces up to the first write.
+    fn writes_a_page(&self) -> Result<bool> {
+        let mut writes = false;
+        self.for_each_batch(|batch| {
+            writes = batch.iter().any(|it| it.request.op == Op::Write && !it.spans.is_empty());
+            Ok(if writes { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        Ok(writes)
+    }
+
+    /// Passes the cut requests of a pass on, without serving them.
+    fn for_each_batch(&self, mut see: impl FnMut(&Batch) -> Result<ControlFlow<()>>) -> Result<()> {
         let mut pass = self.pass(Stage::Survey)?;
         while pass.fill(u64::MAX)? > 0 {
             self.cut(&mut pass)?;
-            for CutRequest { request, spans, .. } in pass.batch.iter() {
-                spans.iter().try_for_each(|span| see(request.op, span))?;
+            if see(&pass.batch)?.is_break() {
+                break;
             }
             let (position, length) = pass.order.position();
             self.progress.report(Stage::Survey, position, length)?;

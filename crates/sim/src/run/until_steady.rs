@@ -32,6 +32,10 @@ const NOT_STEADY: &str = "The device did not become steady: write amplification 
 const SWAMPED: &str = "The rounds ended before the device was steady, because millions of flash \
                        operations were waiting in the drive.";
 
+/// A round of a trace without writes would never end.
+const NO_WRITES: &str = "the trace writes no page, so a round of writes would never end; leave out \
+                         `--until`";
+
 /// A pass that begins again at the end of the trace.
 struct Repeated<'a> {
     pass: Pass<'a, 'static>,
@@ -59,6 +63,14 @@ enum Round {
 }
 
 impl<'a> Stages<'a> {
+    /// Refuses a trace without writes before a device is filled for it.
+    pub(super) fn needs_writes(&self) -> Result<()> {
+        match self.writes_a_page()? {
+            true => Ok(()),
+            false => Err(Error::Impossible(NO_WRITES.into())),
+        }
+    }
+
     /// Serves rounds until the device is steady or there is no room for another window, and returns
     /// what the last window measured, and sentences about the trace and the rounds.
     pub(super) fn until_steady(
@@ -176,11 +188,8 @@ impl<'a> Stages<'a> {
     fn fill(&self, repeated: &mut Repeated<'a>) -> Result<()> {
         while repeated.pass.fill(u64::MAX)? == 0 {
             if !repeated.has_written {
-                return Err(Error::Impossible(
-                    "the trace writes no page, so a round of writes would never end; leave out \
-                     `--until`"
-                        .into(),
-                ));
+                // A file that is parsed in each pass may have changed.
+                return Err(Error::Impossible(NO_WRITES.into()));
             }
             repeated.pass.order = self.input.order(self.setup, Stage::Measure, self.progress)?;
             repeated.pass.delivered = 0;

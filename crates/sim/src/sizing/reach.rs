@@ -8,7 +8,7 @@ use crate::config::experiment::Experiment;
 use crate::config::setup::Setup;
 use crate::config::values::Extra;
 use crate::error::{Error, Result};
-use crate::run::{RunOptions, run};
+use crate::run::{RunOptions, run, writes_a_page};
 
 /// What one pass of a trace writes.
 #[derive(Clone, Debug)]
@@ -39,11 +39,12 @@ impl Reach {
             verify: false,
             ..setup.experiment.clone()
         })?;
-        let result = run(&counting, options)?;
-        if result.host_pages.written == 0 {
+        let input = options.input.expect("a search opens its trace once for all runs");
+        if !writes_a_page(&counting, input, options.progress)? {
             let why = "the trace writes no page, so it needs no extra blocks";
             return Err(Error::Impossible(why.into()));
         }
+        let result = run(&counting, options)?;
         let pages_per_block = u64::from(result.device.pages_per_block);
         let logical_blocks = u64::from(result.device.logical_blocks);
         Ok(Reach {
