@@ -91,6 +91,14 @@ impl Setup {
         Ok(self)
     }
 
+    /// Whether the highest address of a file or of requests in memory decides how large the device
+    /// is, however few pages are touched.
+    pub fn is_sized_by_addresses(&self) -> bool {
+        let Experiment { capacity_bytes, fit, .. } = self.experiment;
+        let is_stored = self.traces.iter().any(|replayed| !replayed.trace.is_workload());
+        is_stored && capacity_bytes.is_none() && fit != Fit::Compact
+    }
+
     /// A sentence about a drive whose figures are for pages of another size than the chip's.
     pub fn converted_drive(&self) -> Option<String> {
         let (drive, given) = (self.drive.as_ref()?, self.experiment.drive.as_deref()?);

@@ -17,7 +17,6 @@ use drive::{Drive, Profile};
 use ftl::Device;
 use nand::{FlashArray, Mode};
 
-use crate::config::choices::Fit;
 use crate::config::setup::Setup;
 use crate::error::{Error, Result};
 use crate::input::request_cache::RUN_CACHE_BYTES;
@@ -178,9 +177,7 @@ impl Drop for Reservation<'_> {
 }
 
 fn too_much(setup: &Setup, device: &Device, needs: &MemoryEstimate, limit_bytes: u64) -> Error {
-    let is_sparse = setup.traces.iter().any(|replayed| !replayed.trace.is_workload())
-        && setup.experiment.fit != Fit::Compact
-        && setup.experiment.capacity_bytes.is_none();
+    let is_sparse = setup.is_sized_by_addresses();
     Error::TooMuchMemory {
         needs_bytes: needs.total_bytes(),
         parts: needs.to_string(),

@@ -132,7 +132,7 @@ impl FinishedRun<'_> {
         };
         result.notes.extend(self.policy_note());
         result.notes.extend(self.setup.converted_drive());
-        result.notes.extend(notes::of(&result, &self.setup.experiment));
+        result.notes.extend(notes::of(&result, self.setup));
         result
     }
 

@@ -12,14 +12,14 @@ mod map_cache;
 mod shared;
 mod steady_state;
 
-use crate::config::experiment::Experiment;
+use crate::config::setup::Setup;
 use crate::result::run_result::RunResult;
 
 pub use shared::SharedNotes;
 
 /// The sentences about a result, which is complete except for them.
-pub fn of(result: &RunResult, experiment: &Experiment) -> Vec<String> {
-    let notes = steady_state::notes(result, experiment);
+pub fn of(result: &RunResult, setup: &Setup) -> Vec<String> {
+    let notes = steady_state::notes(result, setup);
     let of_time = growing_queue::note(result).into_iter().chain(idle_dies::note(result));
     notes.into_iter().chain(of_time).chain(map_cache::note(result)).collect()
 }

@@ -5,7 +5,7 @@
 //! of the run, so that runs with the same fault share a sentence.
 
 use crate::config::choices::Precondition;
-use crate::config::experiment::Experiment;
+use crate::config::setup::Setup;
 use crate::result::evidence::Fifths;
 use crate::result::run_result::RunResult;
 
@@ -21,6 +21,9 @@ const NOT_TURNED_OVER: &str = "Fewer blocks were erased, warm-up included, than 
                                `--warmup`, a longer trace or a smaller `--capacity`.";
 const NO_WRITES: &str = "The measured part of the trace has no writes, so there is no write \
                          amplification.";
+const SPARSE: &str = "The trace touches less than half of the pages up to its highest address, and \
+                      the device has room for all of them. `--fit compact` makes a device of the \
+                      touched pages alone.";
 const UNMAPPED_READS: &str = "Some pages were read that had never been written. Reading them took \
                               no time; `--precondition fill` writes every page first.";
 
@@ -28,7 +31,8 @@ const UNMAPPED_READS: &str = "Some pages were read that had never been written. 
 const FILLING: f64 = 0.05;
 
 /// The sentences about a result, which is complete except for them.
-pub fn notes(result: &RunResult, experiment: &Experiment) -> Vec<String> {
+pub fn notes(result: &RunResult, setup: &Setup) -> Vec<String> {
+    let experiment = &setup.experiment;
     let writes = match result.trace.writes {
         0 => Some(NO_WRITES),
         _ => state(result),
@@ -38,6 +42,8 @@ pub fn notes(result: &RunResult, experiment: &Experiment) -> Vec<String> {
     let moves = if writes.is_none() && result.steady.is_none() { moves(result) } else { None };
     let notes = writes.into_iter().chain(unmapped.then_some(UNMAPPED_READS)).map(str::to_owned);
     let notes = notes.chain(moves);
+    let sparse = (writes.is_some() && is_sparse(result, setup)).then(|| SPARSE.to_owned());
+    let notes = notes.chain(sparse);
     notes.chain(experiment.limit.into_iter().flat_map(|limit| cut(result, limit))).collect()
 }
 
@@ -78,6 +84,13 @@ fn state(result: &RunResult) -> Option<&'static str> {
     }
 }
 
+/// Whether the addresses of a trace make the device large, and few of its pages are touched.
+fn is_sparse(result: &RunResult, setup: &Setup) -> bool {
+    let device = &result.device;
+    let touched = result.trace.footprint_pages.div_ceil(device.pages_per_block.into());
+    setup.is_sized_by_addresses() && 2 * touched < u64::from(device.logical_blocks)
+}
+
 fn is_filling(result: &RunResult) -> bool {
     let evidence = &result.evidence;
     let used = evidence.free_blocks_before.saturating_sub(evidence.free_blocks_after);
@@ -86,8 +99,11 @@ fn is_filling(result: &RunResult) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
-    use crate::config::setup::Setup;
+    use crate::config::choices::Fit;
+    use crate::config::experiment::Experiment;
     use crate::run::{RunOptions, run};
 
     /// The notes on a run on a device of 512 logical and 36 extra blocks.
@@ -125,6 +141,21 @@ mod tests {
             assert_eq!(few, [NEVER], "{ftl}");
         }
         assert_eq!(noted("uniform:writes=20K", |it| it.measure_after = 19_999), [NOT_MEASURED]);
+    }
+
+    /// A device as large as the highest address is never full, whatever its trace does.
+    #[test]
+    fn a_trace_that_touches_few_of_many_pages_is_told_of_compact() {
+        for (op, first) in [("R", NO_WRITES), ("W", NEVER)] {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            writeln!(file, "0,0,4096,{op},0.1\n0,65536,4096,{op},0.2").unwrap();
+            let path = file.path().to_str().unwrap();
+            let sparse = |it: &mut Experiment| it.capacity_bytes = None;
+            assert_eq!(noted(path, sparse), [first, SPARSE]);
+            assert_eq!(noted(path, |_| ()), [first], "the user chose the capacity");
+            let compact = noted(path, |it| (it.capacity_bytes, it.fit) = (None, Fit::Compact));
+            assert_eq!(compact, [first]);
+        }
     }
 
     #[test]
