@@ -126,6 +126,12 @@ fn a_trace_that_does_not_reach_collection_says_so_on_a_chip_of_today() {
     assert!((0.037..0.039).contains(&sizing["written_share"].as_f64().unwrap()));
     let table = text(&ftlab(&few).stdout).to_owned();
     assert!(table.contains("the trace does not reach collection"), "{table}");
+    // The sentence stands once, however many FTLs there are.
+    let both = ftlab(&[&few[..], &["--ftl", "page", "--ftl", "dftl"]].concat());
+    let (stdout, stderr) = (text(&both.stdout), text(&both.stderr));
+    assert!(!stdout.contains("The trace does not reach"), "{stdout}");
+    assert!(stderr.starts_with("ftlab: page, dftl: The trace does not reach"), "{stderr}");
+    assert_eq!(stderr.matches("does not reach").count(), 1, "{stderr}");
     // What is said about the trace itself is still said.
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(b"0,0,4096,W,0.1\n0,zero,512,W,0.2\n").unwrap();
@@ -148,6 +154,29 @@ fn an_unreachable_target_says_what_was_found() {
     assert!(text(&output.stdout).contains("not reached"), "the curve is printed all the same");
     let few = refusal(&small(&["--most", "1blocks"]), 1);
     assert!(few.contains("the FTL cannot work: page needs at least"), "{few}");
+}
+
+/// A run counts the cycles of all blocks, a data sheet those of the capacity. Both texts say so.
+#[test]
+fn the_endurance_of_a_run_is_that_of_the_answer_times_all_flash() {
+    let asked = small(&["--pe", "100000"]);
+    let found = json(&[&asked[..], &["--json"]].concat());
+    let sizing = &found["sizings"][0];
+    let words: Vec<&str> = sizing["command"].as_str().unwrap().split(' ').skip(1).collect();
+    let run = json(&[&words[..], &["--json", "-"]].concat());
+    let [of_run, tbw] = [
+        run["endurance"]["host_bytes_until_worn"].as_f64().unwrap(),
+        sizing["endurance"]["rated"]["tbw_bytes"].as_f64().unwrap(),
+    ];
+    let device = &run["device"];
+    let [blocks, extra] = ["logical_blocks", "extra_blocks"].map(|it| device[it].as_f64().unwrap());
+    let ratio = of_run / tbw / (1.0 + extra / blocks);
+    assert!((ratio - 1.0).abs() < 1e-6, "{ratio}");
+    let (answer, text) = (printed(&asked), printed(&words));
+    assert!(answer.contains("counts the cycles of all blocks: T / U times"), "{answer}");
+    assert!(answer.contains("at most 2.5 pages programmed per host page"), "{answer}");
+    let written = format!("endurance  {:.3} TBW or ", of_run / 1e12);
+    assert!(text.contains(&written) && text.contains("all blocks, extra ones too"), "{text}");
 }
 
 #[test]

@@ -20,6 +20,12 @@ pub fn decimals(value: f64, places: usize) -> String {
     format!("{sign}{}{fraction}", grouped(whole))
 }
 
+/// Bytes written until flash is worn out, in terabytes of 10¹² bytes, as on data sheets.
+pub fn tbw(bytes: f64) -> String {
+    let terabytes = bytes / 1e12;
+    format!("{} TBW", decimals(terabytes, if terabytes < 100.0 { 3 } else { 0 }))
+}
+
 /// A number with about four significant digits.
 pub fn number(value: f64) -> String {
     let places = match value.abs() {

@@ -209,12 +209,24 @@ fn search(args: &Args, question: &EnduranceQuestion, limit_bytes: Option<u64>) -
     }
     let value = Sizings { schema: SCHEMA, trace, target, sizings: &sizings };
     write_answer(json.as_ref(), &value, args.quiet, || texts::text(target, trace, &sizings))?;
-    let unreached = sizings.iter().filter(|sizing| sizing.least.is_none());
-    let unreached: Vec<String> = unreached.map(|sizing| sizing.unreached(target)).collect();
+    let unreached = unreached(target, &sizings);
     match unreached.is_empty() {
         true => Ok(()),
         false => Err(Failure::failed(unreached.join("\nftlab: "))),
     }
+}
+
+/// A sentence for each reason why there is no answer, with the FTLs that share it.
+fn unreached(target: f64, sizings: &[Sizing]) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for sizing in sizings.iter().filter(|sizing| sizing.least.is_none()) {
+        let why = sizing.unreached(target);
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, ftls)) => ftls.push(&sizing.ftl),
+            None => reasons.push((why, vec![&sizing.ftl])),
+        }
+    }
+    reasons.into_iter().map(|(why, ftls)| format!("{}: {why}", ftls.join(", "))).collect()
 }
 
 /// Whether the user did not say when runs are measured, so that they end in a steady state.

@@ -2,7 +2,7 @@
 
 use ftl::part::page::victims::policy::Policy;
 use ftl::part::page::victims::registry::POLICIES;
-use report::number_format::{bytes, count, decimals, number};
+use report::number_format::{bytes, count, decimals, number, tbw};
 use report::runs::{extra, preparation};
 use serde_json::Value;
 use sim::RunResult;
@@ -311,8 +311,8 @@ fn ends(result: &RunResult) -> String {
     let (wear, ram, wall) = (&result.wear, &result.ram_bytes, &result.wall);
     let lifetime = match result.endurance.host_bytes_until_worn {
         Some(host_bytes) => format!(
-            "{} host bytes or {} drive writes until all blocks reach {} cycles",
-            bytes(host_bytes),
+            "{} or {} drive writes until all blocks, extra ones too, reach {} cycles",
+            tbw(host_bytes as f64),
             real(result.endurance.drive_writes, 0),
             count(result.endurance.cycles.into())
         ),

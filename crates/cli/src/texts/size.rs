@@ -1,6 +1,6 @@
 //! The answers of `ftlab size` as texts.
 
-use report::number_format::{bytes, count, decimals};
+use report::number_format::{bytes, count, decimals, tbw};
 use report::sizing::percent;
 use sim::sizing::answer::{EndurancePart, SizedPoint, Sizing};
 use sim::sizing::data_sheet::Effective;
@@ -10,14 +10,28 @@ use sim::sizing::over_provisioning::OverProvisioning;
 use crate::texts::table::{Table, real};
 
 /// Says what T and U are.
-const LEGEND: &str = "T: the flash without system blocks; U: the capacity of the host. `--extra` \
-                      is (T − U) / U.";
+const LEGEND: &str = "\
+T: the flash without system blocks; U: the capacity of the host.
+`--extra` is (T − U) / U.
+";
+
+/// Says how the endurance of this command and that of a run are related.
+const ENDURANCE_LEGEND: &str = "\
+TBW: P/E cycles × U / (bytes programmed per host byte × wear levelling), as on
+data sheets. `ftlab run` counts the cycles of all blocks: T / U times as much.
+";
 
 /// The answers for each FTL on a trace.
 pub fn text(target: f64, trace: &str, sizings: &[Sizing]) -> String {
-    let head = format!("trace    {trace}\ntarget   write amplification of at most {target}\n");
+    let head = format!(
+        "trace    {trace}\n\
+         target   write amplification of at most {target} pages programmed per host page\n"
+    );
     let parts = sizings.iter().map(answer);
-    [head].into_iter().chain(parts).chain([format!("{LEGEND}\n")]).collect::<Vec<_>>().join("\n")
+    let has_endurance = sizings.iter().any(|sizing| sizing.endurance.is_some());
+    let endurance = if has_endurance { ENDURANCE_LEGEND } else { "" };
+    let legend = format!("{LEGEND}{endurance}");
+    [head].into_iter().chain(parts).chain([legend]).collect::<Vec<_>>().join("\n")
 }
 
 fn answer(sizing: &Sizing) -> String {
@@ -44,10 +58,19 @@ fn answer(sizing: &Sizing) -> String {
     }
     lines.extend(sizing.endurance.iter().flat_map(endurance));
     lines.extend(sizing.command.iter().map(|command| ("run".to_owned(), command.clone())));
-    lines.extend(sizing.notes.iter().map(|note| ("note".to_owned(), note.clone())));
+    lines.extend(notes(sizing).iter().map(|note| ("note".to_owned(), note.clone())));
     match sizing.curve.is_empty() {
         true => joined(&lines),
         false => format!("{}\n{}", joined(&lines), curve(sizing)),
+    }
+}
+
+/// The notes, without the one with which the command ends because the trace does not reach
+/// collection.
+fn notes(sizing: &Sizing) -> &[String] {
+    match (sizing.curve.is_empty(), sizing.notes.split_last()) {
+        (true, Some((_, others))) => others,
+        _ => &sizing.notes,
     }
 }
 
@@ -140,19 +163,13 @@ fn endurance(part: &EndurancePart) -> Vec<(String, String)> {
 }
 
 fn writes(lifetime: &Lifetime) -> String {
-    let tbw = lifetime.tbw_bytes.map(|bytes| format!(": {} TBW", terabytes(bytes)));
+    let tbw = lifetime.tbw_bytes.map(|bytes| format!(": {}", tbw(bytes)));
     format!(
         "{} drive writes a day for {} years{}",
         decimals(lifetime.drive_writes_per_day, 3),
         lifetime.years,
         tbw.unwrap_or_default()
     )
-}
-
-/// Terabytes of 10¹² bytes, as on data sheets.
-fn terabytes(bytes: f64) -> String {
-    let terabytes = bytes / 1e12;
-    decimals(terabytes, if terabytes < 100.0 { 3 } else { 0 })
 }
 
 fn count_of(cycles: f64) -> String {

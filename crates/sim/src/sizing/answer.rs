@@ -119,10 +119,10 @@ impl Sizing {
     }
 
     /// The sentence for a target that no run reached, or a trace that does not reach collection.
+    /// In the second case it is also the last note.
     pub fn unreached(&self, target: f64) -> String {
         let Some(largest) = self.curve.last() else {
-            let why = self.notes.last().expect("a sentence says why nothing was run");
-            return format!("{}: {why}", self.ftl);
+            return self.notes.last().expect("a sentence says why nothing was run").clone();
         };
         let Probe { extra_blocks, write_amplification, refused, .. } = &largest.probe;
         let share = 100.0 * largest.over_provisioning.of_capacity;
@@ -132,10 +132,9 @@ impl Sizing {
             (None, None) => unreachable!("a run has a figure, or a reason"),
         };
         format!(
-            "{}: write amplification {target} cannot be reached: with {extra_blocks} extra blocks \
+            "write amplification {target} cannot be reached: with {extra_blocks} extra blocks \
              ({share:.1} % of the capacity), the most that were tried, {found}; allow more with \
-             `--most`, or give a larger `--waf`",
-            self.ftl
+             `--most`, or give a larger `--waf`"
         )
     }
 }
