@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use crate::signals;
+use crate::terminal;
 
 /// Nothing went wrong.
 pub const DONE: u8 = 0;
@@ -78,6 +79,9 @@ impl Failure {
             text += "`ftlab list formats` says how other columns and units are read. This command \
                      skips and counts bad lines:\n";
             text += &format!("    {} {option}\n", command_line(arguments));
+        }
+        if let Some(width) = terminal::error_width() {
+            text = terminal::folded_message(&text, width);
         }
         if self.code == VIOLATION {
             text += &format!("Replay:  {}\n", command_line(arguments));

@@ -20,6 +20,7 @@ mod progress;
 mod result_outputs;
 mod signals;
 pub mod sweeps;
+mod terminal;
 pub mod texts;
 mod timeline_output;
 

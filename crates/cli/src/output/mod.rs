@@ -2,16 +2,15 @@
 //!
 //! * [`command_files`] the files that a command reads and writes, checked before it runs
 //! * [`destination`]   a file, pipe or terminal that takes a result
-//! * [`terminal`]      the width of a terminal, and texts that fit it
 
 pub mod command_files;
 pub mod destination;
-pub mod terminal;
 
 use std::io::Write;
 
 use crate::failure::{Failure, Result};
 use crate::output::destination::Destination;
+use crate::terminal;
 
 /// Writes a text.
 ///

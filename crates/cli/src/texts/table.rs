@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use report::number_format::decimals;
 
-use crate::output::terminal;
+use crate::terminal;
 
 /// Blanks between two columns.
 const GAP: usize = 2;
@@ -67,14 +67,22 @@ impl Table {
     }
 }
 
-/// Columns behind the first one that stand beside each other within a width. A first column that
-/// takes most of it is not repeated.
+/// Columns behind the first one that stand beside each other within a width, in as few groups as
+/// fit, which are about equally wide. A first column that takes most of the width is not repeated.
 fn groups(widths: &[usize], width: usize) -> Vec<Range<usize>> {
-    let Some((&first, others)) = widths.split_first() else { return Vec::new() };
+    let Some(&first) = widths.first() else { return Vec::new() };
     let all = 1..widths.len();
     if first > width / 2 {
         return vec![all];
     }
+    let fewest = filled_groups(widths, width);
+    let narrower = (first..width).map(|width| filled_groups(widths, width));
+    narrower.into_iter().find(|groups| groups.len() == fewest.len()).unwrap_or(fewest)
+}
+
+/// Groups of columns, each with as many as fit.
+fn filled_groups(widths: &[usize], width: usize) -> Vec<Range<usize>> {
+    let (first, others) = (widths[0], &widths[1..]);
     let (mut groups, mut start, mut taken) = (Vec::new(), 1, first);
     for (column, cell) in others.iter().enumerate().map(|(at, cell)| (at + 1, cell)) {
         if taken + GAP + cell > width && column > start {
@@ -141,6 +149,14 @@ mod tests {
             let text = table.text_within(width);
             assert!(["1.25", "64.00", "12.50"].iter().all(|cell| text.contains(cell)), "{width}");
         }
+    }
+
+    #[test]
+    fn groups_of_columns_are_about_equally_wide() {
+        assert_eq!(groups(&[5, 3, 3, 3, 3, 3], 25), [1..4, 4..6]);
+        assert_eq!(groups(&[5, 3, 3, 3, 3, 3], 30).len(), 1);
+        assert_eq!(groups(&[5, 3, 3, 3, 3, 12], 25), [1..4, 4..6]);
+        assert_eq!(groups(&[5, 3, 3, 3, 3, 20], 27), [1..5, 5..6], "the last one is wide");
     }
 
     #[test]
