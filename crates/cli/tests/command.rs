@@ -819,30 +819,65 @@ fn completions_offer_what_the_lists_have() {
     }
     let zsh = printed(&["completions", "zsh"]);
     assert_eq!(zsh.matches(":_ftlab_traces'").count(), 5, "run, compare, size, bound, trace info");
-    let (_directory, script) = file("ftlab.bash", printed(&["completions", "bash"]).as_bytes());
-    // The last of these words is to be completed.
-    let offered = |words: [&str; 3]| {
-        let [command, before, word] = words;
-        let line = format!(
-            "source {script}; COMP_WORDS=(ftlab {command} {before} {word}); COMP_CWORD=3; \
-             COMP_LINE='ftlab {command} {before} {word}'; COMP_POINT=${{#COMP_LINE}}; \
-             compopt() {{ :; }}; _ftlab ftlab '{word}' {before}; echo ${{COMPREPLY[@]}}"
-        );
-        let program = Path::new(env!("CARGO_BIN_EXE_ftlab")).parent().unwrap();
-        let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
-        let bash = Command::new("bash").args(["-c", &line]).env("PATH", path).output();
-        let output = bash.unwrap();
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    };
-    assert_eq!(offered(["run", "--quiet", "unif"]), "uniform");
-    assert_eq!(offered(["run", "--ftl", "faste"]), "faster");
-    assert_eq!(offered(["check", "--outcome", "to"]), "torn");
-    // bash keeps what stands before the last `:` or `=`.
-    assert_eq!(offered(["run", "--ftl", "page:vic"]), "victim=");
-    assert_eq!(offered(["run", "--ftl", "page:victim=wind"]), "windowed_greedy");
-    assert_eq!(offered(["run", "--chip", "tlc-3d:page=4KiB,pages"]), "4KiB,pages_per_block=");
     let help = printed(&["run", "--help"]);
     assert!(!help.contains("possible values: page"), "help is not flooded: {help}");
+}
+
+/// What bash offers at the end of these words, cut as bash cuts them.
+fn offered_by_bash(line: &str) -> String {
+    let (_directory, script) = file("ftlab.bash", printed(&["completions", "bash"]).as_bytes());
+    let ends = |end: char| " :=".contains(end);
+    let last = &line[line.rfind(ends).map_or(0, |at| at + 1)..];
+    let cut = line.replace('=', " = ").replace(':', " : ");
+    let mut words: Vec<&str> = cut.split_whitespace().collect();
+    if last.is_empty() && line.ends_with(' ') {
+        words.push("''");
+    }
+    let (count, before) = (words.len() - 1, words[words.len() - 2]);
+    let shell = format!(
+        "source {script}; COMP_WORDS=({}); COMP_CWORD={count}; COMP_LINE='{line}'; \
+         COMP_POINT=${{#COMP_LINE}}; compopt() {{ :; }}; _ftlab ftlab '{last}' '{before}'; \
+         echo ${{COMPREPLY[@]}}",
+        words.join(" ")
+    );
+    let program = Path::new(env!("CARGO_BIN_EXE_ftlab")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let output = Command::new("bash").args(["-c", &shell]).env("PATH", path).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn bash_completes_names_keys_and_words_in_every_notation() {
+    for (line, offered) in [
+        ("ftlab run --quiet unif", "uniform"),
+        ("ftlab run --ftl faste", "faster"),
+        ("ftlab check --outcome to", "torn"),
+        // bash keeps what stands before the last `:` or `=`.
+        ("ftlab run --ftl page:vic", "victim="),
+        ("ftlab run --ftl page:victim=wind", "windowed_greedy"),
+        ("ftlab run --chip tlc-3d:page=4KiB,pages", "4KiB,pages_per_block="),
+        ("ftlab run --ftl=faste", "faster"),
+        ("ftlab run --precondition=fi", "fill"),
+        ("ftlab run --ftl=page:vic", "victim="),
+        ("ftlab run --ftl=page:victim=wind", "windowed_greedy"),
+        ("ftlab run uniform:wri", "writes="),
+        ("ftlab run --verify uniform:writes=9,see", "9,seed="),
+        ("ftlab compare --ftl page uniform:wri", "writes="),
+        ("ftlab run nothing:wri", ""),
+        ("ftlab comple", "completions"),
+    ] {
+        assert_eq!(offered_by_bash(line), offered, "{line}");
+    }
+    assert!(offered_by_bash("ftlab run --ftl=").contains("superblock"));
+}
+
+#[test]
+fn hidden_subcommands_are_not_offered() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = printed(&["completions", shell]);
+        assert!(!script.contains("completion scripts call it"), "{shell}");
+        assert!(!script.contains("subcmd__complete)"), "{shell}");
+    }
 }
 
 #[test]

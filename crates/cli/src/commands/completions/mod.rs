@@ -26,6 +26,7 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args, command: Command) -> Result<()> {
+    let command = without_hidden(&command);
     let script = match args.shell {
         Shell::Bash => bash(command),
         Shell::Zsh => zsh(command),
@@ -43,6 +44,16 @@ fn generated(shell: Shell, mut command: Command) -> String {
     String::from_utf8_lossy(&script).into_owned()
 }
 
+/// The same command without hidden subcommands, which the generators would offer.
+fn without_hidden(command: &Command) -> Command {
+    let shown = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
+    let version = command.get_version().unwrap_or_default().to_owned();
+    Command::new(command.get_name().to_owned())
+        .version(version)
+        .args(command.get_arguments())
+        .subcommands(shown)
+}
+
 /// Whether an argument takes a file or a name.
 fn is_trace(arg: &Arg) -> bool {
     arg.get_id() == "trace" && !arg.get_possible_values().is_empty()
@@ -52,8 +63,8 @@ fn is_trace(arg: &Arg) -> bool {
 const SPECS: [&str; 4] = ["ftl", "chip", "drive", "format"];
 
 /// The script for bash. Its function looks at the words between blanks and leaves everything but
-/// specs to the generated one. Bash itself cuts specs at `:` and `=`, and takes only the last piece
-/// of an answer.
+/// specs to the generated one. Bash itself cuts words at `:` and `=`, and takes only the last piece
+/// of an answer. So `--option=value` is passed on as an option and its value.
 fn bash(command: Command) -> String {
     let script = generated(Shell::Bash, command);
     let options = SPECS.map(|option| format!("--{option}")).join("|");
@@ -61,18 +72,23 @@ fn bash(command: Command) -> String {
         r#"_ftlab() {{
     local line="${{COMP_LINE:0:COMP_POINT}}"
     local word="${{line##*[[:space:]]}}" before="${{line%[[:space:]]*}}"
-    local option="${{before##*[[:space:]]}}" kept
+    local option="${{before##*[[:space:]]}}" list=trace kept
+    if [[ "$word" == --*=* ]]; then
+        option="${{word%%=*}}" word="${{word#*=}}"
+        set -- "$1" "$word" "$option"
+    fi
     case "$option" in
-        {options})
-            if [[ "$word" == *:* ]]; then
-                kept="${{word%"${{word##*[:=]}}"}}"
-                COMPREPLY=($(ftlab complete "${{option#--}}" "$word"))
-                COMPREPLY=("${{COMPREPLY[@]#"$kept"}}")
-                compopt -o nospace
-                return
-            fi
-            ;;
+        {options}) list="${{option#--}}" ;;
     esac
+    if [[ "$word" == *:* ]]; then
+        kept="${{word%"${{word##*[:=]}}"}}"
+        COMPREPLY=($(ftlab complete "$list" "$word"))
+        COMPREPLY=("${{COMPREPLY[@]#"$kept"}}")
+        if [[ $list != trace || ${{#COMPREPLY[@]}} -gt 0 ]]; then
+            compopt -o nospace
+            return
+        fi
+    fi
     _ftlab_plain "$@"
 }}
 
