@@ -22,9 +22,7 @@ use spec::Params;
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::block_layer::{
-    ACTION_PARAMS, Replayed, lost_events_note, op_of, rwbs,
-};
+use crate::parse::block_layer::{ACTION_PARAMS, Replayed, lost_events_note, op_of, rwbs};
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
@@ -136,15 +134,7 @@ impl TraceParser for Blkparse {
         let (sector, sectors) = if op == Op::Flush { (0, 0) } else { (sector, sectors) };
         let offset = sector.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
         let bytes = sectors.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
-        Ok(Parsed::Request(RawRequest {
-            ticks,
-            offset,
-            bytes,
-            device,
-            op,
-            flags,
-            stream: 0,
-        }))
+        Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags, stream: 0 }))
     }
 
     fn notes(&self) -> Vec<String> {

@@ -20,9 +20,7 @@ use crate::error::{Error, Result};
 use crate::input::resolve_path::common_of_cpus;
 use crate::input::sliding_window::SlidingWindow;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::block_layer::{
-    ACTION_PARAMS, Replayed, lost_events_note, op_of,
-};
+use crate::parse::block_layer::{ACTION_PARAMS, Replayed, lost_events_note, op_of};
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::normalize::Normalizer;
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};

@@ -402,9 +402,8 @@ mod tests {
 
     #[test]
     fn times_of_the_wall_clock_are_read_across_midnight() {
-        let heading = |name: &str| {
-            format!("# biosnoop 10\n{name} COMM PID DISK T SECTOR BYTES LAT(ms)\n")
-        };
+        let heading =
+            |name: &str| format!("# biosnoop 10\n{name} COMM PID DISK T SECTOR BYTES LAT(ms)\n");
         let clock = "23:59:59.9 a b 7 sda W 8 4096 0.5\n00:00:00.1 a 7 sda R 16 4096 100\n\
             23:59:59.95 a 7 sda R 24 4096 0.5\n00:00:01.1 a 7 sda R 32 4096 0.5\n";
         let dated = clock.replace("23:", "2025-02-28 23:").replace("00:00:0", "2025-03-01 00:00:0");

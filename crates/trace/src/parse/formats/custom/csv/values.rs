@@ -74,8 +74,7 @@ impl Meanings {
         choice: Option<&str>,
     ) -> Option<String> {
         let Meanings { op, time, offset, length } = *self;
-        let is_heading =
-            sheet.first.len() != columns.len() || whole(sheet.first[offset]).is_none();
+        let is_heading = sheet.first.len() != columns.len() || whole(sheet.first[offset]).is_none();
         let (mut options, mut hexadecimal) = (Vec::new(), Vec::new());
         let mut words = vec![String::from("_"); columns.len()];
         words[offset] = address("off", "", None, &columns[offset].values, &mut hexadecimal);
