@@ -406,11 +406,9 @@ impl Server {
                     return Some(false);
                 }
                 peer.needs = bytes;
-                if bytes - peer.session.input.bytes().len() >= LARGE {
-                    peer.lend_input(id, &mut self.movers);
-                    if peer.filling.is_some() {
-                        return Some(false);
-                    }
+                let missing = bytes - peer.session.input.bytes().len();
+                if missing >= LARGE && peer.lend_input(id, &mut self.movers) {
+                    return Some(false);
                 }
                 let came = peer.receive();
                 peer.awaits_bytes = came == Came::Nothing;
@@ -483,7 +481,7 @@ impl Server {
         let length = length_of(request);
         let more = length.saturating_sub(peer.session.aside.extra_bytes(0));
         let is_worth_it = (LARGE..=KEPT).contains(&length) && self.budget.has(more);
-        if is_worth_it && peer.stream.plain().is_some() && self.movers.are_free() {
+        if is_worth_it && peer.socket_for(&self.movers).is_some() {
             peer.session.set_aside(request);
             let held = peer.held_bytes();
             self.budget.reserve(id, &mut peer.reserved, held);
@@ -703,8 +701,8 @@ impl Server {
     }
 }
 
-/// Gives memory back of which a connection keeps more than `kept` bytes in an empty buffer. Returns
-/// who may try again to get some.
+/// Lets a connection give back the memory of empty buffers that have more than `kept` bytes of it.
+/// Returns who may try again to get some.
 fn release_unused(budget: &mut Budget, peer: &mut Peer, kept: usize) -> Option<u64> {
     peer.shrink(kept);
     let held = peer.held_bytes();

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::server::movers::{LARGE, Moved, Movers, Moving};
-use crate::server::stream::Stream;
+use crate::server::stream::{Socket, Stream};
 use crate::session::{Encryption, Session};
 use crate::wire::buffer::{Output, SMALL};
 
-/// Bytes of answers that need no memory from the budget: those that wait to be sent, and a small
-/// one that is added; and what a buffer grows by beyond them.
+/// Memory for answers that is not taken from the budget: for those that wait to be sent, for a
+/// small one that is added, and for what the buffer grows by beyond them.
 const ANSWERS: usize = 3 * SMALL;
 /// Bytes of memory that each buffer of a connection at work keeps for its next requests.
 pub const KEPT: usize = 2 << 20;
@@ -151,29 +151,33 @@ impl Peer {
         self.stream.flush().is_ok()
     }
 
-    /// Lets a mover fill the input, if one is free.
-    pub fn lend_input(&mut self, id: u64, movers: &mut Movers) {
+    /// Its socket, if a mover is free and can use it.
+    pub fn socket_for(&self, movers: &Movers) -> Option<Arc<Socket>> {
         let is_possible = movers.are_free() && !self.is_stalled;
-        if let Some(socket) = self.stream.plain().filter(|_| is_possible) {
-            self.session.input.room(self.needs);
-            self.filling = Some(self.session.input.extra_bytes(0));
-            let input = std::mem::take(&mut self.session.input);
-            movers.begin(id, Arc::clone(socket), Moving::In(input));
-        }
+        self.stream.plain().filter(|_| is_possible).cloned()
+    }
+
+    /// Lets a mover fill the input, if one is free. Returns whether it does.
+    pub fn lend_input(&mut self, id: u64, movers: &mut Movers) -> bool {
+        let Some(socket) = self.socket_for(movers) else { return false };
+        self.session.input.room(self.needs);
+        self.filling = Some(self.session.input.extra_bytes(0));
+        movers.begin(id, socket, Moving::In(std::mem::take(&mut self.session.input)));
+        true
     }
 
     /// Lets a mover send the answers if they are large and one is free. Returns whether it does.
     pub fn lend_output(&mut self, id: u64, movers: &mut Movers) -> bool {
-        let is_due = self.unsent_bytes() >= LARGE && self.sending.is_none() && !self.is_stalled;
-        let Some(socket) = self.stream.plain().filter(|_| is_due && movers.are_free()) else {
+        let is_due = self.unsent_bytes() >= LARGE && self.sending.is_none();
+        if !is_due {
             return false;
-        };
+        }
+        let Some(socket) = self.socket_for(movers) else { return false };
         if self.older.unsent().is_empty() {
             std::mem::swap(&mut self.older, &mut self.session.output);
         }
         self.sending = Some(self.older.memory_with(0));
-        let output = std::mem::take(&mut self.older);
-        movers.begin(id, Arc::clone(socket), Moving::Out(output));
+        movers.begin(id, socket, Moving::Out(std::mem::take(&mut self.older)));
         true
     }
 
@@ -217,7 +221,7 @@ impl Peer {
         inputs + self.filling.unwrap_or(0) + answers.saturating_sub(ANSWERS)
     }
 
-    /// Gives memory back of which more than `kept` bytes are in a buffer, and nothing else.
+    /// Gives back the memory of empty buffers that have more than `kept` bytes of it.
     pub fn shrink(&mut self, kept: usize) {
         self.session.shrink(kept);
         self.older.shrink(kept);

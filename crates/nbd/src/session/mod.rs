@@ -31,7 +31,6 @@ pub struct Session {
     pub input: Input,
     /// A request that was put aside; when there is none, memory for the next one.
     pub aside: Input,
-    is_aside: bool,
     /// Bytes to be sent.
     pub output: Output,
     /// A payload that is too long: its request, and bytes of it that have not come yet.
@@ -74,7 +73,6 @@ impl Session {
             encryption,
             input: Input::default(),
             aside: Input::default(),
-            is_aside: false,
             output,
             skipped: None,
         }
@@ -204,22 +202,23 @@ impl Session {
         self.aside.room(length.max(came))[..came].copy_from_slice(rest);
         self.aside.came(came);
         std::mem::swap(&mut self.input, &mut self.aside);
-        self.is_aside = true;
     }
 
-    /// Gives memory back of which more than `kept` bytes are in a buffer, and nothing else.
+    fn has_aside(&self) -> bool {
+        !self.aside.bytes().is_empty()
+    }
+
+    /// Gives back the memory of empty buffers that have more than `kept` bytes of it.
     pub fn shrink(&mut self, kept: usize) {
         self.input.shrink(kept);
         self.output.shrink(kept);
-        if !self.is_aside {
-            self.aside.shrink(kept);
-        }
+        self.aside.shrink(kept);
     }
 
     /// Hands the request of this step to a device, and ends the step. The reply goes to the output,
     /// or comes later.
     pub fn perform(&mut self, live: &mut Live, client: Client, request: &Request) -> Progress {
-        let input = if self.is_aside { &self.aside } else { &self.input };
+        let input = if self.has_aside() { &self.aside } else { &self.input };
         let payload = &input.bytes()[requests::HEAD_BYTES..];
         let payload = &payload[..request.payload_bytes() as usize];
         let out = &mut self.output;
@@ -230,7 +229,7 @@ impl Session {
 
     /// Ends the step of a request.
     pub fn finish(&mut self, request: &Request) {
-        match std::mem::take(&mut self.is_aside) {
+        match self.has_aside() {
             true => self.aside.clear(),
             false => self.input.take(length_of(request)),
         }
