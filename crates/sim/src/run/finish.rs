@@ -89,7 +89,7 @@ impl FinishedRun<'_> {
         let programs = Causes::of(tally, Op::Program);
         let programmed_bytes = programs.total * u64::from(nand.geometry().page_bytes());
         let write_amplification_bytes = ratio(programmed_bytes, trace.written_bytes);
-        let host_pages = simulator.host_pages();
+        let host_pages = simulator.entered(&report);
         let response = measure.response.as_ref();
         let mut result = RunResult {
             schema: SCHEMA,

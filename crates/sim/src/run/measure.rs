@@ -31,7 +31,7 @@ pub trait Observer {
     }
     /// Requests of a load were served, and each took this time. There are no more of them than
     /// [`until_look`](Self::until_look) said.
-    fn served(&mut self, _load: usize, _op: Op, _took: Served, _requests: u64, _on: &Simulator) {}
+    fn served(&mut self, _load: usize, _op: Op, _took: Served, _requests: u64, _on: &mut Simulator) {}
     /// A request of a load was answered this long after its issue. Only requests that queue are.
     fn answered(&mut self, _load: usize, _op: Op, _response_ns: u64) {}
 }
@@ -94,7 +94,7 @@ impl PassCounters {
 
     /// Looks at the simulator.
     #[cold]
-    fn look(&mut self, on: &Simulator) {
+    fn look(&mut self, on: &mut Simulator) {
         if let Some(sampler) = &mut self.sampler
             && sampler.count(self.between_looks)
         {
@@ -176,7 +176,7 @@ impl Observer for PassCounters {
     }
 
     #[inline(always)]
-    fn served(&mut self, _: usize, op: Op, took: Served, requests: u64, on: &Simulator) {
+    fn served(&mut self, _: usize, op: Op, took: Served, requests: u64, on: &mut Simulator) {
         self.record(op, took, requests);
         self.until_look -= requests;
         if self.until_look == 0 {
@@ -221,7 +221,7 @@ impl Observer for MeasuredRequests {
     }
 
     #[inline]
-    fn served(&mut self, load: usize, op: Op, took: Served, requests: u64, on: &Simulator) {
+    fn served(&mut self, load: usize, op: Op, took: Served, requests: u64, on: &mut Simulator) {
         self.all.served(load, op, took, requests, on);
         if let Some(tenant) = self.tenants.get_mut(load) {
             tenant.requests.record(op, took, requests);

@@ -160,7 +160,7 @@ fn before_look<'a>(next: &'a [Span], observer: &impl Observer) -> &'a [Span] {
 fn pass_joined(
     requests: &mut CutRequests,
     joined: usize,
-    simulator: &Simulator,
+    simulator: &mut Simulator,
     followers: &mut Followers,
     observer: &mut impl Observer,
 ) {

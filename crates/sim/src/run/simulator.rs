@@ -335,22 +335,21 @@ impl<'a> Simulator<'a> {
         &*self.ftl
     }
 
-    /// Pages that entered the scheme since the last reset.
-    pub fn host_pages(&self) -> HostPages {
-        self.entered(&self.ftl.report())
-    }
-
     /// Pages that entered the scheme since the last reset, by the report of the FTL.
     pub fn entered(&self, report: &Report) -> HostPages {
         report.entered().map_or(self.host_pages, HostPages::from)
     }
 
-    /// Pages written into the scheme since the last reset, and the free blocks now: cheap enough to
-    /// be asked for after each request.
-    pub fn written_and_free_blocks(&mut self) -> (u64, u32) {
+    /// Pages written into the scheme since the last reset: cheap enough to be asked for after each
+    /// request.
+    pub fn written(&mut self) -> u64 {
         let entered = self.ftl.layer_totals().map(|totals| totals.entered.written);
-        let free_blocks = self.ftl.block_lender().map_or(0, |lender| lender.free_blocks());
-        (entered.unwrap_or(self.host_pages.written), free_blocks)
+        entered.unwrap_or(self.host_pages.written)
+    }
+
+    /// The free blocks now, as cheap.
+    pub fn free_blocks(&mut self) -> u32 {
+        self.ftl.block_lender().map_or(0, |lender| lender.free_blocks())
     }
 
     /// Pages that the host requested since the last reset.

@@ -27,10 +27,10 @@ pub struct PageCounts {
 
 impl PageCounts {
     /// The counts now.
-    pub fn of(simulator: &Simulator) -> PageCounts {
+    pub fn of(simulator: &mut Simulator) -> PageCounts {
         PageCounts {
             programmed: simulator.nand().tally().total(nand::Op::Program),
-            written: simulator.host_pages().written,
+            written: simulator.written(),
         }
     }
 
@@ -64,7 +64,7 @@ impl WriteCourse {
     }
 
     /// Counts requests that were served, at most [`until_due`](Self::until_due) of them.
-    pub fn served(&mut self, requests: u64, on: &Simulator) {
+    pub fn served(&mut self, requests: u64, on: &mut Simulator) {
         self.until_due -= requests;
         if self.until_due == 0 {
             self.add(PageCounts::of(on));

@@ -149,12 +149,12 @@ fn add_to<T: Copy>(queue: &mut Fifo<Event<T>>, at_ns: u64, what: T) {
 }
 
 /// Moves the last event before all those that come later.
-fn pass_others<T>(queue: &mut [Event<T>]) {
-    let mut place = queue.len() - 1;
-    while place > 0 && queue[place - 1].at_ns > queue[place].at_ns {
-        queue.swap(place - 1, place);
-        place -= 1;
-    }
+fn pass_others<T: Copy>(queue: &mut [Event<T>]) {
+    let Some((&mut event, others)) = queue.split_last_mut() else { return };
+    let later = others.iter().rev().take_while(|other| other.at_ns > event.at_ns).count();
+    let (place, last) = (others.len() - later, others.len());
+    queue.copy_within(place..last, place + 1);
+    queue[place] = event;
 }
 
 /// Takes the first event of a queue: its time, what happens, and the time of the next one.

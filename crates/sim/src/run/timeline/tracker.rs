@@ -30,9 +30,9 @@ pub struct IssuedRequest {
 impl IssuedRequest {
     /// The request with this number, which a simulator has just served.
     pub fn of(number: u64, on: &mut Simulator) -> IssuedRequest {
-        let (written, free_blocks) = on.written_and_free_blocks();
+        let written = on.written();
         let counters = CounterSnapshot::of(on.nand(), written, on.time_ns());
-        IssuedRequest { number, counters, free_blocks }
+        IssuedRequest { number, counters, free_blocks: on.free_blocks() }
     }
 }
 
