@@ -49,9 +49,11 @@ fn every_scheme_survives_cuts_and_crashes_on_an_image_under_every_layer() {
     keeps_everything(&on_images(subjects, &["least"], &["trims"]), 50);
 }
 
+/// The image stores paired pages alike for all schemes, so every third scheme uses them here.
 #[test]
 fn paired_pages_survive_cuts_and_crashes_on_an_image() {
-    let subjects = schemes().into_iter().map(|scheme| Subject::of(scheme, &[]).unwrap());
+    let schemes = schemes().into_iter().step_by(3);
+    let subjects = schemes.map(|scheme| Subject::of(scheme, &[]).unwrap());
     let campaign = on_images(subjects.collect(), &["tiny-mlc"], &["random"]);
     keeps_everything(&Campaign { seeds: vec![1], ..campaign }, 300);
 }

@@ -170,7 +170,7 @@ fn standard_input_is_kept_without_a_name() {
 fn requests_in_a_temporary_file_leave_nothing() {
     for (signal, code) in SIGNALS {
         let place = Place::new();
-        let made = ["trace", "generate", "uniform:writes=2M", "--out", "t.log"];
+        let made = ["trace", "generate", "uniform:writes=1M", "--out", "t.log"];
         assert!(place.ftlab(&made).status().unwrap().success());
         let both = ["compare", "t.log", "--ftl", "page", "--ftl", "block", "--memory", "0"];
         let long = ["--warmup", "0", "--log-ops", "ops"];

@@ -129,7 +129,7 @@ fn for_each(cases: &[Case], check: impl Fn(usize, &Case) + Sync) {
 #[test]
 fn the_first_requests_of_every_real_trace_survive_every_scheme() {
     let Some(directory) = directory::traces() else { return };
-    for_each(&cases(&directory, 500), |index, case| {
+    for_each(&cases(&directory, 300), |index, case| {
         let input = case.input();
         for (number, scheme) in schemes().into_iter().enumerate() {
             case.run(&input, scheme, EXTRA[(index + number) % EXTRA.len()]);
