@@ -22,6 +22,8 @@ pub struct DeviceModel {
     pub order: ProgramOrder,
     /// Which pages share cells.
     pub pairing: Pairing,
+    /// Dies, whose operations end in any order.
+    pub dies: u32,
     /// One in this number of cuts during a workload is tried.
     pub one_cut_in: u32,
     /// The only workload for which the device is meant, if it is too large for the others.
@@ -60,6 +62,7 @@ impl DeviceModel {
             pages_per_block: self.pages_per_block,
             order: self.order,
             pairing: self.pairing,
+            dies: self.dies,
             timing,
             rated_cycles: 100_000,
         }
@@ -83,6 +86,7 @@ const fn model(
         extra_blocks,
         order,
         pairing: Pairing::NONE,
+        dies: 1,
         one_cut_in: 1,
         only_workload: None,
     }
@@ -91,6 +95,10 @@ const fn model(
 impl DeviceModel {
     const fn with_pairing(self, bits: u32, distance: u32) -> DeviceModel {
         DeviceModel { pairing: Pairing { bits, distance }, ..self }
+    }
+
+    const fn with_dies(self, dies: u32) -> DeviceModel {
+        DeviceModel { dies, ..self }
     }
 
     const fn for_workload(self, only: &'static str, one_cut_in: u32) -> DeviceModel {
@@ -108,6 +116,7 @@ pub static DEVICE_MODELS: &[DeviceModel] = &[
     model("tiny-any", "the same, but pages in any order", 1024, 4, [6, 3], Any),
     model("tiny-mlc", "as tiny, with two bits per cell", 1024, 4, [6, 3], Sequential)
         .with_pairing(2, 2),
+    model("tiny-dies", "as tiny, on two dies", 1024, 4, [6, 3], Sequential).with_dies(2),
     model("sector", "a page of one sector", 512, 4, [6, 3], Ascending),
     model("odd", "six pages of three sectors per block", 1536, 6, [5, 3], Sequential),
     model("odd-any", "three pages per block, in any order", 2048, 3, [7, 4], Any),

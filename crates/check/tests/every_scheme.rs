@@ -55,8 +55,13 @@ fn every_form_conforms_under_paper() {
 fn survives_all_cuts(campaign: &Campaign, cuts_min: u64) {
     let tried = finds_nothing(campaign, cuts_min).total().cuts;
     let has_pairs = campaign.models.iter().any(|model| model.pairing != Pairing::NONE);
+    let has_dies = campaign.models.iter().any(|model| model.dies > 1);
     for outcome in Outcome::ALL {
-        let is_possible = outcome != Outcome::Paired || has_pairs;
+        let is_possible = match outcome {
+            Outcome::Paired => has_pairs,
+            Outcome::Reordered => has_dies,
+            _ => true,
+        };
         let expected = campaign.faults.contains(FaultClass::of(outcome)) && is_possible;
         assert_eq!(tried.of(outcome) > 0, expected, "{outcome:?}: {tried:?}");
     }

@@ -22,6 +22,8 @@ pub struct ChipModel {
     pub order: ProgramOrder,
     /// Which pages of a block share cells.
     pub pairing: Pairing,
+    /// Dies: what is on different ones may end in another order than it was begun.
+    pub dies: u32,
     /// Latencies.
     pub timing: Timing,
     /// Program/erase cycles for which a block is rated.
@@ -52,6 +54,7 @@ impl ChipModel {
             Value::Choice(self.order.name()),
             Value::Count(self.pairing.bits.into()),
             Value::Count(self.pairing.distance.into()),
+            Value::Count(self.dies.into()),
             Value::TimeNs(timing.read_ns),
             Value::TimeNs(timing.spare_read_ns),
             Value::TimeNs(timing.program_ns),
@@ -79,7 +82,8 @@ impl ChipModel {
     /// A geometry that cannot exist.
     pub fn geometry(&self, blocks: u32) -> Result<Geometry> {
         Geometry::new(self.page_bytes, self.spare_bytes, self.pages_per_block, blocks, self.order)?
-            .with_pairing(self.pairing)
+            .with_pairing(self.pairing)?
+            .with_dies(self.dies)
     }
 
     fn with(&self, params: &Params) -> Result<ChipModel> {
@@ -109,6 +113,7 @@ impl ChipModel {
                 bits: number("cell_bits", self.pairing.bits)?,
                 distance: number("pair_distance", self.pairing.distance)?,
             },
+            dies: number("dies", self.dies)?,
             timing: Timing {
                 read_ns: time("read", self.timing.read_ns),
                 spare_read_ns: time("spare_read", self.timing.spare_read_ns),
@@ -158,6 +163,7 @@ pub static PARAMS: &[Param] = &[
     ),
     Param::key("cell_bits", Kind::Count, "bits", "bits of a cell: pages that share cells"),
     Param::key("pair_distance", Kind::Count, "pages", "pages between two pages that share cells"),
+    Param::key("dies", Kind::Count, "dies", "dies whose operations end in any order"),
     Param::key("read", Kind::Time, "", "latency of a page read"),
     Param::key("spare_read", Kind::Time, "", "latency of a spare-area read"),
     Param::key("program", Kind::Time, "", "latency of a page program"),
@@ -206,6 +212,7 @@ const fn chip(
         pages_per_block,
         order,
         pairing: Pairing::NONE,
+        dies: 1,
         timing,
         rated_cycles,
     }
@@ -290,6 +297,7 @@ pub static PRESETS: &[Preset] = &[
             pages_per_block: 768,
             order: ProgramOrder::Sequential,
             pairing: Pairing { bits: 3, distance: 1 },
+            dies: 1,
             timing: Timing {
                 read_ns: us(400),
                 spare_read_ns: us(400),
@@ -314,6 +322,7 @@ pub static PRESETS: &[Preset] = &[
             pages_per_block: 2304,
             order: ProgramOrder::Sequential,
             pairing: Pairing { bits: 4, distance: 1 },
+            dies: 1,
             timing: Timing {
                 read_ns: us(850),
                 spare_read_ns: us(850),

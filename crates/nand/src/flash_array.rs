@@ -122,6 +122,26 @@ impl FlashArray {
         })
     }
 
+    /// Whether operations in flight can be [reordered](crate::Outcome::Reordered): there are several
+    /// dies, and pages are kept in memory.
+    pub fn can_reorder(&self) -> bool {
+        self.geometry.dies() > 1 && self.pages.as_ref().is_some_and(StoredPages::are_in_memory)
+    }
+
+    /// Gives the blocks of a die what they hold in another array in memory.
+    pub(crate) fn take_die(&mut self, die: u32, from: &FlashArray) {
+        let geometry = self.geometry;
+        for block in (die..geometry.blocks()).step_by(geometry.dies() as usize).map(BlockId) {
+            let (index, span) = (block.0 as usize, geometry.span(block));
+            self.owners[span.clone()].copy_from_slice(&from.owners[span]);
+            self.filled[index] = from.filled[index];
+            self.wear[index] = from.wear[index];
+            self.half_erased.retain(|&half| half != block);
+            self.half_erased.extend(from.half_erased.contains(&block).then_some(block));
+            self.stored_mut().take_block(block, from.stored());
+        }
+    }
+
     // ---- Looking at the array --------------------------------------------------------------
 
     /// Pages, blocks and program order.
@@ -687,7 +707,7 @@ fn refuse_copy(source: Ppn) -> ! {
 }
 
 /// A number that depends on a page and on `draw` without any pattern.
-fn scatter(ppn: Ppn, draw: u64) -> u64 {
+pub(crate) fn scatter(ppn: Ppn, draw: u64) -> u64 {
     let mut x = u64::from(ppn.0).wrapping_add(draw << 32).wrapping_add(0x9E37_79B9_7F4A_7C15);
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

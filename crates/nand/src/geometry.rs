@@ -59,6 +59,8 @@ pub struct Geometry {
     blocks: u32,
     order: ProgramOrder,
     pairing: Pairing,
+    /// Units that work at the same time.
+    dies: u32,
     /// log₂(pages_per_block) if that is whole: it saves a division in every simulated write.
     shift: Option<u32>,
     /// The mask of a whole page, which every simulated write needs too.
@@ -70,6 +72,8 @@ impl Geometry {
     pub const PAGE_BYTES_MAX: u32 = 64 * SECTOR_BYTES;
     /// FTLs keep the number of valid pages of a block in 15 bits.
     pub const PAGES_PER_BLOCK_MAX: u32 = (1 << 15) - 1;
+    /// Far more dies than a drive has.
+    pub const DIES_MAX: u32 = 1 << 12;
 
     /// A geometry, if such a chip can exist.
     ///
@@ -120,6 +124,7 @@ impl Geometry {
             blocks,
             order,
             pairing,
+            dies: 1,
             shift,
             full_mask,
         })
@@ -138,6 +143,20 @@ impl Geometry {
             return refuse("pages that share cells are at least one page apart");
         }
         Ok(Geometry { pairing, ..self })
+    }
+
+    /// The same on several dies: block n is on die n modulo their number. Each die works through
+    /// its operations in order, but which die is how far is not known before all are
+    /// [idle](crate::Nand::wait).
+    ///
+    /// # Errors
+    /// There is no die, or there are more than [`DIES_MAX`](Self::DIES_MAX).
+    pub fn with_dies(self, dies: u32) -> Result<Geometry> {
+        if !(1..=Self::DIES_MAX).contains(&dies) {
+            let why = format!("{dies} dies; 1 to {} are possible", Self::DIES_MAX);
+            return Err(Error::ImpossibleChip(why));
+        }
+        Ok(Geometry { dies, ..self })
     }
 
     /// Bytes of a page's data area.
@@ -187,6 +206,18 @@ impl Geometry {
     /// Which pages of a block share cells.
     pub fn pairing(&self) -> Pairing {
         self.pairing
+    }
+
+    /// Dies, which work at the same time.
+    #[inline]
+    pub fn dies(&self) -> u32 {
+        self.dies
+    }
+
+    /// The die of a block.
+    #[inline]
+    pub fn die_of(&self, block: BlockId) -> u32 {
+        block.0 % self.dies
     }
 
     /// Pages of a block that is used with one bit per cell.

@@ -58,6 +58,9 @@ pub enum Operation<'a> {
 pub trait OpSink: Any + Send {
     /// Takes the next operation.
     fn take(&mut self, cause: Cause, operation: &Operation);
+
+    /// All operations so far are complete before the next one begins.
+    fn all_idle(&mut self) {}
 }
 
 /// Records each operation in the tally, and passes it to the sink if there is one. Operations are
@@ -69,6 +72,12 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
+    pub(crate) fn all_idle(&mut self) {
+        if let Some(sink) = &mut self.sink {
+            sink.all_idle();
+        }
+    }
+
     #[inline]
     pub(crate) fn record(&mut self, cause: Cause, operation: Operation) {
         match operation {

@@ -2,12 +2,20 @@
 //!
 //! A cut interrupts one program or erase. The flash is then in one of several states, the
 //! [`Outcome`]s of that operation. Real flash shows all of them, so tests try all of them.
+//!
+//! On a chip with several dies a cut interrupts one operation of each die. All operations since the
+//! last [wait](crate::Nand::wait) are *in flight*, and every die may be as far as it likes:
+//!
+//! ```text
+//! wait   die 0   p1 ✓   p3 ✓   p4 torn
+//!        die 1   p2 torn   p5 not begun
+//! ```
 
 use spec::named_enum;
 
 use crate::address::{BlockId, Lpn, Ppn};
 use crate::error::{Error, Result};
-use crate::flash_array::FlashArray;
+use crate::flash_array::{FlashArray, scatter};
 use crate::page_store::Health;
 
 named_enum! {
@@ -39,6 +47,9 @@ named_enum! {
         /// Erase: some pages still read as before, some of them until they decay; others are torn
         /// or look erased. The block must be erased again before it is programmed.
         Mixed = "mixed",
+        /// Program or erase on a chip with several dies: each die has completed some of its
+        /// operations in flight, and was interrupted in the next one.
+        Reordered = "reordered",
     }
 }
 
@@ -77,6 +88,25 @@ pub enum Interruptible {
 }
 
 impl Interruptible {
+    /// The die that works.
+    fn die(self, flash: &FlashArray) -> u32 {
+        let geometry = flash.geometry();
+        geometry.die_of(match self {
+            Interruptible::Program(ppn) => geometry.block_of(ppn),
+            Interruptible::Erase(block) => block,
+        })
+    }
+
+    /// What remains of this operation where other dies were interrupted too.
+    fn outcomes_on_its_die(self, flash: &FlashArray) -> impl Iterator<Item = Outcome> {
+        let is_possible = |outcome: &Outcome| {
+            let has_wrong_spare =
+                matches!(outcome, Outcome::Flipped | Outcome::Stale | Outcome::Misdirected);
+            !has_wrong_spare && *outcome != Outcome::Complete
+        };
+        self.outcomes(flash).iter().copied().filter(is_possible)
+    }
+
     /// What a cut during this operation can leave on flash.
     fn outcomes(self, flash: &FlashArray) -> &'static [Outcome] {
         match self {
@@ -104,6 +134,8 @@ pub struct Snapshot {
     pub operation: Interruptible,
     /// The flash after it.
     pub after: FlashArray,
+    /// How many of the operations before it were in flight when it began.
+    pub in_flight: usize,
 }
 
 impl Snapshot {
@@ -122,6 +154,42 @@ impl Snapshot {
         interrupt(&mut flash, self.operation, outcome)?;
         Ok(flash)
     }
+}
+
+/// The flash as a cut leaves it while these operations are in flight, the last one included. Each
+/// die has completed some of its operations, and the next one is interrupted; `draw` tells how
+/// many, and how. `idle` is the flash before them.
+///
+/// # Errors
+/// The storage failed.
+///
+/// # Panics
+/// The flash is not in memory.
+pub fn reordered(idle: &FlashArray, in_flight: &[Snapshot], draw: u64) -> Result<FlashArray> {
+    let mut flash = idle.try_clone()?;
+    for die in 0..idle.geometry().dies() {
+        let of_die = in_flight.iter().filter(|it| it.operation.die(idle) == die);
+        let of_die: Vec<&Snapshot> = of_die.collect();
+        let mut draws = scatter(Ppn(die), draw);
+        let mut below = |count: usize| {
+            let drawn = draws % count as u64;
+            draws = scatter(Ppn(die), draws);
+            drawn as usize
+        };
+        let complete = below(of_die.len() + 1);
+        let before = complete.checked_sub(1).map_or(idle, |last| &of_die[last].after);
+        let Some(interrupted) = of_die.get(complete) else {
+            flash.take_die(die, before);
+            continue;
+        };
+        let outcomes = interrupted.operation.outcomes_on_its_die(&interrupted.after);
+        let outcomes: Vec<Outcome> = outcomes.collect();
+        let outcome = outcomes[below(outcomes.len())];
+        let from = if outcome.starts_from_before() { before } else { &interrupted.after };
+        flash.take_die(die, from);
+        interrupt(&mut flash, interrupted.operation, outcome)?;
+    }
+    Ok(flash)
 }
 
 /// Turns the state after an operation, or before it, into the state that a cut during it leaves.
@@ -154,9 +222,15 @@ fn interrupt(flash: &mut FlashArray, operation: Interruptible, outcome: Outcome)
 #[derive(Default)]
 pub(crate) struct TestPower {
     cut: Option<Cut>,
+    /// Draws how far each die is if a cut reorders operations.
+    draw: u64,
     /// Operations, reads included, after which all unstable pages decay.
     decay_after: Option<u64>,
     recording: Option<Vec<Snapshot>>,
+    /// How many operations are in flight.
+    in_flight: usize,
+    /// What a cut needs that reorders them: the flash before them, and they themselves.
+    kept: Option<(FlashArray, Vec<Snapshot>)>,
     off: bool,
 }
 
@@ -165,8 +239,18 @@ impl TestPower {
         self.cut = Some(cut);
     }
 
+    pub(crate) fn draw_dies(&mut self, draw: u64) {
+        self.draw = draw;
+    }
+
     pub(crate) fn decay_after(&mut self, operations: u64) {
         self.decay_after = Some(operations);
+    }
+
+    /// All dies are idle: nothing is in flight any more.
+    pub(crate) fn all_idle(&mut self) {
+        self.in_flight = 0;
+        self.kept = None;
     }
 
     /// Lets an operation pass: unstable pages decay before it if their time has come.
@@ -204,11 +288,18 @@ impl TestPower {
         operation: Interruptible,
     ) -> Result<Option<Outcome>> {
         self.pass(flash)?;
+        let reorders = self.reorders(flash);
+        if reorders && self.kept.is_none() {
+            self.kept = Some((flash.try_clone()?, Vec::new()));
+        }
         match self.cut {
             _ if self.off => Err(Error::PowerLost),
             Some(cut) if cut.after == 0 => {
                 let possible = operation.outcomes(flash).contains(&cut.outcome);
-                let outcome = if possible { cut.outcome } else { Outcome::Untouched };
+                let outcome = match possible || reorders {
+                    true => cut.outcome,
+                    false => Outcome::Untouched,
+                };
                 if !outcome.starts_from_before() {
                     return Ok(Some(outcome));
                 }
@@ -216,6 +307,10 @@ impl TestPower {
             }
             _ => Ok(None),
         }
+    }
+
+    fn reorders(&self, flash: &FlashArray) -> bool {
+        self.cut.is_some_and(|cut| cut.outcome == Outcome::Reordered) && flash.can_reorder()
     }
 
     /// Ends an operation that took place. Only these count: a copy whose source has decayed does
@@ -226,6 +321,11 @@ impl TestPower {
         operation: Interruptible,
         cut: Option<Outcome>,
     ) -> Result<()> {
+        let in_flight = self.in_flight;
+        self.in_flight += usize::from(flash.geometry().dies() > 1);
+        if let Some((_, kept)) = &mut self.kept {
+            kept.push(Snapshot { operation, after: flash.try_clone()?, in_flight });
+        }
         if let Some(outcome) = cut {
             return self.fail(flash, operation, outcome);
         }
@@ -233,7 +333,7 @@ impl TestPower {
             cut.after -= 1;
         }
         if let Some(recording) = &mut self.recording {
-            recording.push(Snapshot { operation, after: flash.try_clone()? });
+            recording.push(Snapshot { operation, after: flash.try_clone()?, in_flight });
         }
         Ok(())
     }
@@ -245,7 +345,10 @@ impl TestPower {
         operation: Interruptible,
         outcome: Outcome,
     ) -> Result<T> {
-        interrupt(flash, operation, outcome)?;
+        match &self.kept {
+            Some((idle, kept)) => *flash = reordered(idle, kept, self.draw)?,
+            None => interrupt(flash, operation, outcome)?,
+        }
         *self = TestPower { off: true, ..TestPower::default() };
         Err(Error::PowerLost)
     }

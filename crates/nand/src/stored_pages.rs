@@ -2,12 +2,14 @@
 //! come back.
 
 use alloc::borrow::Cow;
+use core::any::Any;
 use core::ops::Range;
 
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::cells;
 use crate::error::{Error, Result};
 use crate::geometry::Geometry;
+use crate::memory_store::MemoryStore;
 use crate::page_store::{Area, Extent, Health, PageRecord, PageStore, Shape, load_spare};
 use crate::payload::{Content, Data, Page, Sink};
 use crate::spare::{PageState, Spare};
@@ -71,6 +73,19 @@ impl StoredPages {
 
     pub(crate) fn try_clone(&self) -> Result<StoredPages> {
         Ok(StoredPages::new(self.store.try_clone()?))
+    }
+
+    pub(crate) fn are_in_memory(&self) -> bool {
+        let store: &dyn Any = &*self.store;
+        store.is::<MemoryStore>()
+    }
+
+    /// Takes over a block of other pages. Both must be in memory.
+    pub(crate) fn take_block(&mut self, block: BlockId, from: &StoredPages) {
+        let (store, from): (&mut dyn Any, &dyn Any) = (&mut *self.store, &*from.store);
+        let stores = (store.downcast_mut::<MemoryStore>(), from.downcast_ref());
+        let (Some(store), Some(from)) = stores else { panic!("a store is not in memory") };
+        store.take_block(block, from);
     }
 
     pub(crate) fn into_store(self) -> Box<dyn PageStore> {

@@ -6,6 +6,7 @@
 //! erase      intact · mixed              an interrupted erase leaves readable pages
 //! spare      flipped · stale · misdirected             a program with a wrong spare area or place
 //! paired     paired                      a program of an upper page destroys its lower pages
+//! reordered  reordered        dies end their operations in another order than they were begun
 //! ```
 
 use std::fmt;
@@ -26,6 +27,8 @@ named_enum! {
         Spare = "spare",
         /// An interrupted program destroys other pages of the same cells.
         Paired = "paired",
+        /// On a chip with several dies: each of them is as far as it likes.
+        Reordered = "reordered",
     }
 }
 
@@ -36,6 +39,7 @@ impl FaultClass {
             Outcome::Intact | Outcome::Mixed => FaultClass::Erase,
             Outcome::Flipped | Outcome::Stale | Outcome::Misdirected => FaultClass::Spare,
             Outcome::Paired => FaultClass::Paired,
+            Outcome::Reordered => FaultClass::Reordered,
             _ => FaultClass::Basic,
         }
     }
@@ -87,7 +91,7 @@ impl fmt::Display for Faults {
 
 /// Whether an outcome can leave pages that can be read until they decay.
 pub fn leaves_weak_pages(outcome: Outcome) -> bool {
-    matches!(outcome, Outcome::Unstable | Outcome::Intact | Outcome::Mixed)
+    matches!(outcome, Outcome::Unstable | Outcome::Intact | Outcome::Mixed | Outcome::Reordered)
 }
 
 #[cfg(test)]

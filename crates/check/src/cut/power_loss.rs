@@ -15,7 +15,7 @@
 use std::ops::AddAssign;
 
 use nand::page_store::{Health, load_spare};
-use nand::power_cut::Snapshot;
+use nand::power_cut::{Snapshot, reordered};
 use nand::{FlashArray, Nand, Outcome, Ppn};
 
 use crate::case::Case;
@@ -154,7 +154,7 @@ pub fn replay(
     let mut actions = action::of_workload(case);
     for level in 0..cuts.len() {
         let cut = cuts[level];
-        device.arm(cut.armed());
+        device.arm(cut);
         let end = perform_all(&mut device, &actions, tell);
         if end.map_err(failed)? == End::Answered {
             return Ok(Some(cut));
@@ -197,7 +197,7 @@ fn actions_after_cut(case: &Case, cuts: &[PowerCut], is_weak: bool) -> Vec<Actio
 
 /// A seed that depends on a cut too.
 fn salted(seed: u64, cut: PowerCut) -> u64 {
-    let seed = mix(mix(seed, cut.after), cut.outcome as u64);
+    let seed = mix(mix(seed, cut.after), cut.outcome as u64 + (cut.draw << 8));
     match cut.decay {
         Decay::AtOperation(operations) => mix(seed, operations),
         Decay::AfterMount => seed,
@@ -215,14 +215,39 @@ enum Draw {
     Decay,
 }
 
-/// A flash operation that a cut can interrupt.
-struct Interrupted<'a> {
-    before: &'a FlashArray,
-    snapshot: &'a Snapshot,
-    /// Whether it is the first one of its action. If not, a cut that leaves it untouched is the
-    /// same as one that leaves its predecessor complete.
-    is_first: bool,
+/// The flash of a device on its way.
+struct Recording {
+    /// The flash when all dies were idle last.
+    idle: FlashArray,
+    /// The operations since then. With one die, all are idle before each operation.
+    in_flight: Vec<Snapshot>,
 }
+
+impl Recording {
+    fn add(&mut self, snapshot: Snapshot) {
+        if snapshot.in_flight == 0
+            && let Some(last) = self.in_flight.drain(..).next_back()
+        {
+            self.idle = last.after;
+        }
+        self.in_flight.push(snapshot);
+    }
+
+    /// The operation that was added last, and the flash before it.
+    fn last(&self) -> (&FlashArray, &Snapshot) {
+        let (last, earlier) = self.in_flight.split_last().expect("an operation was added");
+        (earlier.last().map_or(&self.idle, |snapshot| &snapshot.after), last)
+    }
+
+    /// All states of the flash that it keeps.
+    fn states(&mut self) -> impl Iterator<Item = &mut FlashArray> {
+        let after = self.in_flight.iter_mut().map(|snapshot| &mut snapshot.after);
+        [&mut self.idle].into_iter().chain(after)
+    }
+}
+
+/// Ways in which the dies are reordered at one cut.
+const DRAWS: u64 = 2;
 
 struct Explorer<'a> {
     case: &'a Case,
@@ -238,16 +263,19 @@ impl Explorer<'_> {
     /// number of flash operations of the first mount.
     fn run(&mut self, mut device: PoweredDevice, actions: &[Action]) -> Result<u64, FailedCase> {
         let mut is_recorded = self.is_cut_again();
-        let mut before = None;
+        let mut recording = None;
         if is_recorded {
             device.record();
-            let copied = device.nand().array().try_clone();
-            before = Some(copied.map_err(|error| self.storage_failed(error))?);
+            let idle = device.nand().array().try_clone();
+            let idle = idle.map_err(|error| self.storage_failed(error))?;
+            recording = Some(Recording { idle, in_flight: Vec::new() });
         }
         let (start, mut after, mut mounted_in) = (device.programs_and_erases(), 0, 0);
         for (index, &action) in actions.iter().enumerate() {
             if action == Action::Decay {
-                before = before.map(|flash| self.decayed(flash)).transpose()?;
+                for flash in recording.iter_mut().flat_map(Recording::states) {
+                    *flash = self.decayed(flash)?;
+                }
             }
             let done = device.perform(action);
             done.map_err(|finding| FailedCase::new(self.case, &self.cuts, finding))?;
@@ -255,12 +283,11 @@ impl Explorer<'_> {
                 mounted_in = device.mounted_in();
             }
             for (at, snapshot) in std::mem::take(&mut device.snapshots).into_iter().enumerate() {
-                let before = before.as_mut().expect("the start of a recording is kept");
+                let recording = recording.as_mut().expect("the start of a recording is kept");
+                recording.add(snapshot);
                 if self.is_scheduled(index) {
-                    let cut = Interrupted { before, snapshot: &snapshot, is_first: at == 0 };
-                    self.try_cuts(cut, after, &device.oracle_during_action)?;
+                    self.try_cuts(recording, at == 0, after, &device.oracle_during_action)?;
                 }
-                *before = snapshot.after;
                 after += 1;
             }
             // Switching the power off and on ends the recording.
@@ -285,13 +312,17 @@ impl Explorer<'_> {
         !self.cuts.is_empty() || from == 0 || action > from
     }
 
-    /// Cuts the power during one flash operation, with every outcome, and explores what follows.
+    /// Cuts the power during the last flash operation, with every outcome, and explores what
+    /// follows. If the operation is not the first one of its action, a cut that leaves it untouched
+    /// is the same as one that leaves its predecessor complete.
     fn try_cuts(
         &mut self,
-        Interrupted { before, snapshot, is_first }: Interrupted,
+        recording: &Recording,
+        is_first: bool,
         after: u64,
         oracle: &Oracle,
     ) -> Result<(), FailedCase> {
+        let (before, snapshot) = recording.last();
         for outcome in self.schedule.faults.outcomes(snapshot.outcomes()) {
             let cut = PowerCut::new(after, outcome);
             let is_known = outcome == Outcome::Untouched && !is_first;
@@ -302,16 +333,48 @@ impl Explorer<'_> {
                 continue;
             }
             let flash = snapshot.interrupted(before, outcome);
-            let flash = flash.map_err(|error| self.storage_failed(error))?;
-            match self.has_weak_pages(cut.outcome, &flash)? {
-                true => {
-                    let before = self.has_weak_pages(Outcome::Untouched, before)?;
-                    self.try_decays(cut, flash, before, oracle)?;
-                }
-                false => _ = self.recover(cut, DecayTime::Never, flash, oracle)?,
+            self.try_cut(cut, before, flash, oracle)?;
+        }
+        self.try_orders(recording, after, oracle)
+    }
+
+    /// Cuts the power during the last flash operation, while those before it are in flight too.
+    fn try_orders(
+        &mut self,
+        recording: &Recording,
+        after: u64,
+        oracle: &Oracle,
+    ) -> Result<(), FailedCase> {
+        let Recording { idle, in_flight } = recording;
+        let is_tried = in_flight.len() > 1
+            && idle.can_reorder()
+            && self.schedule.faults.contains(FaultClass::Reordered);
+        let is_unknown = is_tried && self.may_have_decayed(idle, &recording.last().1.after)?;
+        for draw in (0..DRAWS).filter(|_| is_tried && !is_unknown) {
+            let cut = PowerCut { draw, ..PowerCut::new(after, Outcome::Reordered) };
+            if self.is_drawn(cut) && !self.observer.is_stopped() {
+                self.try_cut(cut, idle, reordered(idle, in_flight, draw), oracle)?;
             }
         }
         Ok(())
+    }
+
+    /// Explores what follows a cut that left this flash. `before`: the flash before it.
+    fn try_cut(
+        &mut self,
+        cut: PowerCut,
+        before: &FlashArray,
+        flash: nand::Result<FlashArray>,
+        oracle: &Oracle,
+    ) -> Result<(), FailedCase> {
+        let flash = flash.map_err(|error| self.storage_failed(error))?;
+        match self.has_weak_pages(cut.outcome, &flash)? {
+            true => {
+                let before = self.has_weak_pages(Outcome::Untouched, before)?;
+                self.try_decays(cut, flash, before, oracle)
+            }
+            false => self.recover(cut, DecayTime::Never, flash, oracle).map(drop),
+        }
     }
 
     /// Explores what follows a cut that left weak pages, once for each time of their decay.
@@ -385,10 +448,13 @@ impl Explorer<'_> {
         Ok(is_weak(before)? && !is_weak(after)?)
     }
 
-    fn decayed(&self, flash: FlashArray) -> Result<FlashArray, FailedCase> {
-        let mut nand = Nand::power_up(flash);
-        nand.power().decay().map_err(|error| self.storage_failed(error))?;
-        Ok(nand.into_array())
+    fn decayed(&self, flash: &FlashArray) -> Result<FlashArray, FailedCase> {
+        let decayed = || {
+            let mut nand = Nand::power_up(flash.try_clone()?);
+            nand.power().decay()?;
+            Ok(nand.into_array())
+        };
+        decayed().map_err(|error| self.storage_failed(error))
     }
 
     /// Whether there are weak pages on flash after the cuts so far and one with this outcome.

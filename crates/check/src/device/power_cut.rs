@@ -6,6 +6,9 @@
 //!        @0          @37, after 37 operations │
 //!                                             └ without @: after the mount
 //! ```
+//! On a chip with several dies a cut may find each of them somewhere else: `reordered#7` draws it
+//! from the number 7.
+//!
 //! A weak page can be read until it decays. If the power fails again before that, it lives on, and
 //! decays as the next cut says.
 
@@ -29,6 +32,8 @@ pub struct PowerCut {
     pub after: u64,
     /// What it leaves on flash.
     pub outcome: Outcome,
+    /// Draws how far each die is, if they are [reordered](Outcome::Reordered).
+    pub draw: u64,
     /// When weak pages decay after it.
     pub decay: Decay,
 }
@@ -36,7 +41,7 @@ pub struct PowerCut {
 impl PowerCut {
     /// A cut after which weak pages decay when the device is mounted.
     pub fn new(after: u64, outcome: Outcome) -> PowerCut {
-        PowerCut { after, outcome, decay: Decay::AfterMount }
+        PowerCut { after, outcome, draw: 0, decay: Decay::AfterMount }
     }
 
     /// The cut as the chip is armed with it.
@@ -46,11 +51,14 @@ impl PowerCut {
 
     /// The outcome and the time of decay as users write them, such as `unstable@37`.
     pub fn outcome_text(&self) -> String {
-        let name = self.outcome.name();
-        match self.decay {
-            Decay::AtOperation(operations) => format!("{name}@{operations}"),
-            Decay::AfterMount => name.to_owned(),
+        let mut text = self.outcome.name().to_owned();
+        if self.outcome == Outcome::Reordered {
+            text += &format!("#{}", self.draw);
         }
+        if let Decay::AtOperation(operations) = self.decay {
+            text += &format!("@{operations}");
+        }
+        text
     }
 
     /// Parses a cut such as `4:half` or `4:unstable@37`: four operations succeed, the next one ends
@@ -70,14 +78,16 @@ impl PowerCut {
     /// # Errors
     /// The text is malformed, or the outcome is unknown.
     pub fn with_outcome(after: u64, text: &str) -> spec::Result<PowerCut> {
+        let number = |number: &str| number.parse().map_err(|_| malformed(text));
         let (name, decay) = match text.split_once('@') {
-            Some((name, operations)) => {
-                let operations = operations.parse().map_err(|_| malformed(text))?;
-                (name, Decay::AtOperation(operations))
-            }
+            Some((name, operations)) => (name, Decay::AtOperation(number(operations)?)),
             None => (text, Decay::AfterMount),
         };
-        Ok(PowerCut { after, outcome: name.parse()?, decay })
+        let (name, draw) = match name.split_once('#') {
+            Some((name, draw)) => (name, number(draw)?),
+            None => (name, 0),
+        };
+        Ok(PowerCut { after, outcome: name.parse()?, draw, decay })
     }
 }
 
@@ -103,7 +113,7 @@ mod tests {
 
     #[test]
     fn cuts_are_parsed_as_they_are_printed() {
-        for text in ["4:half", "10:unstable@37", "3:untouched@0"] {
+        for text in ["4:half", "10:unstable@37", "3:untouched@0", "5:reordered#7@9"] {
             assert_eq!(PowerCut::parse(text).unwrap().to_string(), text);
         }
         let cut = PowerCut::parse("10:unstable@37").unwrap();

@@ -18,7 +18,7 @@ use crate::case::Case;
 use crate::device::action::Action;
 use crate::device::background_sync::BackgroundSync;
 use crate::device::host_buffer::HostBuffer;
-use crate::device::power_cut::Decay;
+use crate::device::power_cut::{Decay, PowerCut};
 use crate::finding::{Defect, Finding};
 use crate::flash::Storage;
 use crate::flash::image_chip::{self, Contents, Opened};
@@ -183,9 +183,10 @@ impl<'a> PoweredDevice<'a> {
     }
 
     /// Arms a power cut.
-    pub fn arm(&mut self, cut: Cut) {
+    pub fn arm(&mut self, cut: PowerCut) {
         self.armed = true;
-        self.nand.power().cut_after(cut);
+        self.nand.power().cut_after(cut.armed());
+        self.nand.power().draw_dies(cut.draw);
     }
 
     /// The chip and the oracle, which survive the power cut.

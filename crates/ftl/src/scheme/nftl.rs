@@ -190,7 +190,7 @@ impl Nftl {
     /// cut may leave its sources behind.
     fn audit_look_ups(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         for (lbn, log) in self.replacements.iter() {
-            for (lpn, found) in last_copies(nand, log) {
+            for (lpn, found) in self.last_copies(nand, log) {
                 let newest = self.map.flat.newest(lpn).unwrap_or(found);
                 let is_newest = newest == found || version(nand, newest) == version(nand, found);
                 ensure!(
@@ -201,14 +201,18 @@ impl Nftl {
         }
         Ok(())
     }
-}
 
-/// The copies that look-ups find in a replacement block: the last readable one of each page.
-fn last_copies(nand: &Nand, log: LogBlock) -> BTreeMap<Lpn, Ppn> {
-    let pages = (0..log.filled).map(|slot| nand.geometry().page(log.block, slot));
-    let readable = pages.filter(|&ppn| !nand.array().keeps_pages() || version(nand, ppn).is_some());
-    let copies = readable.map(|ppn| (nand.owner(ppn), ppn));
-    copies.filter(|(lpn, _)| lpn.is_host()).collect()
+    /// The copies that look-ups find in a replacement block: the last one of each page that can be
+    /// read and is not void.
+    fn last_copies(&self, nand: &Nand, log: LogBlock) -> BTreeMap<Lpn, Ppn> {
+        let trims = self.map.flat.pool.trims.as_ref();
+        let is_void = |ppn| trims.is_some_and(|trims| trims.is_void(nand, ppn));
+        let can_be_read = |ppn| !nand.array().keeps_pages() || version(nand, ppn).is_some();
+        let pages = (0..log.filled).map(|slot| nand.geometry().page(log.block, slot));
+        let pages = pages.filter(|&ppn| can_be_read(ppn) && !is_void(ppn));
+        let copies = pages.map(|ppn| (nand.owner(ppn), ppn));
+        copies.filter(|(lpn, _)| lpn.is_host()).collect()
+    }
 }
 
 /// The version that a spare area names, where the chip keeps spare areas.

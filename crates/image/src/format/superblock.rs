@@ -74,7 +74,7 @@ impl Superblock {
     }
 
     /// Numbers of four bytes, with their places.
-    fn numbers(&self) -> [(usize, u32); 12] {
+    fn numbers(&self) -> [(usize, u32); 13] {
         let geometry = &self.recipe.geometry;
         let order = geometry.program_order();
         let order = ORDERS.iter().position(|one| *one == order).unwrap_or_default() as u32;
@@ -91,6 +91,7 @@ impl Superblock {
             (84, order),
             (88, geometry.pairing().bits),
             (92, geometry.pairing().distance),
+            (96, geometry.dies() - 1),
         ]
     }
 
@@ -175,8 +176,11 @@ fn decode_geometry(bytes: &Bytes) -> Result<Geometry> {
     let [page, spare, per_block, blocks] = [68, 72, 76, 80].map(|at| u32_at(bytes, at));
     let pairing = Pairing { bits: u32_at(bytes, 88), distance: u32_at(bytes, 92) };
     let geometry = Geometry::new(page, spare, per_block, blocks, order);
-    let paired = geometry.and_then(|geometry| geometry.with_pairing(pairing));
-    paired.map_err(|error| damaged(error.to_string()))
+    let further_dies = u32_at(bytes, 96);
+    let geometry = geometry.and_then(|geometry| {
+        geometry.with_pairing(pairing)?.with_dies(further_dies.saturating_add(1))
+    });
+    geometry.map_err(|error| damaged(error.to_string()))
 }
 
 /// Texts of a superblock, one after the other.

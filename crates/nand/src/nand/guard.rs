@@ -20,6 +20,33 @@ impl Nand {
         }
     }
 
+    /// Waits until all dies are idle: what was programmed and erased so far is complete before
+    /// anything that follows begins. With one die that is always so, and it costs nothing. Returns
+    /// the place of the next program in their order.
+    ///
+    /// # Panics
+    /// As [`take_sequence`](Self::take_sequence).
+    #[inline]
+    pub fn wait(&mut self) -> u64 {
+        self.let_dies_end();
+        self.sequence.expect("a mount has not resumed the sequence")
+    }
+
+    #[inline]
+    pub(super) fn let_dies_end(&mut self) {
+        if self.geometry().dies() > 1 {
+            self.wait_for_dies();
+        }
+    }
+
+    #[cold]
+    fn wait_for_dies(&mut self) {
+        if let Some(power) = &mut self.power {
+            power.all_idle();
+        }
+        self.ledger.all_idle();
+    }
+
     /// Uses an erased block with one bit per cell until its next erase. It then has only
     /// [`slc_pages`](crate::Geometry::slc_pages) pages, and none of them can destroy another.
     ///

@@ -187,11 +187,13 @@ impl Nand {
         Ok(())
     }
 
-    /// Erases a block.
+    /// Erases a block. On a chip with several dies it begins when all are idle: what made the block
+    /// garbage must be complete.
     ///
     /// # Errors
     /// Power lost, or the storage failed.
     pub fn erase(&mut self, block: BlockId, cause: Cause) -> Result<()> {
+        self.let_dies_end();
         let operation = Interruptible::Erase(block);
         let cut = self.begin(operation)?;
         let erased = self.array.erase(block);

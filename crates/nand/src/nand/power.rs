@@ -61,6 +61,12 @@ impl Power<'_> {
         self.test().cut_after(cut);
     }
 
+    /// Draws how far each die is after a cut with the outcome
+    /// [`Reordered`](crate::Outcome::Reordered).
+    pub fn draw_dies(&mut self, draw: u64) {
+        self.test().draw_dies(draw);
+    }
+
     /// Whether the power is on.
     pub fn is_on(&self) -> bool {
         self.0.power.as_ref().is_none_or(|power| power.is_on())

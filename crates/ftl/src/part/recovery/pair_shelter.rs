@@ -41,7 +41,7 @@ pub fn is_needed(cell_bits: u32, durability: Durability) -> bool {
 
 /// Lets the shelter guard all programs, if the chip and the durability need it.
 pub fn attach(nand: &mut Nand, device: &MountConfig) {
-    let blocks = shelter_of(nand.geometry(), device);
+    let blocks = blocks_of(nand.geometry(), device);
     if let &[one, other] = blocks {
         let opened = vec![(0, 0); nand.geometry().blocks() as usize];
         let filled = nand.geometry().slc_pages();
@@ -50,7 +50,8 @@ pub fn attach(nand: &mut Nand, device: &MountConfig) {
     }
 }
 
-fn shelter_of<'a>(geometry: &Geometry, device: &MountConfig<'a>) -> &'a [BlockId] {
+/// The blocks of a device's shelter; none if it needs none.
+pub fn blocks_of<'a>(geometry: &Geometry, device: &MountConfig<'a>) -> &'a [BlockId] {
     let count = blocks(geometry.pairing().bits, device.durability) as usize;
     &device.blocks[device.blocks.len() - count..]
 }
@@ -87,6 +88,8 @@ impl ProgramGuard for PairShelter {
                 }
             }
         }
+        // Its copies must be complete before the upper pages begin.
+        nand.wait();
         Ok(())
     }
 
@@ -136,7 +139,7 @@ pub fn restore(
     scan: &mut SpareScan,
 ) -> Result<Vec<PageCopy>> {
     let geometry = *nand.geometry();
-    let shelter = shelter_of(&geometry, device);
+    let shelter = blocks_of(&geometry, device);
     if shelter.is_empty() {
         return Ok(Vec::new());
     }

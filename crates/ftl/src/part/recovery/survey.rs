@@ -46,14 +46,16 @@ pub fn read(nand: &mut Nand, device: &MountConfig, trims: &mut Option<TrimLog>) 
     let tombstones = match trims {
         Some(trims) => {
             nand.mounting().begin_tentative();
-            trims.read_back(nand, &mut scan)?
+            trims.read_back(nand, &mut scan, pair_shelter::blocks_of(nand.geometry(), device))?
         }
         None => Tombstones::default(),
     };
     let destroyed = pair_shelter::restore(nand, device, &mut scan)?;
     scan.bury(&tombstones);
     let are_destroyed = !destroyed.is_empty();
-    let pages = if are_destroyed { destroyed } else { scan.last().into_iter().collect() };
+    let is_suspect = !are_destroyed && (trims.is_none() || nand.geometry().dies() == 1);
+    let last = scan.last().filter(|_| is_suspect);
+    let pages = if are_destroyed { destroyed } else { last.into_iter().collect() };
     Ok(Survey { suspects: Suspects { pages, are_destroyed }, scan, tombstones })
 }
 

@@ -33,6 +33,12 @@
 //! mount that programmed it never committed. Before the commit, [`TrimLog::erase`] erases nothing.
 //! So after a power cut the next mount starts from the same state.
 //!
+//! **Marks.** On a chip with several dies, a cut may leave a page and not the one before it. So a
+//! page of the log is a *mark*: it is programmed when all before it is complete, and a mount takes
+//! nothing that was programmed after the last mark. A flush leaves one, if need be an empty record,
+//! and so does each erase before it begins. What a mount leaves out was never promised to anybody.
+//! All that it takes is complete, so no page is suspect. A chip with one die needs no marks.
+//!
 //! **Why three segments.** The page that completes a checkpoint may become unreadable after a power
 //! cut. So a commit must not overwrite the segment that the mount believes, nor the newest one that
 //! is *proven*: a page that is not tentative was programmed after its checkpoint, so the checkpoint
@@ -102,6 +108,8 @@ pub struct TrimLog {
     proven: Option<usize>,
     /// Whether no mount is running that has not committed.
     committed: bool,
+    /// The place in the order of programs behind the last mark.
+    marked: u64,
     /// The page being composed.
     buffer: Vec<u8>,
 }
@@ -134,6 +142,7 @@ impl TrimLog {
             voids: Vec::new(),
             proven: None,
             committed: true,
+            marked: 0,
             buffer: Vec::with_capacity(geometry.page_bytes() as usize),
         };
         (data, Some(log))
@@ -160,16 +169,17 @@ impl TrimLog {
         self.trimmed.remove(lpn.0);
     }
 
-    /// Writes all waiting trims to flash.
+    /// Writes all waiting trims to flash, and what was programmed so far survives from now on.
     ///
     /// # Errors
     /// The power fails.
     pub fn flush(&mut self, nand: &mut Nand) -> Result<()> {
         nand.barrier();
-        match self.waiting.is_empty() {
-            true => Ok(()),
-            false => self.record(nand, None),
+        let needs_mark = nand.geometry().dies() > 1 && nand.wait() != self.marked;
+        if needs_mark || !self.waiting.is_empty() {
+            self.record(nand, None)?;
         }
+        Ok(())
     }
 
     /// Erases a block in which no page counts any more, after writing to flash all waiting trims
@@ -199,15 +209,18 @@ impl TrimLog {
         ranges.extend(void.map(|block| pages_of(nand.geometry(), block)));
         let per_page = ranges_per_page(nand.geometry().page_bytes());
         let room = self.capacity(nand) - self.used;
-        if ranges.len().div_ceil(per_page) as u32 > room {
+        let is_mark = ranges.is_empty() && nand.geometry().dies() > 1;
+        if ranges.len().div_ceil(per_page) as u32 + u32::from(is_mark) > room {
             return self.change_over(nand);
         }
-        for (page, named) in ranges.chunks(per_page).enumerate() {
+        let empty = is_mark.then_some([].as_slice());
+        for (page, named) in ranges.chunks(per_page).chain(empty).enumerate() {
             let trims = trims.saturating_sub(page * per_page).min(named.len());
             start(&mut self.buffer, [RECORD, trims as u32, (named.len() - trims) as u32, 0]);
             put(&mut self.buffer, named);
             self.append(nand)?;
         }
+        self.marked = nand.wait();
         Ok(())
     }
 
@@ -253,6 +266,7 @@ impl TrimLog {
             debug_assert_eq!(voids_in(&self.buffer, 0).as_deref(), Some(voids), "voids misread");
             self.append(nand)?;
         }
+        self.marked = nand.wait();
         Ok(())
     }
 
@@ -293,6 +307,7 @@ impl TrimLog {
     fn append(&mut self, nand: &mut Nand) -> Result<()> {
         // The page may make pages void that were copied, so the copies must be safe.
         nand.barrier();
+        nand.wait();
         let ppn = self.page(nand, self.active, self.used);
         let content = Content::Meta(&self.buffer);
         let page = Page { owner: Lpn::SYSTEM, kind: page_kind::TOMBSTONES, extra: &[], content };
@@ -355,6 +370,14 @@ impl TrimLog {
             }
         }
         Ok(())
+    }
+
+    /// Whether a page is void.
+    pub fn is_void(&self, nand: &Nand, ppn: Ppn) -> bool {
+        let of_page = self.voids.iter().filter(|void| void.pages.contains(&ppn.0));
+        let mut current = of_page.filter(|void| void.is_current(nand));
+        let Ok(Some((spare, _))) = nand.array().peek_spare(ppn) else { return false };
+        current.any(|void| spare.sequence < void.before)
     }
 
     /// Bytes of RAM that a controller needs for this.

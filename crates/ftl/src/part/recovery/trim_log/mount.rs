@@ -13,11 +13,16 @@ use crate::part::recovery::tombstones::Tombstones;
 
 impl TrimLog {
     /// Reads the log, and hides the pages that do not count from the scan. Until the commit, every
-    /// page with a tombstone is listed as trimmed.
+    /// page with a tombstone is listed as trimmed. Pages of the `shelter` need no mark.
     ///
     /// # Errors
     /// The power is lost again, or a page holds something that the log cannot have written.
-    pub fn read_back(&mut self, nand: &mut Nand, scan: &mut SpareScan) -> Result<Tombstones> {
+    pub fn read_back(
+        &mut self,
+        nand: &mut Nand,
+        scan: &mut SpareScan,
+        shelter: &[BlockId],
+    ) -> Result<Tombstones> {
         let complete = scan.copies().filter(|copy| !copy.spare.tentative);
         let served = complete.map(|copy| copy.spare.sequence).max().unwrap_or(0);
         let segments = self.find_segments(nand, scan)?;
@@ -31,10 +36,40 @@ impl TrimLog {
         self.proven = proven.max_by_key(|&segment| self.born[segment]);
         found.hide_voids(scan);
         scan.ignore(|copy| copy.spare.tentative && copy.spare.sequence > committed);
+        if nand.geometry().dies() > 1 {
+            self.hide_unmarked(nand, scan, shelter, &mut found.voids)?;
+        }
         self.keep_voids(nand, scan, found.voids);
         self.committed = false;
         found.tombstones.iter().for_each(|(lpn, _)| self.trimmed.insert(lpn.0));
         Ok(found.tombstones)
+    }
+
+    /// Hides the pages that were programmed after the last mark. Those in blocks that another part
+    /// of the device has scanned become void.
+    fn hide_unmarked(
+        &self,
+        nand: &Nand,
+        scan: &mut SpareScan,
+        shelter: &[BlockId],
+        voids: &mut Vec<(Range<u32>, u64)>,
+    ) -> Result<()> {
+        let geometry = nand.geometry();
+        let of_log = self.segments.iter().flatten().flat_map(|&block| scan.copies_in(block));
+        let mark = of_log.map(|copy| copy.spare.sequence).max().unwrap_or(0);
+        scan.ignore(|copy| {
+            copy.spare.sequence > mark && !shelter.contains(&geometry.block_of(copy.ppn))
+        });
+        let blocks = (0..geometry.blocks()).map(BlockId);
+        for block in blocks.filter(|&block| !scan.has_scanned(block)) {
+            for ppn in pages_of(geometry, block) {
+                let spare = nand.array().peek_spare(Ppn(ppn))?;
+                if let Some((spare, _)) = spare.filter(|(spare, _)| spare.sequence > mark) {
+                    voids.push((ppn..ppn + 1, spare.sequence + 1));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Finds the segments and the one that counts: the one with the newest complete checkpoint.

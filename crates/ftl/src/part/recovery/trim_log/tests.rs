@@ -47,7 +47,7 @@ fn try_mount(
     let mut scan = SpareScan::read(nand, blocks)?;
     nand.mounting().resume(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
     nand.mounting().begin_tentative();
-    log.read_back(nand, &mut scan)?;
+    log.read_back(nand, &mut scan, &[])?;
     let suspects = Suspects { pages: scan.last().into_iter().collect(), are_destroyed: false };
     log.commit(nand, |_| false, &suspects, &[])?;
     let trimmed = log.trimmed.runs(0..log.trimmed.bound()).flatten().collect();
@@ -272,7 +272,7 @@ fn checkpoints_and_records_of_several_pages_are_read_as_they_were_written() {
         let mut scan = SpareScan::read(&mut again, &blocks).unwrap();
         again.mounting().resume(1000);
         let mut found = log_of(&again, &blocks, logical_blocks);
-        let tombstones = found.read_back(&mut again, &mut scan).unwrap();
+        let tombstones = found.read_back(&mut again, &mut scan, &[]).unwrap();
         let dead: Vec<u32> = tombstones.iter().map(|(lpn, _)| lpn.0).collect();
         assert_eq!(dead, trims);
         let voids = scan.host_copies().next().is_none();
@@ -307,7 +307,7 @@ fn voids_of_blocks_that_were_not_scanned_are_kept_with_their_limit() {
         let mut scan = SpareScan::read(&mut again, others).unwrap();
         again.mounting().resume(1000);
         let mut found = log_of(&again, &blocks, LOGICAL_BLOCKS);
-        found.read_back(&mut again, &mut scan).unwrap();
+        found.read_back(&mut again, &mut scan, &[]).unwrap();
         assert_eq!(found.current_voids(&again), kept);
     }
 }
@@ -393,7 +393,7 @@ fn begin_mount(nand: &mut Nand, blocks: &[BlockId]) -> (TrimLog, SpareScan) {
     let (mut log, mut scan) = (log(nand, blocks), SpareScan::read(nand, blocks).unwrap());
     nand.mounting().resume(scan.last().map_or(0, |copy| copy.spare.sequence) + 1);
     nand.mounting().begin_tentative();
-    log.read_back(nand, &mut scan).unwrap();
+    log.read_back(nand, &mut scan, &[]).unwrap();
     (log, scan)
 }
 
