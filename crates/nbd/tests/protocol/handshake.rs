@@ -1,5 +1,9 @@
 //! Options and the answers to them.
 
+use std::io::{Error, ErrorKind, Result, Write};
+
+use nbd::server::pipe;
+
 use crate::conversation::*;
 
 const ACK: u32 = 1;
@@ -156,4 +160,30 @@ fn what_is_not_the_protocol_ends_the_connection() {
     for script in flags.into_iter().chain([not_option, too_long]) {
         assert!(say(script).greeting().0.is_empty());
     }
+}
+
+/// An output that fails.
+struct Failing(ErrorKind);
+
+impl Write for Failing {
+    fn write(&mut self, _: &[u8]) -> Result<usize> {
+        Err(Error::from(self.0))
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_client_that_does_not_wait_for_answers_has_hung_up() {
+    let script = Script::flags(FIXED).option(ABORT, b"");
+    let ended = |kind| {
+        let mut live = live(device("page", &[]));
+        pipe::serve(&mut live, &mut &script.0[..], &mut Failing(kind)).map_err(|it| it.kind())
+    };
+    for kind in [ErrorKind::BrokenPipe, ErrorKind::ConnectionReset] {
+        assert_eq!(ended(kind), Ok(()));
+    }
+    assert_eq!(ended(ErrorKind::StorageFull), Err(ErrorKind::StorageFull));
 }
