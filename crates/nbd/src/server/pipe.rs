@@ -58,7 +58,7 @@ fn perform(live: &mut Live, session: &mut Session, request: &Request) -> Progres
     let progress = session.perform(live, client, request);
     finish_work(live);
     for ready in live.take_ready(std::time::Instant::now()) {
-        session.output.put(ready.bytes.unsent());
+        session.output.put(ready.reply.bytes());
     }
     progress
 }
@@ -76,11 +76,11 @@ fn finish_work(live: &mut Live) {
 }
 
 fn send(session: &mut Session, output: &mut dyn Write) -> io::Result<()> {
-    let unsent = session.output.unsent();
+    let unsent = session.output.bytes();
     output.write_all(unsent)?;
     let bytes = unsent.len();
     if bytes > 0 {
-        session.output.sent(bytes);
+        session.output.take(bytes);
         output.flush()?;
     }
     Ok(())

@@ -200,7 +200,7 @@ fn unencrypted(script: &Script) -> (Step, Answers) {
     loop {
         let step = session.step(&exports);
         if step != Step::Progress {
-            return (step, Answers(session.output.unsent().to_vec()));
+            return (step, Answers(session.output.bytes().to_vec()));
         }
     }
 }
