@@ -4,24 +4,27 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::fixture::{MEMORY, Server, are_here};
+use crate::fixture::{MEMORY, Server, are_here, python_with_nbd};
 
-/// A folder with an authority, and certificates of a server and a client that it signed.
+/// Runs openssl in a folder.
+fn openssl(folder: &TempDir, line: &str) {
+    let mut command = Command::new("openssl");
+    let output = command.args(line.split_whitespace()).current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A folder with an authority, and certificates of a server and a client that it signed. Any size
+/// of key will do for whoever does not serve.
 fn certificates() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let openssl = |line: &str| {
-        let mut command = Command::new("openssl");
-        let output = command.args(line.split_whitespace()).current_dir(&folder).output().unwrap();
-        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-    };
-    let new_key = "-newkey rsa:2048 -nodes";
-    openssl(&format!("req -x509 {new_key} -keyout ca-key.pem -out ca-cert.pem -subj /CN=tests"));
+    let authority = "-newkey rsa:2432 -nodes -keyout ca-key.pem -out ca-cert.pem -subj /CN=tests";
+    openssl(&folder, &format!("req -x509 {authority}"));
     std::fs::write(folder.path().join("names"), "subjectAltName=DNS:localhost").unwrap();
-    for who in ["server", "client"] {
-        let subject = "-subj /CN=localhost";
-        openssl(&format!("req {new_key} -keyout {who}-key.pem -out {who}.csr {subject}"));
+    for (who, bits) in [("server", 2048), ("client", 2432)] {
+        let files = format!("-keyout {who}-key.pem -out {who}.csr -subj /CN=localhost");
+        openssl(&folder, &format!("req -newkey rsa:{bits} -nodes {files}"));
         let authority = "-CA ca-cert.pem -CAkey ca-key.pem -CAcreateserial -extfile names";
-        openssl(&format!("x509 -req -in {who}.csr {authority} -out {who}-cert.pem"));
+        openssl(&folder, &format!("x509 -req -in {who}.csr {authority} -out {who}-cert.pem"));
     }
     folder
 }
@@ -51,16 +54,85 @@ fn an_encrypted_server_takes_no_other_connections() {
     server.end();
 }
 
-#[test]
-fn a_folder_without_certificates_is_refused_with_the_name_of_the_file() {
-    let folder = tempfile::tempdir().unwrap();
+/// What a server says that cannot use the certificates in a folder.
+fn refused(folder: &TempDir) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ftlab"));
-    command.current_dir(&folder).arg("serve").args(MEMORY.split_whitespace());
-    let output = command.args(["--socket", "s", "--tls-certificates", "."]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    command.current_dir(folder).arg("serve").args(MEMORY.split_whitespace());
+    command.args(["--socket", "s", "--tls-certificates", ".", "--tls-verify-clients"]);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("server-cert.pem"), "{said}");
     assert!(!folder.path().join("s").exists());
+    said
+}
+
+#[test]
+fn certificates_that_cannot_be_used_are_refused_with_the_file_and_the_reason() {
+    let said = refused(&tempfile::tempdir().unwrap());
+    assert!(said.contains("server-cert.pem: "), "{said}");
+    if !are_here(&["openssl"]) {
+        return;
+    }
+    let folder = certificates();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let garbage = "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n";
+    write("ca-cert.pem", garbage);
+    assert!(refused(&folder).contains("ca-cert.pem: invalid"));
+    write("ca-cert.pem", "");
+    assert!(refused(&folder).contains("ca-cert.pem: there is no certificate"));
+    std::fs::copy(folder.path().join("client-cert.pem"), folder.path().join("ca-cert.pem"))
+        .unwrap();
+    for (command, sentence) in [
+        ("genrsa -out server-key.pem 2048", "server-key.pem: not the key of ./server-cert.pem"),
+        ("genrsa -out server-key.pem 2432", "RSA of 2048, 3072 or 4096 bits"),
+        (
+            "genrsa -aes128 -passout pass:secret -out server-key.pem 2048",
+            "server-key.pem: there is no private key without a password",
+        ),
+    ] {
+        openssl(&folder, command);
+        let said = refused(&folder);
+        assert!(said.contains(sentence), "{command}: {said}");
+    }
+    write("server-cert.pem", "");
+    assert!(refused(&folder).contains("server-cert.pem: there is no certificate"));
+}
+
+#[test]
+fn a_client_that_allows_encryption_has_it_if_the_server_has_certificates() {
+    let Some(python) = python_with_nbd().filter(|_| are_here(&["openssl"])) else { return };
+    let script = "import nbd; disk = nbd.NBD(); disk.set_tls(nbd.TLS_ALLOW); \
+        disk.set_tls_certificates('.'); disk.set_tls_verify_peer(False); disk.connect_unix('s'); \
+        print(disk.get_tls_negotiated(), disk.pread(3, 0))";
+    for (options, answer) in [("", "False"), ("--tls-certificates .", "True")] {
+        let server = Server::start_in(certificates(), &format!("{MEMORY} {options}"));
+        let output = server.command(python).args(["-c", script]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(said, format!("{answer} bytearray(b'\\x00\\x00\\x00')\n"), "{output:?}");
+    }
+}
+
+/// The way that the documentation shows to whoever needs pre-shared keys.
+#[test]
+fn nbdkit_in_front_takes_pre_shared_keys() {
+    if !are_here(&["nbdkit", "nbdcopy", "nbdinfo"]) {
+        return;
+    }
+    let server = Server::start(MEMORY);
+    server.random_file("in", 3 << 20);
+    let keys =
+        ["alice:00112233445566778899aabbccddeeff\n", "alice:ffeeddccbbaa99887766554433221100\n"];
+    std::fs::write(server.at("keys.psk"), keys[0]).unwrap();
+    std::fs::write(server.at("wrong.psk"), keys[1]).unwrap();
+    let script = r#"
+        uri="nbds+unix://alice@/?socket=$unixsocket&tls-psk-file=$PWD"
+        nbdinfo "$uri/keys.psk" | grep 'with TLS' && nbdcopy in "$uri/keys.psk" &&
+            nbdcopy "$uri/keys.psk" out && cmp -n 3145728 in out && ! nbdinfo "$uri/wrong.psk""#;
+    let socket = server.at("s");
+    let line = "nbdkit -U - --tls=require --tls-psk=keys.psk nbd --run";
+    let mut command = server.command(line);
+    let output = command.arg(script).arg(format!("socket={}", socket.display())).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// nbdkit hands requests on through its filters, and changes them on the way.

@@ -43,6 +43,16 @@ fn no_way_of_serving_ignores_an_option_of_security() {
 }
 
 #[test]
+fn pre_shared_keys_are_refused_with_another_way() {
+    for place in ["--stdin", "--socket s", "--socket s --tls-certificates missing"] {
+        let output = served(&format!("{place} --tls-psk keys.psk"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{place}: {said}");
+        assert!(said.contains("nbdkit --tls=require --tls-psk=keys.psk nbd"), "{place}: {said}");
+    }
+}
+
+#[test]
 fn a_host_is_a_name_or_an_address() {
     let server = Server::start(&format!("{MEMORY} --listen localhost:0"));
     drop(server);

@@ -106,6 +106,7 @@ def refusals(handle: nbd.NBD) -> None:
     assert refused(handle.trim, PAGE, end) == errno.EINVAL
     assert refused(handle.zero, PAGE, end) == errno.ENOSPC
     assert refused(handle.flush, 1 << 9) == errno.EINVAL
+    assert refused(handle.pread, 0, 0) == errno.EINVAL
     assert handle.pread(PAGE, 0)[:1] == b"a", "the connection stays in step"
 
 
@@ -120,6 +121,60 @@ def several_connections(uri: str) -> None:
     other.shutdown()
 
 
+def named(handle: nbd.NBD, context: str) -> list:
+    """Contexts that the server names to whoever asks for these."""
+    handle.clear_meta_contexts()
+    handle.add_meta_context(context)
+    found = []
+    handle.opt_list_meta_context(found.append)
+    return found
+
+
+def options(uri: str) -> None:
+    """The client asks many questions before it chooses an export."""
+    handle = nbd.NBD()
+    handle.set_opt_mode(True)
+    handle.connect_uri(uri)
+    exports = []
+    handle.opt_list(lambda name, _: exports.append(name))
+    for name in ["", *exports]:
+        handle.set_export_name(name)
+        handle.opt_info()
+        assert handle.get_size() > 0 and handle.can_df(), name
+        handle.set_export_name("none")
+        assert refused(handle.opt_info) == errno.ENOENT
+        assert refused(handle.opt_go) == errno.ENOENT
+    handle.set_export_name(exports[0])
+    assert named(handle, "ftlab:") == CONTEXTS[1:] and named(handle, CONTEXTS[0]) == CONTEXTS[:1]
+    # What this server does not have is not an error.
+    bitmap = "qemu:dirty-bitmap:b"
+    assert named(handle, bitmap) == named(handle, "qemu:") == named(handle, "base:alloc") == []
+    handle.clear_meta_contexts()
+    for context in (bitmap, CONTEXTS[0]):
+        handle.add_meta_context(context)
+    handle.opt_go()
+    assert handle.can_meta_context(CONTEXTS[0]) and not handle.can_meta_context(bitmap)
+    assert len(handle.pread(PAGE, 0)) == PAGE
+    handle.shutdown()
+
+
+def simpler_clients(uri: str) -> None:
+    """Who knows fewer parts of the protocol is served without them."""
+    handle = nbd.NBD()
+    handle.add_meta_context(CONTEXTS[0])
+    handle.set_request_structured_replies(False)
+    handle.set_request_block_size(False)
+    handle.connect_uri(uri)
+    assert not handle.get_structured_replies_negotiated() and not handle.can_meta_context(CONTEXTS[0])
+    handle.set_strict_mode(0)
+    handle.trim(PAGE, 4 << 20)
+    handle.pwrite(b"h" * 700, 4 << 20)
+    assert handle.pread(701, 4 << 20) == b"h" * 700 + b"\0"
+    assert refused(handle.pread, 1, 0, nbd.CMD_FLAG_DF) == errno.EINVAL
+    assert refused(handle.block_status, PAGE, 0, lambda *_: 0) == errno.EINVAL
+    handle.shutdown()
+
+
 def main(uri: str) -> None:
     handle = connected(uri)
     assert all(handle.can_meta_context(context) for context in CONTEXTS)
@@ -127,6 +182,8 @@ def main(uri: str) -> None:
         step(handle)
     handle.shutdown()
     several_connections(uri)
+    options(uri)
+    simpler_clients(uri)
     print("all right")
 
 

@@ -1,6 +1,6 @@
 //! Who asked, and the answers that are ready for them.
 
-use crate::wire::buffer::Output;
+use crate::wire::buffer::Buffer;
 use crate::wire::replies::Style;
 
 /// The client of a request: its connection, and its name for the request.
@@ -20,7 +20,7 @@ pub struct Ready {
     /// The number of the connection.
     pub session: u64,
     /// The reply.
-    pub bytes: Output,
+    pub reply: Buffer,
     /// Bytes of memory that its connection has set aside for it.
     pub promised: usize,
 }

@@ -89,7 +89,7 @@ impl Gate {
 
     /// Takes an answer that is ready.
     pub fn hold(&mut self, ticket: Option<Ticket>, ready: Ready, now: Instant) {
-        self.bytes += ready.bytes.unsent().len();
+        self.bytes += ready.reply.bytes().len();
         match (&mut self.pace, ticket) {
             (Some(pace), Some(ticket)) => {
                 if let Some((given, ready)) = pace.ready(ticket, ready) {
@@ -121,7 +121,7 @@ impl Gate {
             if let (Some(pace), Some(given)) = (&mut self.pace, held.given) {
                 pace.left(given.response, now - held.due);
             }
-            self.bytes -= held.ready.bytes.unsent().len();
+            self.bytes -= held.ready.reply.bytes().len();
             out.push(held.ready);
         }
     }

@@ -18,7 +18,7 @@ use crate::device::store::Store;
 use crate::device::{block_status, bytes, failures, refusals};
 use crate::export::{Context, Export};
 use crate::wire::Errno;
-use crate::wire::buffer::Output;
+use crate::wire::buffer::Buffer;
 use crate::wire::command_flags::{FAST_ZERO, FUA, NO_HOLE, REQ_ONE};
 use crate::wire::replies::{self, Failed};
 use crate::wire::requests::{Command, Request};
@@ -123,18 +123,18 @@ impl Live {
         contexts: &[Context],
         request: &Request,
         payload: &[u8],
-        out: &mut Output,
+        out: &mut Buffer,
     ) -> Progress {
         if self.gate.is_open() {
             self.answer_at_once(client, contexts, request, payload, out);
         } else {
             let came = Instant::now();
-            let mut bytes = Output::default();
-            self.answer_at_once(client, contexts, request, payload, &mut bytes);
-            if !bytes.unsent().is_empty() {
+            let mut reply = Buffer::default();
+            self.answer_at_once(client, contexts, request, payload, &mut reply);
+            if !reply.bytes().is_empty() {
                 let ticket = self.issue(request, came);
                 let promised = request.promised_bytes();
-                let ready = Ready { session: client.session, bytes, promised };
+                let ready = Ready { session: client.session, reply, promised };
                 self.gate.hold(ticket, ready, Instant::now());
             }
         }
@@ -148,7 +148,7 @@ impl Live {
         contexts: &[Context],
         request: &Request,
         payload: &[u8],
-        out: &mut Output,
+        out: &mut Buffer,
     ) {
         let (style, cookie) = (client.style, client.cookie);
         let allowed = refusals::check(request, &self.export, style)
@@ -178,7 +178,7 @@ impl Live {
         }
     }
 
-    fn read(&mut self, client: Client, request: &Request, out: &mut Output) {
+    fn read(&mut self, client: Client, request: &Request, out: &mut Buffer) {
         self.counts.reads += 1;
         let (store, counts) = (&mut self.store, &mut self.counts);
         let what = (request.cookie, request.offset, request.bytes);
@@ -218,7 +218,7 @@ impl Live {
         &mut self,
         contexts: &[Context],
         request: &Request,
-        out: &mut Output,
+        out: &mut Buffer,
     ) -> Result<Answer, Failed> {
         if contexts.is_empty() {
             return Err(Failed::new(Errno::Invalid, "no context was agreed on"));
@@ -363,15 +363,15 @@ impl Live {
             return;
         }
         let Client { session, style, cookie } = waiter.client;
-        let mut bytes = Output::default();
+        let mut reply = Buffer::default();
         match result {
-            Ok(()) => replies::done(&mut bytes, style, cookie),
+            Ok(()) => replies::done(&mut reply, style, cookie),
             Err(failed) => {
                 self.counts.failed += 1;
-                replies::failed(&mut bytes, style, cookie, &failed);
+                replies::failed(&mut reply, style, cookie, &failed);
             }
         }
-        let ready = Ready { session, bytes, promised: 0 };
+        let ready = Ready { session, reply, promised: 0 };
         if self.gate.is_open() {
             return self.ready.push(ready);
         }

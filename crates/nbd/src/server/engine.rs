@@ -459,9 +459,9 @@ impl Server {
         self.receive_ahead(id, peer, request);
         let unit = &mut self.units[export];
         let client = Client { session: id, style, cookie: request.cookie };
-        let before = peer.session.output.unsent().len();
+        let before = peer.session.output.bytes().len();
         let progress = peer.session.perform(&mut unit.live, client, request);
-        if peer.session.output.unsent().len() == before {
+        if peer.session.output.bytes().len() == before {
             peer.unanswered += 1;
             peer.promised += request.promised_bytes();
         }
@@ -526,9 +526,9 @@ impl Server {
     }
 
     fn deliver(&mut self, ready: Vec<Ready>) {
-        for Ready { session, bytes, promised } in ready {
+        for Ready { session, reply, promised } in ready {
             if let Some(peer) = self.peers.get_mut(&session) {
-                peer.session.output.put(bytes.unsent());
+                peer.session.output.put(reply.bytes());
                 peer.unanswered -= 1;
                 peer.promised -= promised;
                 self.queue(session);

@@ -20,7 +20,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::server::stream::Socket;
 use crate::server::syncer::EndsProcess;
 use crate::session::has_whole_request;
-use crate::wire::buffer::{Input, Output};
+use crate::wire::buffer::Buffer;
 
 /// Bytes from which on a payload is worth another thread.
 pub const LARGE: usize = 256 << 10;
@@ -32,9 +32,9 @@ const LONGEST: Duration = Duration::from_millis(50);
 /// A buffer on its way to or from a client.
 pub enum Moving {
     /// It is filled until a request is whole in it.
-    In(Input),
+    In(Buffer),
     /// It is sent.
-    Out(Output),
+    Out(Buffer),
 }
 
 /// A buffer that comes back.
@@ -137,7 +137,7 @@ impl Job {
             Moving::In(input) => {
                 has_whole_request(input.bytes()) || input.rest_of_room().is_empty()
             }
-            Moving::Out(output) => output.unsent().is_empty(),
+            Moving::Out(output) => output.bytes().is_empty(),
         }
     }
 
@@ -150,8 +150,8 @@ impl Job {
                 Ok(bytes)
             }
             Moving::Out(output) => {
-                let bytes = socket.write(output.unsent())?;
-                output.sent(bytes);
+                let bytes = socket.write(output.bytes())?;
+                output.take(bytes);
                 Ok(bytes)
             }
         }

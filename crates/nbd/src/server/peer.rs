@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::server::movers::{LARGE, Moved, Movers, Moving};
 use crate::server::stream::{Socket, Stream};
 use crate::session::{Encryption, Session};
-use crate::wire::buffer::{Output, SMALL};
+use crate::wire::buffer::{Buffer, SMALL};
 
 /// Memory for answers that is not taken from the budget: for those that wait to be sent, for a
 /// small one that is added, and for what the buffer grows by beyond them.
@@ -32,7 +32,7 @@ pub struct Peer {
     /// Bytes of the answers that come later.
     pub promised: usize,
     /// Answers that are older than those of the session, and are sent first.
-    older: Output,
+    older: Buffer,
     /// Memory of the input while a mover fills it.
     pub filling: Option<usize>,
     /// Memory of answers while a mover sends them.
@@ -82,7 +82,7 @@ impl Peer {
             is_writable: true,
             reserved: 0,
             promised: 0,
-            older: Output::default(),
+            older: Buffer::default(),
             filling: None,
             sending: None,
             is_stalled: false,
@@ -132,11 +132,11 @@ impl Peer {
             return true;
         }
         for output in [&mut self.older, &mut self.session.output] {
-            while self.is_writable && !output.unsent().is_empty() {
-                match self.stream.write(output.unsent()) {
+            while self.is_writable && !output.bytes().is_empty() {
+                match self.stream.write(output.bytes()) {
                     Ok(0) => return false,
                     Ok(bytes) => {
-                        output.sent(bytes);
+                        output.take(bytes);
                         self.is_stalled = false;
                         self.moved = Instant::now();
                     }
@@ -173,7 +173,7 @@ impl Peer {
             return false;
         }
         let Some(socket) = self.socket_for(movers) else { return false };
-        if self.older.unsent().is_empty() {
+        if self.older.bytes().is_empty() {
             std::mem::swap(&mut self.older, &mut self.session.output);
         }
         self.sending = Some(self.older.memory_with(0));
@@ -205,7 +205,7 @@ impl Peer {
 
     /// Bytes that wait to be sent, apart from those that a mover sends.
     pub fn unsent_bytes(&self) -> usize {
-        self.older.unsent().len() + self.session.output.unsent().len()
+        self.older.bytes().len() + self.session.output.bytes().len()
     }
 
     /// Memory beyond the small buffers that the connection holds now.

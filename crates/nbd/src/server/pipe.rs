@@ -1,7 +1,7 @@
 //! A single client on a pair of pipes, without sockets and threads: for fuzzing, and for servers
 //! that are started by a client.
 
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 
 use crate::device::client::Client;
 use crate::device::live::{Live, Progress};
@@ -14,6 +14,18 @@ use crate::wire::requests::{Command, Request};
 /// # Errors
 /// A pipe failed.
 pub fn serve(live: &mut Live, input: &mut dyn Read, output: &mut dyn Write) -> io::Result<()> {
+    match converse(live, input, output) {
+        // A client need not wait for answers, such as that to ABORT. It has hung up.
+        Err(error)
+            if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) =>
+        {
+            Ok(())
+        }
+        ended => ended,
+    }
+}
+
+fn converse(live: &mut Live, input: &mut dyn Read, output: &mut dyn Write) -> io::Result<()> {
     let exports = [live.export().clone()];
     let mut session = Session::new(Encryption::Impossible);
     loop {
@@ -46,7 +58,7 @@ fn perform(live: &mut Live, session: &mut Session, request: &Request) -> Progres
     let progress = session.perform(live, client, request);
     finish_work(live);
     for ready in live.take_ready(std::time::Instant::now()) {
-        session.output.put(ready.bytes.unsent());
+        session.output.put(ready.reply.bytes());
     }
     progress
 }
@@ -64,11 +76,11 @@ fn finish_work(live: &mut Live) {
 }
 
 fn send(session: &mut Session, output: &mut dyn Write) -> io::Result<()> {
-    let unsent = session.output.unsent();
+    let unsent = session.output.bytes();
     output.write_all(unsent)?;
     let bytes = unsent.len();
     if bytes > 0 {
-        session.output.sent(bytes);
+        session.output.take(bytes);
         output.flush()?;
     }
     Ok(())

@@ -4,10 +4,15 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig, ServerConnection};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{Error, RootCertStore, ServerConfig, ServerConnection};
+
+/// The keys that the library can sign with.
+const KEYS: &str = "a key must be RSA of 2048, 3072 or 4096 bits, ECDSA on P-256 or P-384, or \
+                    Ed25519";
 
 /// What a server needs to encrypt connections.
 #[derive(Clone)]
@@ -20,31 +25,47 @@ impl Certificates {
     /// # Errors
     /// A file cannot be read, or holds something else. The error names it.
     pub fn in_folder(folder: &Path, verifies_clients: bool) -> Result<Certificates, String> {
-        let chain = certificates(&folder.join("server-cert.pem"))?;
-        let key = folder.join("server-key.pem");
-        let key = PrivateKeyDer::from_pem_file(&key)
-            .map_err(|error| format!("{}: {error}", key.display()))?;
-        let refused = |error: &dyn std::fmt::Display| format!("{}: {error}", folder.display());
+        let [certificate, key] = ["server-cert.pem", "server-key.pem"].map(|it| folder.join(it));
+        let chain = certificates(&certificate)?;
+        let secret = PrivateKeyDer::from_pem_file(&key).map_err(|error| match error {
+            pem::Error::NoItemsFound => holds_no(&key, "private key without a password"),
+            error => format!("{}: {error}", key.display()),
+        })?;
         let config = ServerConfig::builder();
         let config = if verifies_clients {
-            let mut roots = RootCertStore::empty();
-            for root in certificates(&folder.join("ca-cert.pem"))? {
-                roots.add(root).map_err(|error| refused(&error))?;
-            }
-            let verifier = WebPkiClientVerifier::builder(Arc::new(roots)).build();
-            config.with_client_cert_verifier(verifier.map_err(|error| refused(&error))?)
+            config.with_client_cert_verifier(verifier(&folder.join("ca-cert.pem"))?)
         } else {
             config.with_no_client_auth()
         };
-        let config = config.with_single_cert(chain, key).map_err(|error| refused(&error))?;
+        let config = config.with_single_cert(chain, secret).map_err(|error| match error {
+            Error::InconsistentKeys(_) => {
+                format!("{}: not the key of {}", key.display(), certificate.display())
+            }
+            Error::InvalidCertificate(_) => format!("{}: {error}", certificate.display()),
+            error => format!("{}: {error}; {KEYS}", key.display()),
+        })?;
         Ok(Certificates(Arc::new(config)))
     }
 }
 
+/// Demands of clients a certificate that one of those in a file has signed.
+fn verifier(path: &Path) -> Result<Arc<dyn ClientCertVerifier>, String> {
+    let mut roots = RootCertStore::empty();
+    for root in certificates(path)? {
+        roots.add(root).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    let verifier = WebPkiClientVerifier::builder(Arc::new(roots)).build();
+    verifier.map_err(|error| format!("{}: {error}", path.display()))
+}
+
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let refused = |error| format!("{}: {error}", path.display());
-    let all = CertificateDer::pem_file_iter(path).map_err(refused)?;
-    all.collect::<Result<_, _>>().map_err(refused)
+    let all = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let all = all.map_err(|error| format!("{}: {error}", path.display()))?;
+    if all.is_empty() { Err(holds_no(path, "certificate")) } else { Ok(all) }
+}
+
+fn holds_no(path: &Path, what: &str) -> String {
+    format!("{}: there is no {what} in the form PEM", path.display())
 }
 
 /// The encryption of one connection.

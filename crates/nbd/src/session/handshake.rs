@@ -1,7 +1,7 @@
 //! The options of a client, and the answers to them.
 
 use crate::export::{self, Context, Export};
-use crate::wire::buffer::Output;
+use crate::wire::buffer::Buffer;
 use crate::wire::options::{self, Data, Fact, Head, Kind, NAME_BYTES_MAX, ReplyKind};
 use crate::wire::replies::Style;
 
@@ -51,7 +51,7 @@ pub(super) enum Next {
 /// Replies to one option.
 struct Replies<'a> {
     option: u32,
-    out: &'a mut Output,
+    out: &'a mut Buffer,
 }
 
 impl Replies<'_> {
@@ -88,7 +88,7 @@ impl Agreed {
         data: &[u8],
         exports: &[Export],
         encryption: &mut Encryption,
-        out: &mut Output,
+        out: &mut Buffer,
     ) -> Next {
         let mut replies = Replies { option: head.number, out };
         let kind = head.kind();
@@ -137,7 +137,7 @@ impl Agreed {
     }
 
     /// The old way to begin. It knows no refusal.
-    fn export_name(&mut self, data: &[u8], exports: &[Export], out: &mut Output) -> Next {
+    fn export_name(&mut self, data: &[u8], exports: &[Export], out: &mut Buffer) -> Next {
         let name = std::str::from_utf8(data).ok().filter(|name| name.len() <= NAME_BYTES_MAX);
         match name.and_then(|name| export::find(exports, name)) {
             Some(found) if exports[found].is_on => {

@@ -14,7 +14,7 @@ use crate::device::client::Client;
 use crate::device::live::{Live, Progress};
 use crate::export::Export;
 use crate::session::handshake::{Agreed, Next};
-use crate::wire::buffer::{Input, Output};
+use crate::wire::buffer::Buffer;
 use crate::wire::options::{self, CLIENT_FLAGS_BYTES, FIXED_NEWSTYLE, NO_ZEROES};
 use crate::wire::replies::{self, Failed, Style};
 use crate::wire::requests::{self, Request};
@@ -28,11 +28,11 @@ pub struct Session {
     agreed: Agreed,
     encryption: Encryption,
     /// Bytes that came.
-    pub input: Input,
+    pub input: Buffer,
     /// A request that was put aside; when there is none, memory for the next one.
-    pub aside: Input,
+    pub aside: Buffer,
     /// Bytes to be sent.
-    pub output: Output,
+    pub output: Buffer,
     /// A payload that is too long: its request, and bytes of it that have not come yet.
     skipped: Option<(Request, u64)>,
 }
@@ -65,14 +65,14 @@ pub enum Step {
 impl Session {
     /// A connection that was just accepted.
     pub fn new(encryption: Encryption) -> Session {
-        let mut output = Output::default();
+        let mut output = Buffer::default();
         options::greeting(&mut output);
         Session {
             phase: Phase::Flags,
             agreed: Agreed::default(),
             encryption,
-            input: Input::default(),
-            aside: Input::default(),
+            input: Buffer::default(),
+            aside: Buffer::default(),
             output,
             skipped: None,
         }
@@ -230,7 +230,7 @@ impl Session {
     /// Ends the step of a request.
     pub fn finish(&mut self, request: &Request) {
         match self.has_aside() {
-            true => self.aside.clear(),
+            true => self.aside.truncate(0),
             false => self.input.take(length_of(request)),
         }
     }

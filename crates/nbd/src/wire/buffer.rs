@@ -1,37 +1,38 @@
-//! Bytes on their way in and out of a connection.
+//! Bytes on their way in or out of a connection.
 //!
-//! Both buffers grow to hold one large unit of the protocol, and stay large until they are shrunk.
-//! So a stream of large units needs no new memory for each, and no zeroes in it.
+//! A buffer grows to hold one large unit of the protocol, and stays large until it is shrunk. So a
+//! stream of large units needs no new memory for each, and no zeroes in it.
 
 /// Bytes that a buffer may keep without asking for memory.
 pub const SMALL: usize = 64 << 10;
 
-/// Bytes that came and were not taken yet.
+/// Bytes that came and were not taken yet, or that were put and were not sent yet.
 #[derive(Debug, Default)]
-pub struct Input {
+pub struct Buffer {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
 }
 
-impl Input {
-    /// The bytes that came.
+impl Buffer {
+    /// The bytes in it.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
-    /// Takes bytes from the front.
+    /// Drops bytes from the front: they were understood, or sent.
     pub fn take(&mut self, bytes: usize) {
         self.start += bytes;
-        debug_assert!(self.start <= self.end, "only bytes that came can be taken");
+        debug_assert!(self.start <= self.end, "only bytes that are there can be taken");
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
         }
     }
 
-    /// Drops all bytes.
-    pub fn clear(&mut self) {
-        (self.start, self.end) = (0, 0);
+    /// Leaves the first `bytes` bytes.
+    pub fn truncate(&mut self, bytes: usize) {
+        self.end = self.end.min(self.start + bytes);
+        self.take(0);
     }
 
     /// Gives memory back if it is more than `kept` bytes and nothing is in it.
@@ -41,26 +42,13 @@ impl Input {
         }
     }
 
-    /// The memory of the buffer beyond a small one that would hold `needed` bytes.
-    pub fn extra_bytes(&self, needed: usize) -> usize {
-        needed.max(self.bytes.len()).saturating_sub(SMALL)
-    }
-
     /// Room for further bytes, so that a unit of `needed` bytes fits. Fewer have come.
     pub fn room(&mut self, needed: usize) -> &mut [u8] {
         let length = needed.max(SMALL);
-        if self.bytes.len() < length {
-            // Zeroed memory that is never touched takes none.
-            let mut bytes = vec![0; length];
-            bytes[..self.end - self.start].copy_from_slice(self.bytes());
-            self.bytes = bytes;
-        } else if self.start > 0 && self.bytes.len() - self.start < length {
-            self.bytes.copy_within(self.start..self.end, 0);
-        } else {
-            return &mut self.bytes[self.end..];
+        if self.bytes.len() - self.start < length {
+            self.move_to_front(length);
         }
-        (self.start, self.end) = (0, self.end - self.start);
-        &mut self.bytes[self.end..]
+        self.rest_of_room()
     }
 
     /// The room that is left.
@@ -73,21 +61,6 @@ impl Input {
         self.end += bytes;
         debug_assert!(self.end <= self.bytes.len(), "more bytes than there was room for");
     }
-}
-
-/// Bytes to be sent.
-#[derive(Debug, Default)]
-pub struct Output {
-    bytes: Vec<u8>,
-    start: usize,
-    end: usize,
-}
-
-impl Output {
-    /// The bytes that were not sent yet.
-    pub fn unsent(&self) -> &[u8] {
-        &self.bytes[self.start..self.end]
-    }
 
     /// Appends bytes.
     pub fn put(&mut self, bytes: &[u8]) {
@@ -97,50 +70,35 @@ impl Output {
     /// Appends `bytes` bytes of any contents, to be replaced.
     pub fn append(&mut self, bytes: usize) -> &mut [u8] {
         if self.bytes.len() - self.end < bytes {
-            self.make_room(bytes);
+            self.move_to_front(self.memory_with(bytes));
         }
         let start = self.end;
         self.end += bytes;
         &mut self.bytes[start..self.end]
     }
 
-    fn make_room(&mut self, bytes: usize) {
-        let (unsent, length) = (self.end - self.start, self.memory_with(bytes));
+    /// Moves the bytes to the front of at least `length` bytes.
+    fn move_to_front(&mut self, length: usize) {
+        let held = self.bytes().len();
         if self.bytes.len() < length {
             // Zeroed memory that is never touched takes none.
             let mut grown = vec![0; length];
-            grown[..unsent].copy_from_slice(self.unsent());
+            grown[..held].copy_from_slice(self.bytes());
             self.bytes = grown;
         } else {
             self.bytes.copy_within(self.start..self.end, 0);
         }
-        (self.start, self.end) = (0, unsent);
+        (self.start, self.end) = (0, held);
     }
 
-    /// Leaves the first `bytes` of the unsent bytes.
-    pub fn truncate(&mut self, bytes: usize) {
-        self.end = self.end.min(self.start + bytes);
+    /// The memory beyond a small buffer if there is [room](Self::room) for `needed` bytes.
+    pub fn extra_bytes(&self, needed: usize) -> usize {
+        needed.max(self.bytes.len()).saturating_sub(SMALL)
     }
 
-    /// Notes that bytes were sent.
-    pub fn sent(&mut self, bytes: usize) {
-        self.start += bytes;
-        debug_assert!(self.start <= self.end, "more bytes were sent than there were");
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        }
-    }
-
-    /// Gives memory back if it is more than `kept` bytes and nothing is in it.
-    pub fn shrink(&mut self, kept: usize) {
-        if self.end == 0 && self.bytes.len() > kept.max(2 * SMALL) {
-            self.bytes = Vec::new();
-        }
-    }
-
-    /// The memory of the buffer once `more` bytes are appended.
+    /// The memory once `more` bytes are appended.
     pub fn memory_with(&self, more: usize) -> usize {
-        let needed = self.end - self.start + more;
+        let needed = self.bytes().len() + more;
         match needed > self.bytes.len() {
             true => needed + SMALL.min(needed / 2),
             false => self.bytes.len(),
@@ -154,7 +112,7 @@ mod tests {
 
     #[test]
     fn bytes_leave_as_they_came() {
-        let mut input = Input::default();
+        let mut input = Buffer::default();
         let (mut sent, mut taken) = (0_u32, 0_u32);
         for round in 0..2000_usize {
             let unit = if round % 97 == 0 { 3 * SMALL } else { 28 };
@@ -179,11 +137,11 @@ mod tests {
 
     #[test]
     fn bytes_are_sent_as_they_were_put() {
-        let mut output = Output::default();
+        let mut output = Buffer::default();
         let (mut put, mut sent) = (0_u32, 0_u32);
         for round in 0..3000_usize {
             let bytes = if round % 97 == 0 { 3 * SMALL } else { 1 + round * 37 % 9000 };
-            let before = output.unsent().len();
+            let before = output.bytes().len();
             let memory = output.memory_with(bytes);
             for byte in output.append(bytes) {
                 *byte = put as u8;
@@ -194,12 +152,12 @@ mod tests {
                 output.put(&[1, 2, 3]);
                 output.truncate(before + bytes);
             }
-            let goes = output.unsent().len().min(round * 53 % 9500 + round % 97 * 100);
-            for byte in &output.unsent()[..goes] {
+            let goes = output.bytes().len().min(round * 53 % 9500 + round % 97 * 100);
+            for byte in &output.bytes()[..goes] {
                 assert_eq!(*byte, sent as u8);
                 sent += 1;
             }
-            output.sent(goes);
+            output.take(goes);
             output.shrink(if round % 2 == 0 { 0 } else { usize::MAX });
         }
         assert!(sent > 1_000_000);

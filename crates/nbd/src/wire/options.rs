@@ -1,6 +1,6 @@
 //! The handshake: the greeting, the options of a client, and the replies to them.
 
-use super::buffer::Output;
+use super::buffer::Buffer;
 
 /// The greeting of a server: two magic numbers and its flags.
 const NBD_MAGIC: u64 = 0x4e42_444d_4147_4943;
@@ -126,14 +126,14 @@ pub enum Fact {
 }
 
 /// Appends the greeting.
-pub fn greeting(out: &mut Output) {
+pub fn greeting(out: &mut Buffer) {
     out.put(&NBD_MAGIC.to_be_bytes());
     out.put(&I_HAVE_OPT.to_be_bytes());
     out.put(&(FIXED_NEWSTYLE | NO_ZEROES).to_be_bytes());
 }
 
 /// Appends a reply to an option.
-pub fn reply(out: &mut Output, option: u32, kind: ReplyKind, data: &[u8]) {
+pub fn reply(out: &mut Buffer, option: u32, kind: ReplyKind, data: &[u8]) {
     out.put(&REPLY_MAGIC.to_be_bytes());
     out.put(&option.to_be_bytes());
     out.put(&(kind as u32).to_be_bytes());
@@ -142,13 +142,13 @@ pub fn reply(out: &mut Output, option: u32, kind: ReplyKind, data: &[u8]) {
 }
 
 /// Appends a fact about an export.
-pub fn fact(out: &mut Output, option: u32, fact: Fact, data: &[u8]) {
+pub fn fact(out: &mut Buffer, option: u32, fact: Fact, data: &[u8]) {
     let data = [&(fact as u16).to_be_bytes(), data].concat();
     reply(out, option, ReplyKind::Info, &data);
 }
 
 /// Appends the reply to EXPORT_NAME.
-pub fn export_name(out: &mut Output, bytes: u64, flags: u16, has_zeroes: bool) {
+pub fn export_name(out: &mut Buffer, bytes: u64, flags: u16, has_zeroes: bool) {
     out.put(&bytes.to_be_bytes());
     out.put(&flags.to_be_bytes());
     if has_zeroes {

@@ -7,7 +7,7 @@
 //! A structured reply consists of chunks; the last one has the flag DONE.
 
 use super::Errno;
-use super::buffer::Output;
+use super::buffer::Buffer;
 
 const SIMPLE: u32 = 0x6744_6698;
 const STRUCTURED: u32 = 0x668e_33ef;
@@ -57,7 +57,7 @@ pub struct Descriptor {
 }
 
 /// Appends a success without data.
-pub fn done(out: &mut Output, style: Style, cookie: u64) {
+pub fn done(out: &mut Buffer, style: Style, cookie: u64) {
     match style {
         Style::Simple => simple(out, 0, cookie),
         Style::Structured => chunk(out, DONE, NONE, cookie, 0),
@@ -65,7 +65,7 @@ pub fn done(out: &mut Output, style: Style, cookie: u64) {
 }
 
 /// Appends a failure.
-pub fn failed(out: &mut Output, style: Style, cookie: u64, failed: &Failed) {
+pub fn failed(out: &mut Buffer, style: Style, cookie: u64, failed: &Failed) {
     if style == Style::Simple {
         return simple(out, failed.errno as u32, cookie);
     }
@@ -91,12 +91,12 @@ fn message_bytes(message: &str) -> usize {
 /// Appends the data of a read. `fill` replaces all of a buffer of `bytes` bytes; if it fails, the
 /// failure is appended instead.
 pub fn data(
-    out: &mut Output,
+    out: &mut Buffer,
     style: Style,
     (cookie, offset, bytes): (u64, u64, u32),
     fill: impl FnOnce(&mut [u8]) -> Result<(), Failed>,
 ) {
-    let before = out.unsent().len();
+    let before = out.bytes().len();
     match style {
         Style::Simple => simple(out, 0, cookie),
         Style::Structured => {
@@ -112,7 +112,7 @@ pub fn data(
 
 /// Appends the state of a range in several contexts, each with its number. Such a reply is always
 /// structured.
-pub fn block_status(out: &mut Output, cookie: u64, contexts: &[(u32, Vec<Descriptor>)]) {
+pub fn block_status(out: &mut Buffer, cookie: u64, contexts: &[(u32, Vec<Descriptor>)]) {
     for (index, (id, descriptors)) in contexts.iter().enumerate() {
         let flags = if index + 1 == contexts.len() { DONE } else { 0 };
         chunk(out, flags, BLOCK_STATUS, cookie, 4 + 8 * descriptors.len() as u32);
@@ -124,13 +124,13 @@ pub fn block_status(out: &mut Output, cookie: u64, contexts: &[(u32, Vec<Descrip
     }
 }
 
-fn simple(out: &mut Output, error: u32, cookie: u64) {
+fn simple(out: &mut Buffer, error: u32, cookie: u64) {
     out.put(&SIMPLE.to_be_bytes());
     out.put(&error.to_be_bytes());
     out.put(&cookie.to_be_bytes());
 }
 
-fn chunk(out: &mut Output, flags: u16, kind: u16, cookie: u64, bytes: u32) {
+fn chunk(out: &mut Buffer, flags: u16, kind: u16, cookie: u64, bytes: u32) {
     out.put(&STRUCTURED.to_be_bytes());
     out.put(&flags.to_be_bytes());
     out.put(&kind.to_be_bytes());

@@ -1,10 +1,17 @@
 //! Options and the answers to them.
 
+use std::io::{Error, ErrorKind, Result, Write};
+
+use nbd::export::Export;
+use nbd::server::pipe;
+use nbd::session::{Encryption, Session, Step};
+
 use crate::conversation::*;
 
 const ACK: u32 = 1;
 const UNSUPPORTED: u32 = 1 << 31 | 1;
 const INVALID: u32 = 1 << 31 | 3;
+const TLS_REQUIRED: u32 = 1 << 31 | 5;
 const UNKNOWN: u32 = 1 << 31 | 6;
 
 fn say(script: Script) -> Answers {
@@ -155,5 +162,81 @@ fn what_is_not_the_protocol_ends_the_connection() {
     );
     for script in flags.into_iter().chain([not_option, too_long]) {
         assert!(say(script).greeting().0.is_empty());
+    }
+}
+
+/// An output that fails.
+struct Failing(ErrorKind);
+
+impl Write for Failing {
+    fn write(&mut self, _: &[u8]) -> Result<usize> {
+        Err(Error::from(self.0))
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_client_that_does_not_wait_for_answers_has_hung_up() {
+    let script = Script::flags(FIXED).option(ABORT, b"");
+    let ended = |kind| {
+        let mut live = live(device("page", &[]));
+        pipe::serve(&mut live, &mut &script.0[..], &mut Failing(kind)).map_err(|it| it.kind())
+    };
+    for kind in [ErrorKind::BrokenPipe, ErrorKind::ConnectionReset] {
+        assert_eq!(ended(kind), Ok(()));
+    }
+    assert_eq!(ended(ErrorKind::StorageFull), Err(ErrorKind::StorageFull));
+}
+
+/// What a session that must be encrypted does with these bytes, and all that it answers.
+fn unencrypted(script: &Script) -> (Step, Answers) {
+    let exports: [Export; 1] = [live(device("page", &[])).export().clone()];
+    let mut session = Session::new(Encryption::Required);
+    session.input.room(script.0.len())[..script.0.len()].copy_from_slice(&script.0);
+    session.input.came(script.0.len());
+    loop {
+        let step = session.step(&exports);
+        if step != Step::Progress {
+            return (step, Answers(session.output.bytes().to_vec()));
+        }
+    }
+}
+
+#[test]
+fn nothing_but_encryption_is_agreed_on_before_it() {
+    let data = wanted("disk", &[]);
+    let refused = [
+        (LIST, &b""[..]),
+        (INFO, &data),
+        (GO, &data),
+        (STRUCTURED, b""),
+        (LIST_CONTEXTS, b""),
+        (SET_CONTEXTS, b""),
+        (77, b""),
+    ];
+    let options = refused.iter().fold(Script::flags(FIXED), |script, it| script.option(it.0, it.1));
+    let (step, mut answers) = unencrypted(&options.option(STARTTLS, b""));
+    answers.greeting();
+    for (option, _) in refused {
+        let reply = answers.option();
+        assert_eq!((reply.option, reply.kind), (option, TLS_REQUIRED));
+    }
+    assert_eq!(answers.option(), OptionReply { option: STARTTLS, kind: ACK, data: vec![] });
+    assert_eq!(step, Step::StartTls);
+    let (step, mut answers) = unencrypted(&Script::flags(FIXED).option(EXPORT_NAME, b"disk"));
+    assert!(answers.greeting().0.is_empty());
+    assert!(matches!(step, Step::HangUp(_)), "{step:?}");
+}
+
+/// Otherwise somebody between client and server could add options that look encrypted.
+#[test]
+fn what_follows_the_demand_for_encryption_too_early_ends_the_connection() {
+    let script = Script::flags(FIXED).option(STARTTLS, b"");
+    for early in [script.clone().option(LIST, b""), Script([&script.0[..], b"x"].concat())] {
+        let (step, _) = unencrypted(&early);
+        assert_eq!(step, Step::HangUp("the client did not wait for the encryption"));
     }
 }

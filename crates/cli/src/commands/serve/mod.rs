@@ -5,6 +5,8 @@ mod floor;
 mod memory;
 mod places;
 
+#[cfg(feature = "tls")]
+use std::convert::Infallible;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -59,6 +61,10 @@ pub struct Args {
     #[cfg(feature = "tls")]
     #[arg(long, requires = "tls_certificates", conflicts_with = "stdin", help_heading = "Clients")]
     tls_verify_clients: bool,
+    /// Refused: says how to have pre-shared keys all the same
+    #[cfg(feature = "tls")]
+    #[arg(long = "tls-psk", value_name = "FILE", value_parser = refuse_keys, hide = true)]
+    _tls_psk: Option<Infallible>,
 
     /// Unix socket for commands while the server runs; `ftlab ctl` sends them
     #[arg(long, value_name = "SOCKET", help_heading = "Control")]
@@ -204,6 +210,15 @@ fn encrypter(args: &Args) -> Result<Encrypter> {
     let Some(folder) = &args.tls_certificates else { return Ok(Encrypter::default()) };
     let certificates = Certificates::in_folder(folder, args.tls_verify_clients);
     Ok(Encrypter::required(certificates.map_err(Failure::failed)?))
+}
+
+/// nbdkit knows this option, so people try it here.
+#[cfg(feature = "tls")]
+fn refuse_keys(file: &str) -> std::result::Result<Infallible, String> {
+    Err(format!(
+        "pre-shared keys are not supported; use `--tls-certificates`, or serve a Unix socket and \
+         put nbdkit in front of it: `nbdkit --tls=require --tls-psk={file} nbd socket=SOCKET`"
+    ))
 }
 
 #[cfg(not(feature = "tls"))]
