@@ -117,6 +117,9 @@ pub static DEVICE_MODELS: &[DeviceModel] = &[
     model("tiny-mlc", "as tiny, with two bits per cell", 1024, 4, [6, 3], Sequential)
         .with_pairing(2, 2),
     model("tiny-dies", "as tiny, on two dies", 1024, 4, [6, 3], Sequential).with_dies(2),
+    model("mlc-dies", "as tiny-mlc, on three dies", 1024, 4, [6, 4], Sequential)
+        .with_pairing(2, 1)
+        .with_dies(3),
     model("sector", "a page of one sector", 512, 4, [6, 3], Ascending),
     model("odd", "six pages of three sectors per block", 1536, 6, [5, 3], Sequential),
     model("odd-any", "three pages per block, in any order", 2048, 3, [7, 4], Any),

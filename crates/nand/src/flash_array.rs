@@ -122,7 +122,7 @@ impl FlashArray {
         })
     }
 
-    /// Whether operations in flight can be [reordered](crate::Outcome::Reordered): there are several
+    /// Whether operations in flight can be [reordered](crate::Outcome::Reordered): there are
     /// dies, and pages are kept in memory.
     pub fn can_reorder(&self) -> bool {
         self.geometry.dies() > 1 && self.pages.as_ref().is_some_and(StoredPages::are_in_memory)

@@ -217,8 +217,8 @@ fn a_recorded_snapshot_equals_an_armed_cut() {
     }
 }
 
-/// The chip of the fixture on two dies, and three programs in flight behind a first one: pages 1 and
-/// 2 of block 0, and page 0 of block 1. The power fails in the last one.
+/// The chip of the fixture on two dies, and three programs in flight behind a first one: pages 1
+/// and 2 of block 0, and page 0 of block 1. The power fails in the last one.
 fn reordered_chip(draw: u64) -> (Nand, Vec<Snapshot>) {
     let geometry = Geometry::new(2048, 64, 4, 8, ProgramOrder::Sequential).unwrap();
     let run = |power: fn(&mut Nand, u64), draw: u64| {
