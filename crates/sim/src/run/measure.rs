@@ -31,7 +31,15 @@ pub trait Observer {
     }
     /// Requests of a load were served, and each took this time. There are no more of them than
     /// [`until_look`](Self::until_look) said.
-    fn served(&mut self, _load: usize, _op: Op, _took: Served, _requests: u64, _on: &mut Simulator) {}
+    fn served(
+        &mut self,
+        _load: usize,
+        _op: Op,
+        _took: Served,
+        _requests: u64,
+        _on: &mut Simulator,
+    ) {
+    }
     /// A request of a load was answered this long after its issue. Only requests that queue are.
     fn answered(&mut self, _load: usize, _op: Op, _response_ns: u64) {}
 }
