@@ -33,7 +33,7 @@ use super::spare_scan::{PageCopy, SpareScan};
 use crate::contract::{Durability, MountConfig, Result};
 
 /// Bytes behind the scheme bytes of a copy: the page's place (4), and its sequence (5).
-pub const EXTRA_BYTES: usize = 9;
+const EXTRA_BYTES: usize = 9;
 
 /// Number of blocks of a device's shelter; none if no program can destroy a page that must be kept.
 /// They are the last ones of its blocks.
@@ -42,6 +42,14 @@ pub fn blocks(pages_per_block: u32, pairing: Pairing, durability: Durability) ->
         0 => 0,
         _ if durability == Durability::Paper => 0,
         copies => 1 + copies.div_ceil(pages_per_block / pairing.bits),
+    }
+}
+
+/// Bytes of each spare area that must be left for copies in the shelter.
+pub fn spare_bytes(geometry: &Geometry, durability: Durability) -> u32 {
+    match blocks(geometry.pages_per_block(), geometry.pairing(), durability) {
+        0 => 0,
+        _ => EXTRA_BYTES as u32,
     }
 }
 

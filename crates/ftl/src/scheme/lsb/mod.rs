@@ -65,7 +65,8 @@ use self::group_chains::GroupChains;
 use self::layout::GroupLayout;
 use self::victim_pages::VictimPages;
 use crate::contract::{
-    Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is, table_bytes,
+    Durability, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
+    table_bytes,
 };
 use crate::part::recovery::survey;
 use crate::part::spare::spare_map::{Lbn, SpareMap};
@@ -118,6 +119,7 @@ pub static SCHEME: Scheme = Scheme {
     corners: &["blocks=1", "blocks=2,map_cache=1", "blocks=1,groups=1", "groups=1"],
     refuses,
     least_extra: |_, _, _| RESERVE + 1,
+    scheme_bytes,
     memory: simulation_memory,
     mount,
     ..Scheme::PLAIN
@@ -133,6 +135,10 @@ fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
     GroupLayout::new(chip.pages_per_block, params.count("groups") as u32).refuses(chip)
 }
 
+fn scheme_bytes(params: &Params, geometry: &Geometry, durability: Durability) -> u32 {
+    GroupLayout::bytes(geometry, params.count("groups") as u32, durability)
+}
+
 /// Some pages have a part of the map in their spare areas.
 fn simulation_memory(_: &Params, geometry: &Geometry, mode: Mode) -> u64 {
     let kept_bytes = if mode == Mode::Count { 0 } else { 22 };
@@ -142,7 +148,8 @@ fn simulation_memory(_: &Params, geometry: &Geometry, mode: Mode) -> u64 {
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let map = SpareMap::format(nand, device, SCHEME.name)?;
     let np = nand.geometry().pages_per_block();
-    let layout = GroupLayout::on(nand.geometry(), device.params.count("groups") as u32);
+    let groups = device.params.count("groups") as u32;
+    let layout = GroupLayout::on(nand.geometry(), groups, device.durability);
     let ftl = Lsb {
         chains: GroupChains::new(layout, device.logical_blocks, nand.geometry()),
         portion: Vec::with_capacity(np as usize),
