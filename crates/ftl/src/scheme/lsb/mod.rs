@@ -207,18 +207,35 @@ impl Lsb {
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let recovered = spare_mount::recover(nand, device, &mut self.map, &mut self.chains)?;
-        for &suspect in &recovered.to_copy {
-            let lpn = nand.owner(suspect);
-            self.write_portion(nand, PageSource::Copy(Cause::Meta), &[lpn])?;
-        }
-        self.map.flat.commit_recovery(nand, &recovered.suspects)?;
         // Under the paper's rule the duration of a mount would have no bound.
         if self.can_tighten() {
             self.tighten();
         }
+        match recovered.to_copy.first() {
+            Some(&destroyed) if recovered.suspects.are_destroyed => {
+                self.move_block(nand, nand.geometry().block_of(destroyed))?;
+            }
+            _ => self.copy_suspects(nand, &recovered.to_copy)?,
+        }
+        self.map.flat.commit_recovery(nand, &recovered.suspects)?;
         self.collect_until(nand, |lsb| lsb.map.flat.pool.len() >= RESERVE)?;
         self.is_tight = false;
         Ok(())
+    }
+
+    fn copy_suspects(&mut self, nand: &mut Nand, suspects: &[Ppn]) -> Result<()> {
+        suspects.iter().try_for_each(|&suspect| {
+            let lpn = nand.owner(suspect);
+            self.write_portion(nand, PageSource::Copy(Cause::Meta), &[lpn])
+        })
+    }
+
+    /// Moves all valid pages of the block with destroyed pages. If only the destroyed ones were
+    /// copied to the last free block, the collection after the commit would go on in that block,
+    /// and a cut there would leave no free block, and one that cannot be given up.
+    fn move_block(&mut self, nand: &mut Nand, block: BlockId) -> Result<()> {
+        self.move_out(nand, block, Cause::Meta)?;
+        self.map.erase(nand, block, Cause::Meta)
     }
 }
 
