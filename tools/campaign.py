@@ -42,6 +42,7 @@ MODELS = {
     "small": (512, 0),
     "small-tlc": (512, 0),
     "windows": (512, 0),
+    "drawn": (512, 4096),
 }
 LAYERS = {
     "none": [],

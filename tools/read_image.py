@@ -7,6 +7,7 @@ complete. What it cannot read is refused with a sentence and exit code 1; damage
 """
 
 import argparse
+import itertools
 import mmap
 import os
 import struct
@@ -224,6 +225,18 @@ class TrimLog:
             limits[page] = max(limit, limits.get(page, 0))
 
 
+def shelter_blocks(layout):
+    """The number of blocks behind the trim log that hold copies of paired pages."""
+    size, bits, distance = layout.pages_per_block, layout.bits_per_cell, layout.distance
+    change = [0] * (size + 1)
+    for page in range(size):
+        for up in range(1, page % (bits * distance) // distance + 1):
+            change[page - up * distance + 1] += 1
+            change[page + 1] -= 1
+    copies = max(itertools.accumulate(change))
+    return 1 + -(-copies // (size // bits)) if copies else 0
+
+
 class Disk:
     """The logical disk on a chip."""
 
@@ -236,7 +249,7 @@ class Disk:
         windows = -(-self.logical_pages // (8 * room))
         void_pages = -(-2 * (self.logical_pages // size) // (room // 16))
         self.segment_pages = -(-2 * (windows + void_pages) // usable) * size
-        self.shelter = self.layout.pages - (2 * size if self.layout.bits_per_cell > 1 else 0)
+        self.shelter = self.layout.pages - shelter_blocks(self.layout) * size
 
     def readable(self, first, end):
         return [self.pages[ppn] for ppn in range(first, end) if ppn in self.pages]

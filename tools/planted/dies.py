@@ -6,6 +6,7 @@ PACKAGES = ["ftlab-nand", "ftlab-ftl", "ftlab-check"]
 
 CUTS = "crates/nand/src/power_cut.rs"
 OPERATIONS = "crates/nand/src/nand/operations.rs"
+SHELTER = "crates/ftl/src/part/recovery/pair_shelter.rs"
 SURVEY = "crates/ftl/src/part/recovery/survey.rs"
 TRIMS = "crates/ftl/src/part/recovery/trim_log/mod.rs"
 TRIMS_MOUNT = "crates/ftl/src/part/recovery/trim_log/mount.rs"
@@ -39,6 +40,12 @@ MUTANTS = [
     ("dies-shelter-unmarked", "dies, mount: copies in the shelter need a mark", TRIMS_MOUNT,
      " && !shelter.contains(&geometry.block_of(copy.ppn))",
      " && shelter.len() < 1000"),
+    ("dies-shelter-at-once", "dies: an upper page does not wait for the copies of its lower pages", SHELTER,
+     "            nand.wait();\n        }\n        Ok(())",
+     "        }\n        Ok(())"),
+    ("dies-dropped-restored", "dies, mount: a copy in the shelter stands in for a page behind the mark", SHELTER,
+     " && spare.sequence <= mark {",
+     " && spare.sequence <= mark.max(1 << 30) {"),
     ("dies-in-order", "the checker lets every die complete all its operations", CUTS,
      "        let complete = below(of_die.len() + 1);",
      "        let complete = of_die.len();"),

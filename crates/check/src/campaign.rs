@@ -20,6 +20,7 @@ use crate::device_model::{DEVICE_MODELS, DeviceModel};
 use crate::failed_case::FailedCase;
 use crate::flash::Storage;
 use crate::observer::Observer;
+use crate::rng::mix;
 use crate::subject::Subject;
 use crate::workload::logged::LoggedWorkload;
 use crate::workload::short_programs;
@@ -30,7 +31,9 @@ pub struct Campaign {
     /// The schemes with their parameters and layers.
     pub subjects: Vec<Subject>,
     /// The devices.
-    pub models: Vec<&'static DeviceModel>,
+    pub models: Vec<DeviceModel>,
+    /// Whether to draw a device for each subject, workload and seed, too.
+    pub draws_devices: bool,
     /// Names of the workloads.
     pub workloads: Vec<String>,
     /// Windows of a log, in place of workloads and devices.
@@ -87,6 +90,8 @@ pub struct Totals {
     pub cases: u64,
     /// Number of host operations after which the whole device was compared with the oracle.
     pub compared: u64,
+    /// Number of drawn devices that were refused; others were drawn instead.
+    pub drawn_anew: u64,
     /// Number of power cuts.
     pub cuts: CutCounts,
     /// Number of crash states.
@@ -99,6 +104,7 @@ impl Totals {
     fn add(&mut self, other: Totals) {
         self.cases += other.cases;
         self.compared += other.compared;
+        self.drawn_anew += other.drawn_anew;
         self.cuts += other.cuts;
         self.crashes += other.crashes;
         self.failed.extend(other.failed);
@@ -135,12 +141,23 @@ impl CampaignReport {
 struct Job<'a> {
     row: usize,
     subject: &'a Subject,
-    model: &'static DeviceModel,
+    device: ChosenDevice,
     workload: Cow<'a, str>,
     /// The window, if the workload is that of a log.
     window: Option<(&'a LoggedWorkload, usize)>,
     seed: u64,
 }
+
+/// The device of a job.
+#[derive(Clone, Copy, Debug)]
+enum ChosenDevice {
+    Listed(DeviceModel),
+    /// Drawn from this seed.
+    Drawn(u64),
+}
+
+/// Number of devices that are drawn for a job until one is accepted.
+const DRAWS_MAX: u64 = 1000;
 
 impl Campaign {
     /// Runs the campaign. Findings are part of the report, not errors.
@@ -222,24 +239,31 @@ impl Campaign {
     }
 
     fn short_programs(&self) -> impl Iterator<Item = Job<'_>> {
-        let (model, seed) = (&DEVICE_MODELS[0], self.seeds.first().copied().unwrap_or(0));
+        let (device, seed) =
+            (ChosenDevice::Listed(DEVICE_MODELS[0]), self.seeds.first().copied().unwrap_or(0));
         self.subjects.iter().enumerate().flat_map(move |(row, subject)| {
             let names = (1..=self.short_programs).flat_map(short_programs::names);
             names.map(move |name| {
                 let workload = Cow::Owned(name);
-                Job { row, subject, model, workload, window: None, seed }
+                Job { row, subject, device, workload, window: None, seed }
             })
         })
     }
 
     /// Every subject comes before the next workload, so that a short budget reaches all of them.
     fn named_workloads(&self, seed: u64) -> impl Iterator<Item = Job<'_>> {
-        self.models.iter().flat_map(move |&model| {
-            let suitable = self.workloads.iter().filter(|workload| model.suits(workload));
-            suitable.flat_map(move |workload| {
+        let listed = self.models.iter().map(|&model| Some(model));
+        let devices = listed.chain(self.draws_devices.then_some(None));
+        devices.flat_map(move |model| {
+            let suits = move |name: &str| model.is_none_or(|model| model.suits(name));
+            let suitable = self.workloads.iter().filter(move |workload| suits(workload));
+            suitable.enumerate().flat_map(move |(at, workload)| {
                 let job = move |(row, subject)| {
+                    let draw = || mix(mix(seed, at as u64), row as u64);
+                    let device =
+                        model.map_or_else(|| ChosenDevice::Drawn(draw()), ChosenDevice::Listed);
                     let workload = Cow::Borrowed(workload.as_str());
-                    Job { row, subject, model, workload, window: None, seed }
+                    Job { row, subject, device, workload, window: None, seed }
                 };
                 self.subjects.iter().enumerate().map(job)
             })
@@ -254,9 +278,10 @@ impl Campaign {
             };
             sample.of_models.iter().flat_map(windows).flat_map(move |(logged, index)| {
                 let job = move |(row, subject)| {
-                    let (model, window) = (logged.model, Some((logged, index)));
+                    let device = ChosenDevice::Listed(logged.model);
+                    let window = Some((logged, index));
                     let workload = Cow::Owned(LoggedWorkload::window_name(index));
-                    Job { row, subject, model, workload, window, seed }
+                    Job { row, subject, device, workload, window, seed }
                 };
                 self.subjects.iter().enumerate().map(job)
             })
@@ -264,16 +289,10 @@ impl Campaign {
     }
 
     fn try_case(&self, job: &Job, observer: &dyn Observer) -> Result<Totals> {
-        let Job { subject, model, workload, seed, .. } = job;
-        let case = match job.window {
-            Some((logged, index)) => {
-                Case::of_window(subject, logged, index, *seed, self.durability)
-            }
-            None => Case::new(subject, model, workload, *seed, self.durability),
-        };
-        let case = case?.on(self.storage);
+        let (case, drawn_anew) = self.case(job)?;
+        let case = case.on(self.storage);
         observer.begins(&case);
-        let mut totals = Totals { cases: 1, ..Totals::default() };
+        let mut totals = Totals { cases: 1, drawn_anew, ..Totals::default() };
         match conformance::check(&case) {
             Ok(compared) => totals.compared = compared,
             Err(failed) => totals.failed.push(failed),
@@ -287,6 +306,30 @@ impl Campaign {
             }
         }
         Ok(totals)
+    }
+
+    /// The case of a job, and the number of drawn devices that were refused before.
+    fn case(&self, job: &Job) -> Result<(Case, u64)> {
+        let &Job { subject, ref workload, seed, .. } = job;
+        let on = |model: &DeviceModel| Case::new(subject, model, workload, seed, self.durability);
+        let drawing = match (job.device, job.window) {
+            (_, Some((logged, index))) => {
+                let case = Case::of_window(subject, logged, index, seed, self.durability);
+                return Ok((case?, 0));
+            }
+            (ChosenDevice::Listed(model), None) => return Ok((on(&model)?, 0)),
+            (ChosenDevice::Drawn(drawing), None) => drawing,
+        };
+        let spare_min = |model: &DeviceModel| {
+            Case::spare_bytes_min(subject, model, self.durability).unwrap_or(model.spare_bytes)
+        };
+        let mut refused = 0;
+        loop {
+            match on(&DeviceModel::drawn(mix(drawing, refused), spare_min)) {
+                Err(error) if is_refusal(&error) && refused + 1 < DRAWS_MAX => refused += 1,
+                case => return Ok((case?, refused)),
+            }
+        }
     }
 
     fn crash(&self, case: &Case, totals: &mut Totals, observer: &dyn Observer) {
@@ -339,7 +382,8 @@ mod tests {
     fn campaign(spec: &str) -> Campaign {
         Campaign {
             subjects: vec![Subject::from_spec(spec).unwrap()],
-            models: vec![&DEVICE_MODELS[0]],
+            models: vec![DEVICE_MODELS[0]],
+            draws_devices: false,
             workloads: vec!["random".to_owned()],
             log: None,
             short_programs: 1,
@@ -420,6 +464,22 @@ mod tests {
         let budget = Some(Duration::from_millis(300));
         let report = Campaign { budget, ..campaign("page") }.run().unwrap();
         assert!(report.seeds > 2, "only {} seeds", report.seeds);
+    }
+
+    #[test]
+    fn a_campaign_draws_a_device_for_each_case_and_counts_refused_ones() {
+        let drawing = Campaign {
+            models: Vec::new(),
+            draws_devices: true,
+            short_programs: 0,
+            durability: Durability::Paper,
+            seeds: (0..100).collect(),
+            ..campaign("lsb")
+        };
+        assert_eq!(drawing.case_count(), 100);
+        let total = drawing.run().unwrap().total();
+        assert_eq!((total.cases, total.failed.len()), (100, 0));
+        assert!(total.drawn_anew > 10, "{}", total.drawn_anew);
     }
 
     #[test]

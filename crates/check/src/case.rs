@@ -1,9 +1,10 @@
 //! A case: a subject, a device model, a workload and a seed. Together with the power cuts, it
 //! determines everything that happens.
 
-use ftl::{Durability, Error, Ftl, MountConfig, Result};
+use ftl::device::{Device, Size};
+use ftl::{Durability, Error, Ftl, Result};
 use image::{LossyDisk, Recipe};
-use nand::{BlockId, ChipModel, Geometry, Mode, Nand};
+use nand::{Mode, Nand};
 
 use crate::device_model::DeviceModel;
 use crate::flash::{Storage, image_chip};
@@ -16,13 +17,16 @@ use crate::workload::short_programs;
 /// Logical blocks of the device of a short window, in which some schemes need more than one.
 const LOGICAL_BLOCKS_MIN: u32 = 2;
 
+/// A spare area that is large enough for every scheme on every tiny device.
+const SPARE_BYTES_PLENTY: u32 = 4096;
+
 /// Everything that determines a check, apart from the power cuts.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The scheme with its parameters and layers.
     pub subject: Subject,
     /// The device.
-    pub model: &'static DeviceModel,
+    pub model: DeviceModel,
     /// The name of the workload.
     pub workload: String,
     /// The seed of the workload, of the operations after a cut, and of the scheme's own draws.
@@ -38,11 +42,7 @@ pub struct Case {
     pub from_operation: usize,
     /// The log from which the workload comes, as users write it; none for a named workload.
     pub log: Option<String>,
-    /// Exported capacity in blocks.
-    logical_blocks: u32,
-    chip: ChipModel,
-    geometry: Geometry,
-    blocks: Vec<BlockId>,
+    device: Device,
     dimensions: Dimensions,
 }
 
@@ -53,7 +53,7 @@ impl Case {
     /// The workload is unknown, or the scheme or a layer refuses the chip.
     pub fn new(
         subject: &Subject,
-        model: &'static DeviceModel,
+        model: &DeviceModel,
         workload: &str,
         seed: u64,
         durability: Durability,
@@ -78,7 +78,7 @@ impl Case {
         seed: u64,
         durability: Durability,
     ) -> Result<Case> {
-        let (window, model) = (&logged.windows[index], logged.model);
+        let (window, model) = (&logged.windows[index], &logged.model);
         let pages = window.held.len() as u32;
         let logical_blocks = pages.div_ceil(model.pages_per_block).max(LOGICAL_BLOCKS_MIN);
         let case = Case::without_workload(subject, model, logical_blocks, seed, durability)?;
@@ -95,30 +95,26 @@ impl Case {
     /// A case with no operation yet.
     fn without_workload(
         subject: &Subject,
-        model: &'static DeviceModel,
+        model: &DeviceModel,
         logical_blocks: u32,
         seed: u64,
         durability: Durability,
     ) -> Result<Case> {
         let (chip, choice) = (model.chip(), &subject.choice);
-        let least = (choice.scheme.least_extra)(&choice.params, &chip, logical_blocks);
-        let extra_blocks = model.extra_blocks.max(least);
-        choice.check(&chip, logical_blocks, extra_blocks)?;
+        chip.geometry(1)?;
         subject.layers.check(choice.scheme, &choice.given, &chip)?;
-        let system_blocks = ftl::system_blocks(&chip, logical_blocks, durability);
-        // The blocks of a sector log are always added: no scheme could spare any on these devices.
-        let log_blocks = subject.layers.blocks(&chip).blocks;
-        let blocks = logical_blocks + extra_blocks + log_blocks + system_blocks;
-        let geometry = chip.geometry(blocks)?;
+        let size = Case::size(subject, model, logical_blocks);
+        let layers = subject.layers.clone();
+        let device = Device::new(chip, choice.clone(), layers, size, durability, seed)?;
         let dimensions = Dimensions {
-            pages: logical_blocks * model.pages_per_block,
+            pages: device.logical_pages(),
             pages_per_block: model.pages_per_block,
-            sectors_per_page: geometry.sectors_per_page(),
-            extra_pages: extra_blocks * model.pages_per_block,
+            sectors_per_page: device.geometry().sectors_per_page(),
+            extra_pages: device.extra_blocks * model.pages_per_block,
         };
         Ok(Case {
             subject: subject.clone(),
-            model,
+            model: *model,
             workload: String::new(),
             seed,
             durability,
@@ -126,12 +122,33 @@ impl Case {
             operations: Vec::new(),
             from_operation: 0,
             log: None,
-            logical_blocks,
-            chip,
-            geometry,
-            blocks: (0..blocks).map(BlockId).collect(),
+            device,
             dimensions,
         })
+    }
+
+    /// The size of a device. The blocks of a sector log are always added: no scheme could spare
+    /// any on these devices.
+    fn size(subject: &Subject, model: &DeviceModel, logical_blocks: u32) -> Size {
+        let (chip, choice) = (model.chip(), &subject.choice);
+        let least = (choice.scheme.least_extra)(&choice.params, &chip, logical_blocks);
+        let of_layers = subject.layers.blocks(&chip);
+        let extra_blocks = model.extra_blocks.max(least) + of_layers.blocks - of_layers.added;
+        Size { logical_blocks: logical_blocks.into(), extra_blocks: extra_blocks.into() }
+    }
+
+    /// The smallest spare area with which the device of a subject is possible.
+    ///
+    /// # Errors
+    /// It is impossible for another reason.
+    pub fn spare_bytes_min(
+        subject: &Subject,
+        model: &DeviceModel,
+        durability: Durability,
+    ) -> Result<u32> {
+        let roomy = DeviceModel { spare_bytes: SPARE_BYTES_PLENTY, ..*model };
+        let case = Case::without_workload(subject, &roomy, model.logical_blocks, 0, durability)?;
+        Ok(subject.choice.spare_bytes_min(case.device.geometry(), durability))
     }
 
     /// The same case with its chip in another place.
@@ -142,20 +159,20 @@ impl Case {
     /// A disk with a blank image.
     pub fn blank_disk(&self) -> LossyDisk {
         let recipe = Recipe {
-            geometry: self.geometry,
+            geometry: *self.device.geometry(),
             chip: self.model.name.to_owned(),
             scheme: self.subject.spec.clone(),
             layers: self.subject.layers.to_string(),
             parameters: String::new(),
             seed: self.seed,
-            capacity_bytes: u64::from(self.dimensions.pages * self.model.page_bytes),
+            capacity_bytes: self.device.capacity_bytes(),
         };
         LossyDisk::of(image_chip::blank(&recipe))
     }
 
     /// A new chip in memory, erased everywhere.
     pub fn new_chip(&self) -> Nand {
-        Nand::new(self.geometry, Mode::Stamps)
+        self.device.new_chip(Mode::Stamps)
     }
 
     /// Mounts the scheme and its layers.
@@ -163,17 +180,7 @@ impl Case {
     /// # Errors
     /// The mount failed.
     pub fn mount(&self, nand: &mut Nand) -> Result<Box<dyn Ftl>> {
-        let device = MountConfig {
-            params: &self.subject.choice.params,
-            logical_blocks: self.logical_blocks,
-            blocks: &self.blocks,
-            durability: self.durability,
-            seed: self.seed,
-            timing: self.chip.timing,
-            policy: None,
-            foresight: None,
-        };
-        self.subject.layers.mount(self.subject.choice.scheme, nand, &device)
+        self.device.mount(nand)
     }
 
     /// Sizes of the device.
@@ -183,11 +190,16 @@ impl Case {
 
     /// Number of pages of the chip.
     pub fn physical_pages(&self) -> u64 {
-        u64::from(self.geometry.pages())
+        u64::from(self.device.geometry().pages())
     }
 }
 
-/// Whether the scheme refuses such a chip or such parameters. This is not a finding.
+/// Whether the product refuses such a device or such parameters. This is not a finding.
 pub fn is_refusal(error: &Error) -> bool {
-    matches!(error, Error::Refused { .. })
+    let is_impossible = |error: &nand::Error| matches!(error, nand::Error::ImpossibleChip(_));
+    match error {
+        Error::Refused { .. } | Error::Impossible(_) => true,
+        Error::Chip(error) => is_impossible(error),
+        _ => false,
+    }
 }

@@ -38,7 +38,7 @@ impl FailedCase {
 /// The command that runs the case with these power cuts or crashes.
 pub fn replay_line(case: &Case, cuts: &[PowerCut], crashes: &[Crash]) -> String {
     let Case { subject, model, workload, seed, .. } = case;
-    let (ftl, model) = (subject.name(), model.name);
+    let (ftl, model) = (subject.name(), model.spec());
     let mut line = format!("ftlab check --ftl {ftl} --geometry {model} --workload {workload}");
     if let Some(log) = &case.log {
         line += &format!(" --log-writes {}", spec::shell_word(log));

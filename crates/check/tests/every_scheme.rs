@@ -139,6 +139,20 @@ fn schemes_survive_every_cut_of_three_bits_per_cell() {
     finds_nothing(&Campaign { workloads, ..campaign }, 0);
 }
 
+/// Each case has a chip of its own.
+#[test]
+fn every_scheme_survives_cuts_on_drawn_chips() {
+    let campaign = campaign(default_subjects(), Vec::new());
+    let campaign = Campaign {
+        draws_devices: true,
+        workloads: ["hot", "merges", "trims"].map(str::to_owned).to_vec(),
+        seeds: (1..=4).collect(),
+        second_cuts: SecondCuts::OneIn(8000),
+        ..campaign
+    };
+    finds_nothing(&campaign, 100);
+}
+
 #[test]
 fn the_same_campaign_gives_the_same_report() {
     let workloads = vec!["random".to_owned()];
@@ -161,7 +175,7 @@ fn every_scheme_survives_every_cut_on_the_large_chips() {
 #[test]
 #[ignore = "minutes: more seeds, larger chips"]
 fn every_form_survives_every_cut_of_many_seeds() {
-    let campaign = campaign(all_combinations(), DEVICE_MODELS.iter().collect());
+    let campaign = campaign(all_combinations(), DEVICE_MODELS.to_vec());
     let (seeds, second_cuts) = ((1..=5).collect(), SecondCuts::OneIn(50));
     finds_nothing(&Campaign { seeds, second_cuts, ..campaign }, 0);
 }

@@ -58,7 +58,8 @@ fn plain_ftl(bug: &str) -> Subject {
 fn campaign(bug: &str, models: &[&str], second_cuts: SecondCuts) -> Campaign {
     Campaign {
         subjects: vec![plain_ftl(bug)],
-        models: models.iter().map(|name| DeviceModel::named(name).unwrap()).collect(),
+        models: models.iter().map(|name| *DeviceModel::named(name).unwrap()).collect(),
+        draws_devices: false,
         workloads: Vec::new(),
         log: None,
         short_programs: 2,

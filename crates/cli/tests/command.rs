@@ -500,6 +500,31 @@ fn a_check_tries_the_faults_that_were_chosen() {
 }
 
 #[test]
+fn a_check_takes_any_chip_that_the_product_accepts_and_draws_some() {
+    let check = ["check", "--ftl", "lsb", "--workload", "merges", "--second-cuts", "0"];
+    let text = printed(&[&check[..], &["--geometry", "drawn", "--seed", "3"]].concat());
+    assert!(text.contains("lsb") && text.contains("1 seed in"), "{text}");
+    let chip = "tiny:pages_per_block=6,cell_bits=3,pair_distance=2";
+    let replay = ["--geometry", chip, "--cut", "7", "--outcome", "torn"];
+    let text = printed(&[&check[..], &replay].concat());
+    assert!(
+        text.contains(&format!("--geometry {chip} --workload merges --seed 1 --cut 7")),
+        "{text}"
+    );
+    let refusals = [
+        ("tiny:cell_bits=5", "impossible chip: cells have 1 to 4 bits"),
+        ("tiny:cell_bits=2,pair_distance=1,spare=30", "give the chip `spare=37`"),
+        ("tiny:extras=3", "did you mean `extra`?"),
+        ("drawn", "name one --geometry that is not drawn"),
+    ];
+    for (geometry, why) in refusals {
+        let cut: &[&str] = if geometry == "drawn" { &["--cut", "7"] } else { &[] };
+        let stderr = refused(2, &[&check[..], &["--geometry", geometry], cut].concat());
+        assert!(stderr.contains(why), "{stderr}");
+    }
+}
+
+#[test]
 fn a_replay_tells_when_weak_pages_decay() {
     let check = ["check", "--ftl", "page", "--geometry", "tiny", "--workload", "sequential"];
     let cuts = ["--cut", "10", "--outcome", "torn@37", "--second", "3:untouched@0"];

@@ -82,6 +82,7 @@ impl Device {
         let geometry = chip.geometry(number(&chip, blocks, blocks)?)?;
         let extra_blocks = number(&chip, extra, blocks)?;
         choice.check(&chip, logical_blocks, extra_blocks)?;
+        choice.check_spare_area(&geometry, durability)?;
         Ok(Device {
             chip,
             choice,

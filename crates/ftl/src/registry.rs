@@ -1,10 +1,11 @@
 //! All schemes. A new scheme costs its file and one line here; the command, the documentation and
 //! every conformance test read this list.
 
-use nand::{ChipModel, Nand};
+use nand::spare::HEADER_BYTES;
+use nand::{ChipModel, Geometry, Nand};
 use spec::{Params, Spec};
 
-use crate::contract::{Error, Ftl, MountConfig, Result, Scheme};
+use crate::contract::{Durability, Error, Ftl, MountConfig, Result, Scheme};
 use crate::part::recovery::pair_shelter;
 use crate::scheme::*;
 
@@ -69,6 +70,38 @@ impl Choice {
             true => Err(Error::TooFewExtra { scheme, needs, has: extra_blocks }),
             false => Ok(()),
         }
+    }
+
+    /// The smallest spare area on which the scheme can work: room for the header, the scheme's own
+    /// bytes, and those of the shelter, whose copies have all of them. Pages of layers need no copy
+    /// there.
+    pub fn spare_bytes_min(&self, geometry: &Geometry, durability: Durability) -> u32 {
+        let own = (self.scheme.scheme_bytes)(&self.params, geometry, durability);
+        HEADER_BYTES as u32 + own + pair_shelter::spare_bytes(geometry, durability)
+    }
+
+    /// Refuses a device whose spare areas are too small.
+    ///
+    /// # Errors
+    /// The scheme needs more spare bytes than the chip has.
+    pub fn check_spare_area(&self, geometry: &Geometry, durability: Durability) -> Result<()> {
+        let needs = self.spare_bytes_min(geometry, durability);
+        let has = geometry.spare_bytes();
+        if needs <= has {
+            return Ok(());
+        }
+        let mut why = format!("a spare area of {has} B; it needs {needs} B");
+        let paper = self.spare_bytes_min(geometry, Durability::Paper);
+        if paper < needs {
+            why += &format!(
+                " to keep pages that share cells safe from power cuts, and {paper} B without that"
+            );
+        }
+        why += &format!("; give the chip `spare={needs}`");
+        if paper <= has {
+            why += ", or use `--durability paper`";
+        }
+        Err(Error::Refused { scheme: self.scheme.name, why })
     }
 
     /// Mounts the scheme on a chip.

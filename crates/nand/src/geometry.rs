@@ -133,11 +133,17 @@ impl Geometry {
     /// The same with pages that share cells.
     ///
     /// # Errors
-    /// The number of bits per cell is impossible, or the distance is zero.
+    /// The number of bits per cell is impossible, a block has fewer pages than a cell, or the
+    /// distance is zero.
     pub fn with_pairing(self, pairing: Pairing) -> Result<Geometry> {
         let refuse = |why: &str| Err(Error::ImpossibleChip(why.into()));
+        let pages = self.pages_per_block;
         if !(1..=4).contains(&pairing.bits) {
             return refuse("cells have 1 to 4 bits");
+        }
+        if pages < pairing.bits {
+            let bits = pairing.bits;
+            return refuse(&format!("{pages} pages per block, fewer than the {bits} of one cell"));
         }
         if !(1..=Self::PAGES_PER_BLOCK_MAX).contains(&pairing.distance) {
             return refuse("pages that share cells are at least one page apart");

@@ -78,6 +78,28 @@ mod tests {
         assert!(why.contains("at most 4") && why.ends_with("`--extra`"), "{why}");
     }
 
+    /// The shelter adds nine bytes to the scheme bytes of a page that it copies.
+    #[test]
+    fn every_scheme_refuses_spare_areas_without_room_for_copies_of_paired_pages() {
+        let of = |scheme: &str, spare: u32, durability| {
+            let chip = format!("slc-lsb:cell_bits=2,pair_distance=4,spare={spare}");
+            let change = |e: &mut Experiment| {
+                (e.ftl, e.chip) = (scheme.parse().unwrap(), chip.parse().unwrap());
+                e.durability = durability;
+            };
+            device(change, 32 << 20).map(|_| ()).map_err(|error| error.to_string())
+        };
+        for scheme in ftl::SCHEMES.iter().map(|scheme| scheme.name) {
+            let is_accepted = |spare: &u32| of(scheme, *spare, Durability::Full).is_ok();
+            let least = (20..256).find(is_accepted).unwrap();
+            let paper = (20..256).find(|&spare| of(scheme, spare, Durability::Paper).is_ok());
+            assert_eq!(paper, Some(least - 9), "{scheme}");
+            let why = of(scheme, least - 1, Durability::Full).unwrap_err();
+            assert!(why.contains(&format!("give the chip `spare={least}`")), "{why}");
+            assert!(why.ends_with("or use `--durability paper`"), "{why}");
+        }
+    }
+
     #[test]
     fn impossible_devices_say_why() {
         let why = |change: fn(&mut Experiment), bytes| {

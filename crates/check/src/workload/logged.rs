@@ -61,7 +61,7 @@ pub struct LoggedWorkload {
     /// The name of the log, as users write it.
     pub log: String,
     /// The device model whose pages the windows have.
-    pub model: &'static DeviceModel,
+    pub model: DeviceModel,
     /// The windows, in order.
     pub windows: Vec<Window>,
 }
@@ -79,11 +79,11 @@ pub struct Window {
 
 impl LoggedWorkload {
     /// Cuts a log into windows for a device model.
-    pub fn new(log: &str, logged: &[Logged], model: &'static DeviceModel) -> LoggedWorkload {
+    pub fn new(log: &str, logged: &[Logged], model: &DeviceModel) -> LoggedWorkload {
         let per_page = u64::from(model.page_bytes / nand::geometry::SECTOR_BYTES);
         let mut divider = Divider { per_page, ..Divider::default() };
         logged.iter().for_each(|one| divider.take(one));
-        LoggedWorkload { log: log.to_owned(), model, windows: divider.windows() }
+        LoggedWorkload { log: log.to_owned(), model: *model, windows: divider.windows() }
     }
 
     /// The name of a window.

@@ -22,20 +22,21 @@ pub fn faults() -> Faults {
     std::env::var("FTLAB_FAULTS").map_or(Faults::ALL, |classes| Faults::parse(&classes).unwrap())
 }
 
-pub fn models(names: &[&str]) -> Vec<&'static DeviceModel> {
-    names.iter().map(|name| DeviceModel::named(name).unwrap()).collect()
+pub fn models(names: &[&str]) -> Vec<DeviceModel> {
+    names.iter().map(|name| *DeviceModel::named(name).unwrap()).collect()
 }
 
 /// The device models that are small enough for every test run.
-pub fn small_models() -> Vec<&'static DeviceModel> {
-    DEVICE_MODELS.iter().filter(|model| model.logical_pages() <= 64).collect()
+pub fn small_models() -> Vec<DeviceModel> {
+    DEVICE_MODELS.iter().filter(|model| model.logical_pages() <= 64).copied().collect()
 }
 
 /// All workloads with seed 1 under full durability, without second cuts.
-pub fn campaign(subjects: Vec<Subject>, models: Vec<&'static DeviceModel>) -> Campaign {
+pub fn campaign(subjects: Vec<Subject>, models: Vec<DeviceModel>) -> Campaign {
     Campaign {
         subjects,
         models,
+        draws_devices: false,
         workloads: WORKLOADS.iter().map(|workload| workload.name.to_owned()).collect(),
         log: None,
         short_programs: 0,

@@ -5,7 +5,7 @@ use spec::{Param, Params};
 
 use super::error::Result;
 use super::ftl::Ftl;
-use super::mount_config::MountConfig;
+use super::mount_config::{Durability, MountConfig};
 
 /// A scheme, as the registry lists it.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub struct Scheme {
     pub map_budget: Option<MapBudget>,
     /// The minimum number of extra blocks.
     pub least_extra: fn(&Params, &ChipModel, logical_blocks: u32) -> u32,
+    /// The largest number of bytes that it stores beside the header in the spare area of a page.
+    pub scheme_bytes: fn(&Params, &Geometry, Durability) -> u32,
     /// Whether a policy from outside can place its pages.
     pub takes_policy: bool,
     /// Whether it is told when pages die, if a trace is replayed: it bounds other schemes, and is
@@ -52,6 +54,7 @@ impl Scheme {
         refuses: |_, _| None,
         map_budget: None,
         least_extra: |_, _, _| 0,
+        scheme_bytes: |_, _, _| 0,
         takes_policy: false,
         needs_future: false,
         open_blocks: None,

@@ -36,6 +36,9 @@ const SHOWN_MAX: usize = 10;
 /// one workload that they are for.
 const QUICK_PAGES_MAX: u32 = 64;
 
+/// The name of a geometry that is drawn anew for each case.
+const DRAWN: &str = "drawn";
+
 /// Options of `ftlab check`.
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("single").args(["outcome", "loss"])))]
@@ -52,12 +55,13 @@ pub struct Args {
     ftl: Vec<String>,
     #[command(flatten)]
     layers: ExperimentArgs<LayerArgs>,
-    /// Tiny chip to check it on, or `all`; may be given several times [default: all but the larger
-    /// ones]
+    /// Tiny chip to check it on: a name, also with other figures such as `tiny:cell_bits=2`, or
+    /// `drawn` for another chip in each case, or `all`; may be given several times [default: all
+    /// but the larger ones]
     #[arg(
         long,
-        value_name = "NAME",
-        value_parser = NameOr(|| with_all(undescribed(DEVICE_MODELS.iter().map(|it| it.name)))),
+        value_name = "SPEC",
+        value_parser = NameOr(geometries),
         hide_possible_values = true
     )]
     geometry: Vec<String>,
@@ -152,6 +156,12 @@ fn undescribed(names: impl Iterator<Item = &'static str>) -> Vec<Named> {
     names.map(|name| (name, "")).collect()
 }
 
+fn geometries() -> Vec<Named> {
+    let mut names = undescribed(DEVICE_MODELS.iter().map(|it| it.name));
+    names.push((DRAWN, "a chip of drawn figures for each case"));
+    with_all(names)
+}
+
 fn with_all(mut names: Vec<Named>) -> Vec<Named> {
     names.push(("all", "all of them"));
     names
@@ -175,6 +185,7 @@ fn campaign(args: &Args) -> failure::Result<bool> {
     let campaign = Campaign {
         subjects: subjects(args)?,
         models: if is_named { models(args)? } else { Vec::new() },
+        draws_devices: is_named && args.geometry.iter().any(|name| name == DRAWN),
         workloads: if is_named { workloads(args) } else { Vec::new() },
         log,
         short_programs: if has_programs { args.short_programs } else { 0 },
@@ -214,7 +225,7 @@ fn every_geometry_has_a_workload(args: &Args, campaign: &Campaign) -> failure::R
     let suits = |model: &DeviceModel| campaign.workloads.iter().any(|it| model.suits(it));
     match campaign.models.iter().find(|model| !suits(model)) {
         Some(model) if !args.geometry.is_empty() && !asks_for_all(&args.geometry) => {
-            let (name, only) = (model.name, model.only_workload.unwrap_or("all"));
+            let (name, only) = (model.spec(), model.only_workload.unwrap_or("all"));
             let why = format!("geometry `{name}` is too large for workloads other than `{only}`");
             Err(failure::Failure::usage(why))
         }
@@ -257,6 +268,9 @@ fn summary(report: &CampaignReport) -> String {
     let (seconds, seeds) = (report.wall.as_secs_f64(), count(report.seeds));
     let word = if report.seeds == 1 { "seed" } else { "seeds" };
     text += &format!("{seeds} {word} in {seconds:.1} s");
+    if total.drawn_anew > 0 {
+        text += &format!("; {} drawn chips refused and drawn anew", count(total.drawn_anew));
+    }
     if report.refused > 0 {
         text += &format!("; {} cases on chips that the FTL refuses", count(report.refused));
     }
@@ -374,15 +388,21 @@ fn single_case(args: &Args) -> failure::Result<Case> {
                    --workload";
         return Err(failure::Failure::usage(why.to_owned()));
     }
+    if args.geometry[0] == DRAWN {
+        let why = "--cut and --crash replay one case: name one --geometry that is not drawn, as \
+                   replay lines do";
+        return Err(failure::Failure::usage(why.to_owned()));
+    }
     let subject = Subject::from_spec(&args.ftl[0]).map_err(unusable)?.under(&layers(args)?);
-    let (model, name) = (DeviceModel::named(&args.geometry[0])?, &args.workload[0]);
+    let model = DeviceModel::from_spec(&args.geometry[0]).map_err(unusable)?;
+    let name = &args.workload[0];
     let case = match &args.log_writes {
         Some(path) => {
-            let logged = LoggedWorkload::new(path, &log::read(path)?, model);
+            let logged = LoggedWorkload::new(path, &log::read(path)?, &model);
             let index = logged.window_named(name)?;
             Case::of_window(&subject, &logged, index, args.seed, durability(args)?)
         }
-        None => Case::new(&subject, model, name, args.seed, durability(args)?),
+        None => Case::new(&subject, &model, name, args.seed, durability(args)?),
     };
     Ok(case.map_err(unusable)?.on(storage(args)?))
 }
@@ -407,27 +427,32 @@ fn layers(args: &Args) -> failure::Result<Layers> {
     Layers::new(&args.layers.first().layers).map_err(unusable)
 }
 
-fn models(args: &Args) -> failure::Result<Vec<&'static DeviceModel>> {
+fn models(args: &Args) -> failure::Result<Vec<DeviceModel>> {
     if asks_for_all(&args.geometry) || (args.geometry.is_empty() && args.budget.is_some()) {
-        return Ok(DEVICE_MODELS.iter().collect());
+        return Ok(DEVICE_MODELS.to_vec());
     }
     if args.geometry.is_empty() {
         let quick = |model: &&DeviceModel| {
             model.logical_pages() <= QUICK_PAGES_MAX || model.only_workload.is_some()
         };
-        return Ok(DEVICE_MODELS.iter().filter(quick).collect());
+        return Ok(DEVICE_MODELS.iter().filter(quick).copied().collect());
     }
-    Ok(args.geometry.iter().map(|name| DeviceModel::named(name)).collect::<spec::Result<_>>()?)
+    let named = args.geometry.iter().filter(|name| *name != DRAWN);
+    named.map(|spec| DeviceModel::from_spec(spec).map_err(unusable)).collect()
 }
 
 /// The windows of a log that the options select.
 fn log_sample(args: &Args, path: &str) -> failure::Result<LogSample> {
     let models = match args.geometry.is_empty() {
-        true => vec![DeviceModel::named(log::GEOMETRY)?],
+        true => vec![*DeviceModel::named(log::GEOMETRY)?],
         false => models(args)?,
     };
+    if models.is_empty() {
+        let why = "the windows of a log have the pages of a --geometry: name one that is not drawn";
+        return Err(failure::Failure::usage(why.to_owned()));
+    }
     let logged = log::read(path)?;
-    let of_model = |&model: &&'static DeviceModel| LoggedWorkload::new(path, &logged, model);
+    let of_model = |model: &DeviceModel| LoggedWorkload::new(path, &logged, model);
     let of_models: Vec<LoggedWorkload> = models.iter().map(of_model).collect();
     let named = |name: &String| of_models[0].window_named(name);
     let windows = match (asks_for_all(&args.workload), args.windows) {

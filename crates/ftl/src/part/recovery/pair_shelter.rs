@@ -2,7 +2,7 @@
 //!
 //! On chips with several bits per cell, a power cut in the program of an upper page can destroy the
 //! lower pages of the same cells, which may have been programmed and answered long ago. So before
-//! an upper page is programmed, its lower pages are copied to the *shelter*, two system blocks that
+//! an upper page is programmed, its lower pages are copied to the *shelter*, a ring of blocks that
 //! are used with one bit per cell:
 //!
 //! ```text
@@ -17,79 +17,128 @@
 //! the last *barrier*: a flush, a forced write, or a page of the trim log, which comes before each
 //! erase. If they are lost, the state before them is still on flash. So merges and large writes
 //! cost nothing.
+//!
+//! **Number of blocks.** The lower pages of a run are copied before its first page is programmed,
+//! so all its copies must be on flash at the same time. A run that begins at page s of a block
+//! needs a copy for each pair of a lower page below s and an upper page from s on. Let c be the
+//! largest number of such pairs for any s. With b bits per cell, distance d and p pages per block
+//! it is ⌊b/2⌋·⌈b/2⌉·d if p is a multiple of b·d. When the run begins, the block that is being
+//! filled may have no room left, and each further block takes ⌊p/b⌋ copies. So 1 + ⌈c/⌊p/b⌋⌉ blocks
+//! suffice: the ring erases no copy of a run that is not complete. With two bits per cell, and on
+//! all chips of the list, these are two blocks.
 
-use nand::{BlockId, Cause, Copies, Geometry, Nand, Ppn, ProgramGuard, Spare};
+use nand::{BlockId, Cause, Copies, Geometry, Nand, Pairing, Ppn, ProgramGuard, Spare};
 
 use super::spare_scan::{PageCopy, SpareScan};
 use crate::contract::{Durability, MountConfig, Result};
 
-/// Blocks of the shelter: one holds the latest copies while the other is erased.
-const BLOCKS: usize = 2;
 /// Bytes behind the scheme bytes of a copy: the page's place (4), and its sequence (5).
-pub const EXTRA_BYTES: usize = 9;
+const EXTRA_BYTES: usize = 9;
 
-/// Number of blocks of a device's shelter, if its chip has `cell_bits` bits per cell. They are the
-/// last ones of its blocks.
-pub fn blocks(cell_bits: u32, durability: Durability) -> u32 {
-    if is_needed(cell_bits, durability) { BLOCKS as u32 } else { 0 }
+/// Number of blocks of a device's shelter; none if no program can destroy a page that must be kept.
+/// They are the last ones of its blocks.
+pub fn blocks(pages_per_block: u32, pairing: Pairing, durability: Durability) -> u32 {
+    match copies_max(pages_per_block, pairing) {
+        0 => 0,
+        _ if durability == Durability::Paper => 0,
+        copies => 1 + copies.div_ceil(pages_per_block / pairing.bits),
+    }
 }
 
-/// Whether programs can destroy other pages, and must not.
-pub fn is_needed(cell_bits: u32, durability: Durability) -> bool {
-    cell_bits > 1 && durability == Durability::Full
+/// Bytes of each spare area that must be left for copies in the shelter.
+pub fn spare_bytes(geometry: &Geometry, durability: Durability) -> u32 {
+    match blocks(geometry.pages_per_block(), geometry.pairing(), durability) {
+        0 => 0,
+        _ => EXTRA_BYTES as u32,
+    }
+}
+
+/// The largest number of copies that one run can need.
+fn copies_max(pages_per_block: u32, pairing: Pairing) -> u32 {
+    // Of page s: the pairs with lower page s - 1, less those with upper page s - 1.
+    let mut change = vec![0; pages_per_block as usize + 1];
+    for upper in 0..pages_per_block {
+        for lower in pairing.lower_pages(upper) {
+            change[lower as usize + 1] += 1;
+            change[upper as usize + 1] -= 1;
+        }
+    }
+    let pairs = change.iter().scan(0, |pairs, change| {
+        *pairs += change;
+        Some(*pairs)
+    });
+    pairs.max().map_or(0, i32::unsigned_abs)
 }
 
 /// Lets the shelter guard all programs, if the chip and the durability need it.
 pub fn attach(nand: &mut Nand, device: &MountConfig) {
     let blocks = blocks_of(nand.geometry(), device);
-    if let &[one, other] = blocks {
-        let opened = vec![(0, 0); nand.geometry().blocks() as usize];
+    if let Some(last) = blocks.len().checked_sub(1) {
+        let fresh = vec![Fresh::default(); nand.geometry().blocks() as usize];
         let filled = nand.geometry().slc_pages();
-        let shelter = PairShelter { blocks: [one, other], current: 1, filled, barriers: 1, opened };
+        let shelter =
+            PairShelter { blocks: blocks.into(), current: last, filled, barriers: 1, fresh };
         nand.mounting().attach_guard(Box::new(shelter));
     }
 }
 
 /// The blocks of a device's shelter; none if it needs none.
 pub fn blocks_of<'a>(geometry: &Geometry, device: &MountConfig<'a>) -> &'a [BlockId] {
-    let count = blocks(geometry.pairing().bits, device.durability) as usize;
+    let count = blocks(geometry.pages_per_block(), geometry.pairing(), device.durability) as usize;
     &device.blocks[device.blocks.len() - count..]
 }
 
+/// The pages of a block that the FTL does not rely on yet.
+#[derive(Clone, Copy, Default)]
+struct Fresh {
+    /// The number of barriers when they were programmed.
+    barriers: u32,
+    /// Offset of the first one.
+    first: u32,
+    /// Offset behind the last one.
+    end: u32,
+}
+
 struct PairShelter {
-    blocks: [BlockId; BLOCKS],
+    blocks: Box<[BlockId]>,
     /// The block that is being filled.
     current: usize,
     /// Its programmed pages.
     filled: u32,
     /// Number of barriers so far, from 1.
     barriers: u32,
-    /// For each block, the number of barriers when it was programmed last, and the offset of the
-    /// first page that was programmed since that barrier.
-    opened: Vec<(u32, u32)>,
+    /// For each block, the pages that were programmed last, without a gap and since the last
+    /// barrier. A chip may allow any order, so pages beyond a gap may be older.
+    fresh: Vec<Fresh>,
 }
 
 impl ProgramGuard for PairShelter {
     fn before_program(&mut self, nand: &mut Nand, first: Ppn, pages: u32) -> nand::Result<()> {
         let (block, offset) = (nand.geometry().block_of(first), nand.geometry().offset_of(first));
-        let (barriers, since) = &mut self.opened[block.0 as usize];
-        if *barriers != self.barriers {
-            (*barriers, *since) = (self.barriers, offset);
+        let fresh = &mut self.fresh[block.0 as usize];
+        if fresh.barriers != self.barriers || fresh.end != offset {
+            *fresh = Fresh { barriers: self.barriers, first: offset, end: offset };
         }
-        let relied_on = nand.geometry().page(block, *since);
+        fresh.end += pages;
+        let start = nand.geometry().first_page(block);
+        let fresh = start.plus(fresh.first)..start.plus(fresh.end);
         // What a mount programs before its commit is programmed again after a cut.
         if nand.mounting().is_tentative() {
             return Ok(());
         }
+        let mut has_copied = false;
         for upper in (0..pages).map(|page| first.plus(page)) {
-            for lower in nand.array().lower_pages(upper).filter(|&lower| lower < relied_on) {
+            for lower in nand.array().lower_pages(upper).filter(|lower| !fresh.contains(lower)) {
                 if nand.owner(lower).is_host() {
                     self.shelter(nand, lower)?;
+                    has_copied = true;
                 }
             }
         }
-        // Its copies must be complete before the upper pages begin.
-        nand.wait();
+        if has_copied {
+            // The copies must be complete before the upper pages begin.
+            nand.wait();
+        }
         Ok(())
     }
 
@@ -102,7 +151,7 @@ impl PairShelter {
     /// Copies a page to the shelter.
     fn shelter(&mut self, nand: &mut Nand, page: Ppn) -> nand::Result<()> {
         if self.filled == nand.geometry().slc_pages() {
-            self.current = (self.current + 1) % BLOCKS;
+            self.current = (self.current + 1) % self.blocks.len();
             nand.erase(self.blocks[self.current], Cause::Meta)?;
             nand.use_as_slc(self.blocks[self.current]);
             self.filled = 0;
@@ -129,7 +178,8 @@ impl PairShelter {
 }
 
 /// Lets copies in the shelter stand in for pages that the last cut has destroyed, and takes all
-/// copies out of the scan. Returns the pages that have a stand-in.
+/// copies out of the scan. Pages behind the `mark` are dropped, so nothing stands in for them.
+/// Returns the pages that have a stand-in.
 ///
 /// # Errors
 /// The storage failed.
@@ -137,6 +187,7 @@ pub fn restore(
     nand: &mut Nand,
     device: &MountConfig,
     scan: &mut SpareScan,
+    mark: u64,
 ) -> Result<Vec<PageCopy>> {
     let geometry = *nand.geometry();
     let shelter = blocks_of(&geometry, device);
@@ -161,7 +212,7 @@ pub fn restore(
         // The sector log scans before the scheme does, and a mount may start again.
         let has_stand_in = nand.mounting().has_stand_in(page);
         let is_destroyed = has_stand_in || scan.is_unreadable(page);
-        if is_latest && is_destroyed {
+        if is_latest && is_destroyed && spare.sequence <= mark {
             if !has_stand_in {
                 nand.mounting().stand_in(page, copy.ppn, spare, &extra);
             }
@@ -187,7 +238,9 @@ fn original(nand: &Nand, copy: PageCopy) -> Result<Option<(Ppn, Spare, Vec<u8>)>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nand::{Content, Cut, Lpn, Mode, Op, Outcome, Page, Pairing, ProgramOrder, Timing};
+    use nand::{
+        Content, Cut, Data, Lpn, Mode, Op, Outcome, Page, Pages, Pairing, ProgramOrder, Timing,
+    };
     use spec::Params;
 
     const ALL: [BlockId; 6] =
@@ -195,8 +248,13 @@ mod tests {
 
     /// Six blocks of eight pages. The pages 2, 3, 6 and 7 of a block are upper pages.
     fn guarded_chip() -> Nand {
-        let geometry = Geometry::new(512, 64, 8, 6, ProgramOrder::Sequential).unwrap();
-        let pairing = Pairing { bits: 2, distance: 2 };
+        guarded(8, 2, 2, ProgramOrder::Sequential)
+    }
+
+    /// A chip of six blocks, of which the last ones are the shelter.
+    fn guarded(pages_per_block: u32, bits: u32, distance: u32, order: ProgramOrder) -> Nand {
+        let geometry = Geometry::new(512, 64, pages_per_block, 6, order).unwrap();
+        let pairing = Pairing { bits, distance };
         let mut nand = Nand::new(geometry.with_pairing(pairing).unwrap(), Mode::Stamps);
         attach(&mut nand, &device(&Params::default()));
         nand
@@ -247,7 +305,7 @@ mod tests {
         nand.power().cycle();
         let params = Params::default();
         let mut scan = SpareScan::read(nand, &ALL).unwrap();
-        restore(nand, &device(&params), &mut scan).unwrap()
+        restore(nand, &device(&params), &mut scan, u64::MAX).unwrap()
     }
 
     #[test]
@@ -266,10 +324,7 @@ mod tests {
     /// With three bits per cell a page may be copied twice. The later copy counts.
     #[test]
     fn the_last_copy_of_a_page_stands_in_for_it() {
-        let geometry = Geometry::new(512, 64, 9, 6, ProgramOrder::Sequential).unwrap();
-        let pairing = Pairing { bits: 3, distance: 1 };
-        let mut nand = Nand::new(geometry.with_pairing(pairing).unwrap(), Mode::Stamps);
-        attach(&mut nand, &device(&Params::default()));
+        let mut nand = guarded(9, 3, 1, ProgramOrder::Sequential);
         program(&mut nand, 0..1);
         nand.barrier();
         program(&mut nand, 1..2);
@@ -300,6 +355,83 @@ mod tests {
         assert_eq!(nand.array().wear()[4..], [2, 2]);
     }
 
+    /// Programs pages 0 to `start`, relies on them, and programs the rest of the block as one run.
+    fn program_in_two_runs(nand: &mut Nand, start: u32) -> nand::Result<()> {
+        program(nand, 0..start);
+        nand.barrier();
+        let pages = nand.geometry().pages_per_block() - start;
+        let rest = Pages::Run { first: Lpn(start), pages, kind: 1, data: Data::Stamp(7) };
+        nand.program(Ppn(start), rest, Cause::Host)
+    }
+
+    /// The first program of the run meets a shelter without room in its current block.
+    #[test]
+    fn no_copy_of_a_run_is_erased_before_the_run_is_complete() {
+        let shapes =
+            [(9, 3, 3), (16, 4, 2), (4, 4, 1), (5, 3, 2), (7, 2, 4), (24, 4, 6), (16, 4, 1)];
+        for (pages, bits, distance) in shapes {
+            let fresh = || guarded(pages, bits, distance, ProgramOrder::Sequential);
+            for start in 1..pages {
+                let mut nand = fresh();
+                program_in_two_runs(&mut nand, start).unwrap();
+                let before = nand.tally().total(Op::Program) + nand.tally().total(Op::Erase)
+                    - u64::from(pages - start);
+                for upper in start..pages {
+                    let lower = nand.array().lower_pages(Ppn(upper));
+                    let mut lower: Vec<u32> = lower.map(|page| page.0).collect();
+                    if lower.is_empty() {
+                        continue;
+                    }
+                    lower.retain(|&page| page < start);
+                    lower.sort_unstable();
+                    let mut nand = fresh();
+                    let after = before + u64::from(upper - start);
+                    nand.power().cut_after(Cut { after, outcome: Outcome::Paired });
+                    program_in_two_runs(&mut nand, start).unwrap_err();
+                    let mut found: Vec<u32> =
+                        restored(&mut nand).iter().map(|it| it.ppn.0).collect();
+                    found.sort_unstable();
+                    assert_eq!(found, lower, "{bits} bits, {distance} apart: {start} to {upper}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_shelter_has_two_blocks_unless_a_run_needs_more_copies() {
+        let blocks =
+            |pages, bits, distance| blocks(pages, Pairing { bits, distance }, Durability::Full);
+        let of_presets = [blocks(128, 2, 4), blocks(768, 3, 1), blocks(2304, 4, 1)];
+        assert_eq!(of_presets, [2; 3]);
+        assert_eq!(blocks(64, 1, 1), 0);
+        assert_eq!(blocks(4, 2, 8), 0, "no page is that far from another");
+        assert_eq!([blocks(9, 3, 3), blocks(16, 4, 2), blocks(4, 4, 1)], [3, 3, 5]);
+        for distance in 1..=4 {
+            assert_eq!(copies_max(16 * distance, Pairing { bits: 4, distance }), 4 * distance);
+            assert_eq!(copies_max(6 * distance, Pairing { bits: 3, distance }), 2 * distance);
+        }
+        let pairing = Pairing { bits: 4, distance: 2 };
+        assert_eq!(super::blocks(16, pairing, Durability::Paper), 0);
+    }
+
+    /// On a chip that allows any order, pages may be relied on although they lie behind one that
+    /// was programmed since the barrier, or between two of them.
+    #[test]
+    fn only_pages_next_to_each_other_are_known_to_be_fresh() {
+        let mut nand = guarded(8, 2, 2, ProgramOrder::Any);
+        program(&mut nand, 5..6);
+        nand.barrier();
+        for page in [4, 1, 7] {
+            program(&mut nand, page..page + 1);
+        }
+        assert_eq!(copies(&nand), 1, "page 5");
+        program(&mut nand, 12..14);
+        nand.barrier();
+        program(&mut nand, 9..10);
+        program(&mut nand, 14..15);
+        assert_eq!(copies(&nand), 2, "page 12");
+    }
+
     #[test]
     fn a_second_scan_finds_the_same_destroyed_pages() {
         let mut nand = guarded_chip();
@@ -311,7 +443,7 @@ mod tests {
         assert_eq!(first.len(), 1);
         let params = Params::default();
         let mut scan = SpareScan::read(&mut nand, &ALL).unwrap();
-        assert_eq!(restore(&mut nand, &device(&params), &mut scan), Ok(first));
+        assert_eq!(restore(&mut nand, &device(&params), &mut scan, u64::MAX), Ok(first));
         assert!(scan.copy(Ppn(0)).is_some(), "it counts again");
     }
 

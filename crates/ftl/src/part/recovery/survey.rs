@@ -50,7 +50,8 @@ pub fn read(nand: &mut Nand, device: &MountConfig, trims: &mut Option<TrimLog>) 
         }
         None => Tombstones::default(),
     };
-    let destroyed = pair_shelter::restore(nand, device, &mut scan)?;
+    let mark = trims.as_ref().map_or(u64::MAX, TrimLog::found_mark);
+    let destroyed = pair_shelter::restore(nand, device, &mut scan, mark)?;
     scan.bury(&tombstones);
     let are_destroyed = !destroyed.is_empty();
     let is_suspect = !are_destroyed && (trims.is_none() || nand.geometry().dies() == 1);

@@ -3,6 +3,8 @@
 
 use nand::{ChipModel, Geometry};
 
+use crate::contract::Durability;
+use crate::part::recovery::pair_shelter;
 use crate::part::spare::spare_sheet::{BLOCK_BITS, EntryFormat, PBMT_MAX, SpareSheet, WideSheet};
 
 /// Bytes of the header of a spare area.
@@ -62,13 +64,30 @@ impl GroupLayout {
         }
     }
 
-    /// The layout for a device, whose size decides whether wide PMD pages fit.
-    pub fn on(geometry: &Geometry, groups: u32) -> GroupLayout {
+    /// The layout for a device, whose size decides whether wide PMD pages fit, beside what a copy
+    /// in the shelter needs.
+    pub fn on(geometry: &Geometry, groups: u32, durability: Durability) -> GroupLayout {
         let layout = GroupLayout::new(geometry.pages_per_block(), groups);
-        let (groups, pages) = (layout.groups, layout.group_pages);
-        let wide = WideSheet { groups, pages, page_bits: bits_for(geometry.pages()) };
-        let most = (geometry.spare_bytes() - HEADER_BYTES) * 8;
+        let shelter = pair_shelter::spare_bytes(geometry, durability);
+        let most = geometry.scheme_bytes().saturating_sub(shelter) * 8;
+        let wide = layout.wide_on(geometry);
         GroupLayout { wide: Some(wide).filter(|wide| wide.bits() <= most), ..layout }
+    }
+
+    fn wide_on(&self, geometry: &Geometry) -> WideSheet {
+        let page_bits = bits_for(geometry.pages());
+        WideSheet { groups: self.groups, pages: self.group_pages, page_bits }
+    }
+
+    /// The largest number of bytes of a page. If a cut can destroy pages that share cells, a mount
+    /// must be able to write wide PMD pages.
+    pub fn bytes(geometry: &Geometry, groups: u32, durability: Durability) -> u32 {
+        let layout = GroupLayout::new(geometry.pages_per_block(), groups);
+        let wide_bits = match pair_shelter::spare_bytes(geometry, durability) {
+            0 => 0,
+            _ => layout.wide_on(geometry).bits(),
+        };
+        layout.table.bits().max(layout.directory.bits()).max(wide_bits).div_ceil(8)
     }
 
     /// Explains why this layout does not fit the spare areas of a chip; none if it fits.
@@ -134,12 +153,24 @@ impl GroupLayout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nand::ProgramOrder;
+    use nand::{Pairing, ProgramOrder};
 
     fn wide_bits(pages_per_block: u32, blocks: u32) -> Option<u32> {
         let order = ProgramOrder::Sequential;
         let geometry = Geometry::new(2048, 64, pages_per_block, blocks, order).unwrap();
-        GroupLayout::on(&geometry, 0).wide.map(|wide| wide.bits())
+        wide_bits_on(&geometry, Durability::Full)
+    }
+
+    fn wide_bits_on(geometry: &Geometry, durability: Durability) -> Option<u32> {
+        GroupLayout::on(geometry, 0, durability).wide.map(|wide| wide.bits())
+    }
+
+    #[test]
+    fn wide_pages_leave_room_for_the_bytes_of_the_shelter() {
+        let geometry = Geometry::new(2048, 64, 64, 1 << 19, ProgramOrder::Sequential).unwrap();
+        let pairs = geometry.with_pairing(Pairing { bits: 2, distance: 4 }).unwrap();
+        assert_eq!(wide_bits_on(&pairs, Durability::Full), None, "350 of 352 - 72 bits");
+        assert_eq!(wide_bits_on(&pairs, Durability::Paper), Some(350));
     }
 
     #[test]

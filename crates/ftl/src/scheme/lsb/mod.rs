@@ -65,7 +65,8 @@ use self::group_chains::GroupChains;
 use self::layout::GroupLayout;
 use self::victim_pages::VictimPages;
 use crate::contract::{
-    Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is, table_bytes,
+    Durability, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
+    table_bytes,
 };
 use crate::part::recovery::survey;
 use crate::part::spare::spare_map::{Lbn, SpareMap};
@@ -118,6 +119,7 @@ pub static SCHEME: Scheme = Scheme {
     corners: &["blocks=1", "blocks=2,map_cache=1", "blocks=1,groups=1", "groups=1"],
     refuses,
     least_extra: |_, _, _| RESERVE + 1,
+    scheme_bytes,
     memory: simulation_memory,
     mount,
     ..Scheme::PLAIN
@@ -133,6 +135,10 @@ fn refuses(params: &Params, chip: &ChipModel) -> Option<String> {
     GroupLayout::new(chip.pages_per_block, params.count("groups") as u32).refuses(chip)
 }
 
+fn scheme_bytes(params: &Params, geometry: &Geometry, durability: Durability) -> u32 {
+    GroupLayout::bytes(geometry, params.count("groups") as u32, durability)
+}
+
 /// Some pages have a part of the map in their spare areas.
 fn simulation_memory(_: &Params, geometry: &Geometry, mode: Mode) -> u64 {
     let kept_bytes = if mode == Mode::Count { 0 } else { 22 };
@@ -142,7 +148,8 @@ fn simulation_memory(_: &Params, geometry: &Geometry, mode: Mode) -> u64 {
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let map = SpareMap::format(nand, device, SCHEME.name)?;
     let np = nand.geometry().pages_per_block();
-    let layout = GroupLayout::on(nand.geometry(), device.params.count("groups") as u32);
+    let groups = device.params.count("groups") as u32;
+    let layout = GroupLayout::on(nand.geometry(), groups, device.durability);
     let ftl = Lsb {
         chains: GroupChains::new(layout, device.logical_blocks, nand.geometry()),
         portion: Vec::with_capacity(np as usize),
@@ -200,18 +207,35 @@ impl Lsb {
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let recovered = spare_mount::recover(nand, device, &mut self.map, &mut self.chains)?;
-        for &suspect in &recovered.to_copy {
-            let lpn = nand.owner(suspect);
-            self.write_portion(nand, PageSource::Copy(Cause::Meta), &[lpn])?;
-        }
-        self.map.flat.commit_recovery(nand, &recovered.suspects)?;
         // Under the paper's rule the duration of a mount would have no bound.
         if self.can_tighten() {
             self.tighten();
         }
+        match recovered.to_copy.first() {
+            Some(&destroyed) if recovered.suspects.are_destroyed => {
+                self.move_block(nand, nand.geometry().block_of(destroyed))?;
+            }
+            _ => self.copy_suspects(nand, &recovered.to_copy)?,
+        }
+        self.map.flat.commit_recovery(nand, &recovered.suspects)?;
         self.collect_until(nand, |lsb| lsb.map.flat.pool.len() >= RESERVE)?;
         self.is_tight = false;
         Ok(())
+    }
+
+    fn copy_suspects(&mut self, nand: &mut Nand, suspects: &[Ppn]) -> Result<()> {
+        suspects.iter().try_for_each(|&suspect| {
+            let lpn = nand.owner(suspect);
+            self.write_portion(nand, PageSource::Copy(Cause::Meta), &[lpn])
+        })
+    }
+
+    /// Moves all valid pages of the block with destroyed pages. If only the destroyed ones were
+    /// copied to the last free block, the collection after the commit would go on in that block,
+    /// and a cut there would leave no free block, and one that cannot be given up.
+    fn move_block(&mut self, nand: &mut Nand, block: BlockId) -> Result<()> {
+        self.move_out(nand, block, Cause::Meta)?;
+        self.map.erase(nand, block, Cause::Meta)
     }
 }
 

@@ -102,7 +102,7 @@ impl Lsb {
     /// Makes the entries of a PMD page fit that refer to too many blocks: copies the PT page of its
     /// group first, to `to`, or makes it a wide PMD page. Returns its role.
     fn make_fit(&mut self, nand: &mut Nand, source: PageSource, lpn: Lpn, to: Ppn) -> Result<Role> {
-        if self.is_tight && matches!(source, PageSource::Move(Cause::Gc)) {
+        if self.is_tight && matches!(source, PageSource::Move(_)) {
             self.tight.pages += 1;
             return Ok(Role::WideDirectory);
         }

@@ -59,6 +59,11 @@ fn layout(pages_per_block: u32, blocks_max: u32) -> (SpareSheet, u32) {
     (sheet, group_pages)
 }
 
+/// Bytes of the entries in a spare area.
+pub fn bytes(pages_per_block: u32, blocks_max: u32) -> u32 {
+    layout(pages_per_block, blocks_max).0.bytes() as u32
+}
+
 /// Explains why the entries do not fit the spare areas of a chip; none if they fit.
 pub fn refuses(chip: &ChipModel, blocks_max: u32) -> Option<String> {
     let (sheet, group_pages) = layout(chip.pages_per_block, blocks_max);

@@ -101,6 +101,9 @@ pub static SCHEME: Scheme = Scheme {
     corners: &["blocks=1,map_cache=1", "blocks=2,physical=3", "blocks=7", "blocks=1,physical=2"],
     refuses,
     least_extra: |_, _, _| RESERVE + 1,
+    scheme_bytes: |params, geometry, _| {
+        carriers::bytes(geometry.pages_per_block(), params.count("physical") as u32)
+    },
     memory: simulation_memory,
     mount,
     ..Scheme::PLAIN

@@ -108,7 +108,8 @@ pub struct TrimLog {
     proven: Option<usize>,
     /// Whether no mount is running that has not committed.
     committed: bool,
-    /// The place in the order of programs behind the last mark.
+    /// The place in the order of programs behind the last mark. While a mount has not committed:
+    /// the sequence of the mark that it has found, and the greatest number if it needs none.
     marked: u64,
     /// The page being composed.
     buffer: Vec<u8>,
@@ -370,6 +371,11 @@ impl TrimLog {
             }
         }
         Ok(())
+    }
+
+    /// While a mount has not committed: the sequence up to which it takes pages.
+    pub fn found_mark(&self) -> u64 {
+        self.marked
     }
 
     /// Whether a page is void.

@@ -36,24 +36,25 @@ impl TrimLog {
         self.proven = proven.max_by_key(|&segment| self.born[segment]);
         found.hide_voids(scan);
         scan.ignore(|copy| copy.spare.tentative && copy.spare.sequence > committed);
-        if nand.geometry().dies() > 1 {
-            self.hide_unmarked(nand, scan, shelter, &mut found.voids)?;
-        }
+        self.marked = match nand.geometry().dies() {
+            1 => u64::MAX,
+            _ => self.hide_unmarked(nand, scan, shelter, &mut found.voids)?,
+        };
         self.keep_voids(nand, scan, found.voids);
         self.committed = false;
         found.tombstones.iter().for_each(|(lpn, _)| self.trimmed.insert(lpn.0));
         Ok(found.tombstones)
     }
 
-    /// Hides the pages that were programmed after the last mark. Those in blocks that another part
-    /// of the device has scanned become void.
+    /// Hides the pages that were programmed after the last mark, and returns its sequence. Those in
+    /// blocks that another part of the device has scanned become void.
     fn hide_unmarked(
         &self,
         nand: &Nand,
         scan: &mut SpareScan,
         shelter: &[BlockId],
         voids: &mut Vec<(Range<u32>, u64)>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let geometry = nand.geometry();
         let of_log = self.segments.iter().flatten().flat_map(|&block| scan.copies_in(block));
         let mark = of_log.map(|copy| copy.spare.sequence).max().unwrap_or(0);
@@ -69,7 +70,7 @@ impl TrimLog {
                 }
             }
         }
-        Ok(())
+        Ok(mark)
     }
 
     /// Finds the segments and the one that counts: the one with the newest complete checkpoint.

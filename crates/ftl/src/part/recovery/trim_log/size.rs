@@ -1,6 +1,6 @@
 //! The size of a trim log: how many system blocks a device needs.
 
-use nand::{ChipModel, Geometry};
+use nand::{ChipModel, Geometry, Pairing};
 
 use super::SEGMENTS;
 use super::page::{voids_per_page, window};
@@ -26,28 +26,33 @@ pub(super) struct TrimLogSize {
     page_bytes: u32,
     /// Pages of a block: blocks of the log are used with one bit per cell.
     usable: u32,
-    cell_bits: u32,
+    pages_per_block: u32,
+    pairing: Pairing,
     logical_blocks: u64,
     logical_pages: u64,
 }
 
 impl TrimLogSize {
     fn on(chip: &ChipModel, logical_blocks: u32) -> TrimLogSize {
-        let shape = [chip.page_bytes, chip.pages_per_block, chip.pairing.bits];
-        TrimLogSize::new(shape, logical_blocks)
+        let shape = [chip.page_bytes, chip.pages_per_block];
+        TrimLogSize::new(shape, chip.pairing, logical_blocks)
     }
 
     /// The size on a chip of this geometry.
     pub fn of(geometry: &Geometry, logical_blocks: u32) -> TrimLogSize {
-        let bits = geometry.pairing().bits;
-        TrimLogSize::new([geometry.page_bytes(), geometry.pages_per_block(), bits], logical_blocks)
+        let shape = [geometry.page_bytes(), geometry.pages_per_block()];
+        TrimLogSize::new(shape, geometry.pairing(), logical_blocks)
     }
 
-    fn new([page_bytes, pages_per_block, cell_bits]: [u32; 3], logical_blocks: u32) -> TrimLogSize {
+    fn new(
+        [page_bytes, pages_per_block]: [u32; 2],
+        pairing: Pairing,
+        logical_blocks: u32,
+    ) -> TrimLogSize {
         let logical_blocks = logical_blocks.into();
         let logical_pages = logical_blocks * u64::from(pages_per_block);
-        let usable = pages_per_block / cell_bits;
-        TrimLogSize { page_bytes, usable, cell_bits, logical_blocks, logical_pages }
+        let usable = pages_per_block / pairing.bits;
+        TrimLogSize { page_bytes, usable, pages_per_block, pairing, logical_blocks, logical_pages }
     }
 
     /// Number of system blocks.
@@ -55,7 +60,7 @@ impl TrimLogSize {
         match durability {
             Durability::Paper => 0,
             Durability::Full => {
-                let shelter = pair_shelter::blocks(self.cell_bits, durability);
+                let shelter = pair_shelter::blocks(self.pages_per_block, self.pairing, durability);
                 SEGMENTS as u32 * self.segment_blocks() + shelter
             }
         }

@@ -1,17 +1,28 @@
-//! Tiny devices by name. They are small enough to try a power cut at every operation. Some have
-//! odd sizes, which catch code that only works with powers of two.
+//! Tiny devices, by name or [drawn]. They are small enough to try a power cut at every operation.
+//! Some have odd sizes, which catch code that only works with powers of two.
+//!
+//! ```text
+//! tiny                                   the device of this name
+//! tiny:cell_bits=3,pair_distance=2       the same with other figures; so drawn devices are written
+//! ```
 
+pub mod drawn;
+
+use ftl::Result;
 use nand::{ChipModel, Pairing, ProgramOrder, Timing};
+use spec::{Kind, Param, Spec, Value};
 
 /// The sizes of a tiny device.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceModel {
-    /// The name that users write.
+    /// The name in the list of the device of which this is one, perhaps with other figures.
     pub name: &'static str,
     /// What is special about it, in one line.
     pub summary: &'static str,
     /// Bytes of a page.
     pub page_bytes: u32,
+    /// Bytes of a spare area.
+    pub spare_bytes: u32,
     /// Pages per block.
     pub pages_per_block: u32,
     /// Exported capacity in blocks.
@@ -41,6 +52,72 @@ impl DeviceModel {
         found.ok_or_else(|| spec::unknown("geometry", name, &known))
     }
 
+    /// The device that a spec such as `tiny:cell_bits=2` names.
+    ///
+    /// # Errors
+    /// An unknown name or key, or a chip that cannot exist.
+    pub fn from_spec(text: &str) -> Result<DeviceModel> {
+        let spec = Spec::parse(text)?;
+        let base = DeviceModel::named(&spec.name)?;
+        let what = format!("geometry {}", spec.name);
+        let params = spec::resolve(&what, &spec.pairs, PARAMS)?;
+        if spec.pairs.is_empty() {
+            return Ok(*base);
+        }
+        let number = |name: &str, default: u32| match params.get(name) {
+            Some(&(Value::Size(n) | Value::Count(n))) => u32::try_from(n).map_err(|_| {
+                nand::Error::ImpossibleChip(format!("{name} of {n} is more than any chip has"))
+            }),
+            _ => Ok(default),
+        };
+        let order = params.opt_choice("program_order").and_then(|name| name.parse().ok());
+        let model = DeviceModel {
+            page_bytes: number("page", base.page_bytes)?,
+            spare_bytes: number("spare", base.spare_bytes)?,
+            pages_per_block: number("pages_per_block", base.pages_per_block)?,
+            order: order.unwrap_or(base.order),
+            pairing: Pairing {
+                bits: number("cell_bits", base.pairing.bits)?,
+                distance: number("pair_distance", base.pairing.distance)?,
+            },
+            dies: number("dies", base.dies)?,
+            logical_blocks: number("logical", base.logical_blocks)?,
+            extra_blocks: number("extra", base.extra_blocks)?,
+            ..*base
+        };
+        model.chip().geometry(model.logical_blocks)?;
+        Ok(model)
+    }
+
+    /// The spec that names this device.
+    pub fn spec(&self) -> String {
+        let of_base = DeviceModel::named(self.name).map_or([0; 9], DeviceModel::figures);
+        let mut spec = Spec::plain(self.name);
+        let figures = PARAMS.iter().zip(self.figures()).zip(of_base);
+        spec.pairs.extend(figures.filter(|((_, own), of_base)| own != of_base).map(
+            |((param, figure), _)| match param.kind {
+                Kind::Choice(_) => (param.name.to_owned(), self.order.name().to_owned()),
+                _ => (param.name.to_owned(), figure.to_string()),
+            },
+        ));
+        spec.to_string()
+    }
+
+    /// The figures that [`PARAMS`] name, in their order.
+    fn figures(&self) -> [u32; 9] {
+        [
+            self.page_bytes,
+            self.spare_bytes,
+            self.pages_per_block,
+            self.order as u32,
+            self.pairing.bits,
+            self.pairing.distance,
+            self.dies,
+            self.logical_blocks,
+            self.extra_blocks,
+        ]
+    }
+
     /// Whether a campaign tries this workload on the device.
     pub fn suits(&self, workload: &str) -> bool {
         self.only_workload.is_none_or(|only| only == workload)
@@ -58,7 +135,7 @@ impl DeviceModel {
         ChipModel {
             name: self.name,
             page_bytes: self.page_bytes,
-            spare_bytes: 64,
+            spare_bytes: self.spare_bytes,
             pages_per_block: self.pages_per_block,
             order: self.order,
             pairing: self.pairing,
@@ -68,6 +145,24 @@ impl DeviceModel {
         }
     }
 }
+
+/// The keys of a spec; each changes one figure of the named device.
+pub static PARAMS: &[Param] = &[
+    Param::key("page", Kind::Size, "", "page size"),
+    Param::key("spare", Kind::Size, "", "spare area of a page"),
+    Param::key("pages_per_block", Kind::Count, "pages", "pages per block"),
+    Param::key(
+        "program_order",
+        Kind::Choice(ProgramOrder::NAMES),
+        "",
+        "order of programs in a block",
+    ),
+    Param::key("cell_bits", Kind::Count, "bits", "bits of a cell: pages that share cells"),
+    Param::key("pair_distance", Kind::Count, "pages", "pages between two pages that share cells"),
+    Param::key("dies", Kind::Count, "dies", "dies whose operations end in any order"),
+    Param::key("logical", Kind::Count, "blocks", "exported capacity"),
+    Param::key("extra", Kind::Count, "blocks", "extra blocks; at least those that the FTL needs"),
+];
 
 const fn model(
     name: &'static str,
@@ -81,6 +176,7 @@ const fn model(
         name,
         summary,
         page_bytes,
+        spare_bytes: 64,
         pages_per_block,
         logical_blocks,
         extra_blocks,
@@ -117,7 +213,7 @@ pub static DEVICE_MODELS: &[DeviceModel] = &[
     model("tiny-mlc", "as tiny, with two bits per cell", 1024, 4, [6, 3], Sequential)
         .with_pairing(2, 2),
     model("tiny-dies", "as tiny, on two dies", 1024, 4, [6, 3], Sequential).with_dies(2),
-    model("mlc-dies", "as tiny-mlc, on three dies", 1024, 4, [6, 4], Sequential)
+    model("tiny-mlc-dies", "as tiny-mlc, on three dies", 1024, 4, [6, 4], Sequential)
         .with_pairing(2, 1)
         .with_dies(3),
     model("sector", "a page of one sector", 512, 4, [6, 3], Ascending),
@@ -148,6 +244,19 @@ mod tests {
             model.chip().geometry(model.logical_blocks + model.extra_blocks).unwrap();
             assert!(std::ptr::eq(DeviceModel::named(model.name).unwrap(), model));
         }
+    }
+
+    #[test]
+    fn a_spec_changes_figures_of_a_device() {
+        let spec = "tiny:spare=72,program_order=any,cell_bits=2,pair_distance=2,extra=2";
+        let model = DeviceModel::from_spec(spec).unwrap();
+        assert_eq!((model.spare_bytes, model.extra_blocks, model.logical_blocks), (72, 2, 6));
+        assert_eq!(model.spec(), spec);
+        assert_eq!(DeviceModel::from_spec("odd").unwrap().spec(), "odd");
+        let why = |spec| DeviceModel::from_spec(spec).unwrap_err().to_string();
+        assert!(why("tiny:cell_bits=5").ends_with("cells have 1 to 4 bits"));
+        assert!(why("tiny:cell_bit=5").contains("cell_bits"));
+        assert!(why("tiny:logical=0").ends_with("it has no blocks"));
     }
 
     #[test]

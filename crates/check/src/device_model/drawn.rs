@@ -1,0 +1,93 @@
+//! Devices of drawn sizes: figures that nobody chose find what nobody thought of.
+
+use nand::{Pairing, ProgramOrder};
+
+use super::DeviceModel;
+use crate::rng::Rng;
+
+/// Pages per block are drawn up to one of these, so that small blocks are as frequent as large
+/// ones.
+const PAGES_PER_BLOCK_MAX: [u32; 5] = [4, 8, 16, 32, 64];
+const CELL_BITS_MAX: u32 = 4;
+const PAIR_DISTANCE_MAX: u32 = 8;
+const DIES_MAX: u32 = 4;
+const SPARE_BYTES_MAX: u32 = 256;
+const SECTORS_PER_PAGE_MAX: u32 = 4;
+/// Logical pages beyond two blocks.
+const FURTHER_PAGES_MAX: u32 = 48;
+/// Many devices find more than many cuts on one.
+const LOGICAL_PAGES_OF_ONE_CUT: u32 = 4;
+const EXTRA_BLOCKS_MAX: u32 = 4;
+
+impl DeviceModel {
+    /// A device that is drawn from a seed. It may be impossible. Every third one has
+    /// the spare area that `spare_bytes_min` gives for it.
+    pub fn drawn(seed: u64, spare_bytes_min: impl Fn(&DeviceModel) -> u32) -> DeviceModel {
+        let mut rng = Rng::new(seed);
+        let most = PAGES_PER_BLOCK_MAX[rng.below(PAGES_PER_BLOCK_MAX.len() as u32) as usize];
+        let pages_per_block = 2 + rng.below(most - 1);
+        let orders = [ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::Sequential];
+        let further_blocks = rng.below(FURTHER_PAGES_MAX / pages_per_block + 1);
+        let model = DeviceModel {
+            page_bytes: nand::geometry::SECTOR_BYTES * (1 + rng.below(SECTORS_PER_PAGE_MAX)),
+            pages_per_block,
+            logical_blocks: 2 + further_blocks,
+            extra_blocks: rng.below(EXTRA_BLOCKS_MAX + 1),
+            order: orders[rng.below(orders.len() as u32) as usize],
+            pairing: Pairing {
+                bits: 1 + rng.below(CELL_BITS_MAX),
+                distance: 1 + rng.below(PAIR_DISTANCE_MAX),
+            },
+            ..*DeviceModel::base()
+        };
+        let header = nand::spare::HEADER_BYTES as u32;
+        let spare_bytes = match rng.one_in(3) {
+            true => spare_bytes_min(&model),
+            false => header + rng.below(SPARE_BYTES_MAX - header + 1),
+        };
+        let one_cut_in = 1 + model.logical_pages() / LOGICAL_PAGES_OF_ONE_CUT;
+        // Half of the devices have one die.
+        let dies = if rng.one_in(2) { 1 } else { 2 + rng.below(DIES_MAX - 1) };
+        DeviceModel { spare_bytes, dies, one_cut_in, ..model }
+    }
+
+    /// The device of which a drawn one is written as a change.
+    fn base() -> &'static DeviceModel {
+        DeviceModel::named("tiny").expect("it is in the list")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drawn_device_is_found_again_by_its_name() {
+        let mut found = 0;
+        for seed in 0..200 {
+            let model = DeviceModel::drawn(seed, |_| 33);
+            let Ok(again) = DeviceModel::from_spec(&model.spec()) else { continue };
+            let one_cut_in = model.one_cut_in;
+            assert_eq!(DeviceModel { one_cut_in, ..again }, model, "{}", model.spec());
+            found += 1;
+        }
+        assert!(found > 150, "{found} of 200 are possible");
+    }
+
+    #[test]
+    fn every_figure_is_drawn_from_end_to_end() {
+        let drawn: Vec<DeviceModel> =
+            (0..5000).map(|seed| DeviceModel::drawn(seed, |_| 1)).collect();
+        let ends = |of: fn(&DeviceModel) -> u32| {
+            let all = drawn.iter().map(of);
+            [all.clone().min().unwrap(), all.max().unwrap()]
+        };
+        assert_eq!(ends(|it| it.pages_per_block), [2, 64]);
+        assert_eq!(ends(|it| it.pairing.bits), [1, 4]);
+        assert_eq!(ends(|it| it.pairing.distance), [1, 8]);
+        assert_eq!(ends(|it| it.dies), [1, 4]);
+        assert_eq!(ends(|it| it.spare_bytes), [1, 256]);
+        assert_eq!(ends(|it| it.extra_blocks), [0, 4]);
+        assert_eq!(ends(|it| it.page_bytes), [512, 2048]);
+    }
+}
