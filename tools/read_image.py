@@ -46,11 +46,12 @@ def checksum(raw):
 
 class Superblock:
     NUMBERS = """generation operation table table_checksum flags spare_slots frames page_bytes
-        spare_bytes pages_per_block blocks program_order bits_per_cell distance capacity seed"""
+        spare_bytes pages_per_block blocks program_order bits_per_cell distance further_dies
+        capacity seed"""
 
     def __init__(self, raw):
         self.fields = {"uuid": raw[16:32].hex()}
-        self.fields |= zip(self.NUMBERS.split(), struct.unpack_from("<QQ12I16xQQ", raw, 32))
+        self.fields |= zip(self.NUMBERS.split(), struct.unpack_from("<QQ13I12xQQ", raw, 32))
         at = 128
         for name in ("chip", "scheme", "layers", "parameters"):
             end = at + 2 + number(raw, at, at + 1)
@@ -192,6 +193,12 @@ class TrimLog:
         self.completed = max((page.sequence for page in proofs), default=-1)
         for page in believed[0] + believed[1]:
             self.read(page, self.chip.metadata(page))
+        self.marks = [page for found in segments for page in found if self.counts(page)]
+
+    def is_marked(self, page, shelter):
+        """False if the page was programmed after the last mark of a chip with several dies."""
+        mark = max((page.sequence for page in self.marks), default=0)
+        return not self.chip.layout.further_dies or page.ppn >= shelter or page.sequence <= mark
 
     def split(self, pages):
         """The pages of the checkpoint and those behind it, or None for an invalid segment."""
@@ -259,7 +266,8 @@ class Disk:
         starts = [self.shelter - i * self.segment_pages for i in (3, 2, 1)]
         segments = [self.readable(at, at + self.segment_pages) for at in starts]
         log = TrimLog(self.chip, self.pages.values(), segments)
-        self.pages = {ppn: page for ppn, page in self.pages.items() if log.counts(page)}
+        counts = lambda page: log.counts(page) and log.is_marked(page, self.shelter)
+        self.pages = {ppn: page for ppn, page in self.pages.items() if counts(page)}
         copies = [*self.readable(0, starts[0]), *self.stand_ins()]
         copies.sort(key=lambda page: (page.version, page.sequence))
         alive = (copy for copy in copies if copy.version >= log.trimmed.get(copy.owner, 0))

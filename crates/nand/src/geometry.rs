@@ -156,8 +156,13 @@ impl Geometry {
     /// [idle](crate::Nand::wait).
     ///
     /// # Errors
-    /// There is no die, or there are more than [`DIES_MAX`](Self::DIES_MAX).
+    /// There is no die, or there are more than [`DIES_MAX`](Self::DIES_MAX); or there are several,
+    /// and the pages of a block may be programmed in any order.
     pub fn with_dies(self, dies: u32) -> Result<Geometry> {
+        if dies > 1 && self.order == ProgramOrder::Any {
+            let why = "a chip with several dies programs the pages of a block in ascending order";
+            return Err(Error::ImpossibleChip(why.into()));
+        }
         if !(1..=Self::DIES_MAX).contains(&dies) {
             let why = format!("{dies} dies; 1 to {} are possible", Self::DIES_MAX);
             return Err(Error::ImpossibleChip(why));
@@ -315,6 +320,12 @@ mod tests {
         assert!(why(2048, 8, 64, 8).contains("spare area of 8 B"));
         assert!(why(2048, 64, 1, 8).contains("2 to 32767"));
         assert!(why(2048, 64, 64, 0).contains("no blocks"));
+        let dies = |order, dies| {
+            let geometry = Geometry::new(2048, 64, 64, 8, order).unwrap();
+            geometry.with_dies(dies).unwrap_err().to_string()
+        };
+        assert!(dies(ProgramOrder::Any, 2).contains("ascending order"));
+        assert!(dies(ProgramOrder::Sequential, 0).contains("1 to 4096"));
         assert!(why(512, 64, 4096, 2_000_000).contains("32-bit"));
     }
 

@@ -46,8 +46,9 @@ impl DeviceModel {
             false => header + rng.below(SPARE_BYTES_MAX - header + 1),
         };
         let one_cut_in = 1 + model.logical_pages() / LOGICAL_PAGES_OF_ONE_CUT;
-        // Half of the devices have one die.
-        let dies = if rng.one_in(2) { 1 } else { 2 + rng.below(DIES_MAX - 1) };
+        // Half of the devices that can have several dies have one.
+        let has_dies = model.order != ProgramOrder::Any && rng.one_in(2);
+        let dies = if has_dies { 2 + rng.below(DIES_MAX - 1) } else { 1 };
         DeviceModel { spare_bytes, dies, one_cut_in, ..model }
     }
 

@@ -65,8 +65,9 @@ impl TrimLog {
         for block in blocks.filter(|&block| !scan.has_scanned(block)) {
             for ppn in pages_of(geometry, block) {
                 let spare = nand.array().peek_spare(Ppn(ppn))?;
-                if let Some((spare, _)) = spare.filter(|(spare, _)| spare.sequence > mark) {
-                    voids.push((ppn..ppn + 1, spare.sequence + 1));
+                if spare.is_some_and(|(spare, _)| spare.sequence > mark) {
+                    voids.push((ppn..pages_of(geometry, block).end, u64::MAX));
+                    break;
                 }
             }
         }
@@ -110,9 +111,12 @@ impl TrimLog {
         for &block in scan.blocks().iter().filter(|&&block| scan.hidden_in(block).next().is_some())
         {
             let mut void = |pages| self.voids.push(VoidRange::new(nand, pages, before));
-            match scan.copies_in(block).next() {
-                None => void(pages_of(nand.geometry(), block)),
-                Some(_) => scan.hidden_in(block).for_each(|ppn| void(ppn.0..ppn.0 + 1)),
+            let (pages, last) = (pages_of(nand.geometry(), block), scan.copies_in(block).last());
+            let first = scan.hidden_in(block).next();
+            match (last, first) {
+                (Some(last), Some(first)) if first > last.ppn => void(first.0..pages.end),
+                (Some(_), _) => scan.hidden_in(block).for_each(|ppn| void(ppn.0..ppn.0 + 1)),
+                (None, _) => void(pages),
             }
         }
         // A range may touch several blocks, of which some were scanned.
