@@ -7,19 +7,44 @@ use check::device_model::DeviceModel;
 use check::subject::Subject;
 use ftl::Durability;
 
+/// The copies of a run's lower pages took more than one block of the shelter.
+#[test]
+fn copies_of_a_long_run_stay_in_the_shelter() {
+    let geometry = "tiny:pages_per_block=7,cell_bits=4,logical=2,extra=2";
+    survives(&["streams", geometry, "merges"], 84, &["80:paired"]);
+}
+
+/// An earlier page of the block had been programmed after a flush, a later one before it.
+#[test]
+fn pages_in_any_order_are_copied_if_they_were_flushed() {
+    let geometry = "tiny:page=1536,pages_per_block=60,program_order=any,cell_bits=3,\
+                    pair_distance=8,logical=2,extra=1";
+    survives(&["bast", geometry, "random"], 110, &["651:paired"]);
+}
+
 /// After the first mount the destroyed pages and other ones were in one block, and no block was
 /// free. So the second mount could not give up the block in which the power had failed.
 #[test]
 fn lsb_survives_a_cut_after_a_mount_that_found_destroyed_pages() {
     let geometry = "tiny:pages_per_block=16,cell_bits=2,pair_distance=4";
-    survives("lsb", geometry, "fill-random", &["260:paired", "6:looks-erased"]);
+    survives(&["lsb", geometry, "fill-random"], 1, &["260:paired", "6:looks-erased"]);
 }
 
-/// Replays a case.
-fn survives(ftl: &str, geometry: &str, workload: &str, cuts: &[&str]) {
+/// On a chip with several dies a mount drops pages after the last mark. Copies in the shelter stood
+/// in for them.
+#[test]
+fn pages_after_the_last_mark_of_several_dies_have_no_stand_in() {
+    let geometry = "tiny:page=2048,pages_per_block=7,program_order=ascending,cell_bits=2,\
+                    pair_distance=6,dies=3";
+    survives(&["superblock", geometry, "streams"], 9000, &["5:torn"]);
+}
+
+/// Replays a case: FTL, geometry and workload.
+fn survives(names: &[&str; 3], seed: u64, cuts: &[&str]) {
+    let [ftl, geometry, workload] = names;
     let subject = Subject::from_spec(ftl).unwrap();
     let model = DeviceModel::from_spec(geometry).unwrap();
-    let case = Case::new(&subject, &model, workload, 1, Durability::Full).unwrap();
+    let case = Case::new(&subject, &model, workload, seed, Durability::Full).unwrap();
     let cuts: Vec<PowerCut> = cuts.iter().map(|text| PowerCut::parse(text).unwrap()).collect();
     let missed = power_loss::replay(&case, &cuts, &mut |_| ()).unwrap_or_else(|it| panic!("{it}"));
     assert_eq!(missed, None, "a cut did not happen");
