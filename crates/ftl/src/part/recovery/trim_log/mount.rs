@@ -50,12 +50,12 @@ impl TrimLog {
     /// blocks that another part of the device has scanned become void.
     fn hide_unmarked(
         &self,
-        nand: &Nand,
+        nand: &mut Nand,
         scan: &mut SpareScan,
         shelter: &[BlockId],
         voids: &mut Vec<(Range<u32>, u64)>,
     ) -> Result<u64> {
-        let geometry = nand.geometry();
+        let (before, geometry) = (nand.take_sequence(), nand.geometry());
         let of_log = self.segments.iter().flatten().flat_map(|&block| scan.copies_in(block));
         let mark = of_log.map(|copy| copy.spare.sequence).max().unwrap_or(0);
         scan.ignore(|copy| {
@@ -66,7 +66,7 @@ impl TrimLog {
             for ppn in pages_of(geometry, block) {
                 let spare = nand.array().peek_spare(Ppn(ppn))?;
                 if spare.is_some_and(|(spare, _)| spare.sequence > mark) {
-                    voids.push((ppn..pages_of(geometry, block).end, u64::MAX));
+                    voids.push((ppn..pages_of(geometry, block).end, before));
                     break;
                 }
             }
