@@ -49,7 +49,7 @@ MUTANTS = [
      "    scan.hide(is_copy);\n",
      ""),
     ("destroyed-not-moved", "paired pages: pages that a cut has destroyed are not copied by the mount", SURVEY,
-     "let pages = if are_destroyed { destroyed } else { scan.last().into_iter().collect() };",
+     "let pages = if are_destroyed { destroyed } else { last.into_iter().collect() };",
      "let pages = scan.last().into_iter().collect();"),
     ("barrier-always", "paired pages: every lower page is copied, relied on or not", SHELTER,
      "if fresh.barriers != self.barriers || fresh.end != offset {",
