@@ -262,6 +262,7 @@ fn figure(chip: &ChipModel, key: &str) -> Option<String> {
         "program_order" => chip.order.name().to_owned(),
         "cell_bits" => chip.pairing.bits.to_string(),
         "pair_distance" => chip.pairing.distance.to_string(),
+        "dies" => chip.dies.to_string(),
         "read" => time(timing.read_ns),
         "spare_read" => time(timing.spare_read_ns),
         "program" => time(timing.program_ns),
