@@ -255,7 +255,7 @@ fn around<'a>(by_track: &BTreeMap<(u64, u64), Vec<&'a Drawn>>, end: &Drawn) -> &
 
 #[test]
 fn a_timeline_of_25_000_operations_is_valid_and_its_sums_are_those_of_the_run() {
-    is_valid_and_sums_are_right("2K", 25_000);
+    is_valid_and_sums_are_right("2500", 25_000);
 }
 
 #[test]
