@@ -127,7 +127,8 @@ pub struct Args {
     #[arg(long, value_name = "K")]
     cut: Option<u64>,
     /// State in which the cut leaves the interrupted operation; with @N weak pages decay N
-    /// operations after power-on, else after the mount [default: all outcomes, one after the other]
+    /// operations after power-on, else after the mount; reordered#N draws from N how far each die
+    /// is [default: all outcomes, one after the other]
     #[arg(
         long,
         value_name = "NAME[@N]",
