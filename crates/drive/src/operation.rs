@@ -16,6 +16,15 @@ pub struct Issued {
     pub place: u32,
     /// Whether it is the program of a copy. The operation before it is the read.
     pub ends_copy: bool,
+    /// Whether all programs and erases before it end before it begins.
+    pub after_all: bool,
+}
+
+impl Issued {
+    /// An operation that is no part of a copy and waits for no other.
+    pub const fn new(op: Op, cause: Cause, place: u32) -> Issued {
+        Issued { op, cause, place, ends_copy: false, after_all: false }
+    }
 }
 
 /// A request of the host.

@@ -9,6 +9,8 @@ use crate::operation::Issued;
 #[derive(Debug, Default)]
 pub struct Recorder {
     operations: Vec<Issued>,
+    /// Whether the next program or erase comes after all before it.
+    after_all: bool,
 }
 
 impl Recorder {
@@ -19,29 +21,45 @@ impl Recorder {
     }
 
     fn push(&mut self, op: Op, cause: Cause, place: u32) {
-        self.operations.push(Issued { op, cause, place, ends_copy: false });
+        self.operations.push(Issued::new(op, cause, place));
+    }
+
+    /// Notes that the first program or erase since the list had this length comes after all before
+    /// it.
+    fn mark_first_write(&mut self, from: usize) {
+        let is_write = |it: &&mut Issued| matches!(it.op, Op::Program | Op::Erase);
+        if let Some(first) = self.operations[from..].iter_mut().find(is_write) {
+            (first.after_all, self.after_all) = (true, false);
+        }
     }
 }
 
 impl OpSink for Recorder {
     fn take(&mut self, cause: Cause, operation: &Operation) {
+        let recorded = self.operations.len();
         match *operation {
             Operation::Read { ppn, .. } => self.push(Op::Read, cause, ppn.0),
             Operation::SpareRead { ppn, .. } => self.push(Op::SpareRead, cause, ppn.0),
             Operation::Program { first, owners } => {
-                let program =
-                    |(place, _)| Issued { op: Op::Program, cause, place, ends_copy: false };
+                let program = |(place, _)| Issued::new(Op::Program, cause, place);
                 self.operations.extend((first.0..).zip(owners).map(program));
             }
             Operation::Copy { from, to, .. } => {
                 for (source, place) in from.iter().zip(to.0..) {
                     self.operations.extend([
-                        Issued { op: Op::Read, cause, place: source.0, ends_copy: false },
-                        Issued { op: Op::Program, cause, place, ends_copy: true },
+                        Issued::new(Op::Read, cause, source.0),
+                        Issued { ends_copy: true, ..Issued::new(Op::Program, cause, place) },
                     ]);
                 }
             }
             Operation::Erase { block } => self.push(Op::Erase, cause, block.0),
         }
+        if self.after_all {
+            self.mark_first_write(recorded);
+        }
+    }
+
+    fn all_idle(&mut self) {
+        self.after_all = true;
     }
 }

@@ -17,12 +17,7 @@ fn write(memory_ns: u64, force: bool) -> HostRequest {
 }
 
 fn programs(first: u32) -> [Issued; 2] {
-    [first, first + 1].map(|place| Issued {
-        op: Op::Program,
-        cause: Cause::Host,
-        place,
-        ends_copy: false,
-    })
+    [first, first + 1].map(|place| Issued::new(Op::Program, Cause::Host, place))
 }
 
 /// When each of the requests is answered, in µs. Requests are issued as answers come, `depth` at a

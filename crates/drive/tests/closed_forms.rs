@@ -21,7 +21,7 @@ fn request(op: trace::Op) -> HostRequest {
 }
 
 fn page(op: Op, place: u32) -> Issued {
-    Issued { op, cause: Cause::Host, place, ends_copy: false }
+    Issued::new(op, Cause::Host, place)
 }
 
 struct Draws(Xoshiro256PlusPlus);
@@ -237,4 +237,20 @@ fn a_die_reads_pages_of_several_planes_together_but_not_of_one() {
     assert_eq!(answered(planes, &[4, 0, 2]), [50, 100, 150], "two pages of one plane");
     assert_eq!(answered(planes, &[4, 0, 0]), [50, 100, 150], "the same page twice");
     assert_eq!(answered(planes, &[4, 0, 3]), [50, 100, 150], "another page of the other plane");
+}
+
+/// Two programs on two dies take the time of one, and of two with a barrier between them, unless
+/// the drive completes them without power.
+#[test]
+fn a_barrier_costs_the_time_that_dies_stand_idle() {
+    let second = page(Op::Program, PAGES_PER_BLOCK);
+    let took_us = |more: &str, after_all: bool| {
+        let mut drive = drive(&format!("ideal:ways=2,stripe=1,program=200us{more}"));
+        let programs = [page(Op::Program, 0), Issued { after_all, ..second }];
+        drive.submit(0, request(trace::Op::Write), &programs);
+        finished(&mut drive)[0].response_ns() / 1000
+    };
+    assert_eq!(took_us("", false), 200);
+    assert_eq!(took_us("", true), 400);
+    assert_eq!(took_us(",protected=true", true), 200);
 }

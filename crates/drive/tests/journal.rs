@@ -19,6 +19,8 @@ struct Writer {
     /// Blocks without data.
     free: Vec<u32>,
     full: Vec<u32>,
+    /// One in this number of programs and erases comes after all before it; none with 0.
+    one_barrier_in: u32,
 }
 
 impl Writer {
@@ -34,7 +36,12 @@ impl Writer {
         }
         self.next += 1;
         let place = self.block * PAGES_PER_BLOCK + self.next - 1;
-        Issued { op: Op::Program, cause, place, ends_copy }
+        let after_all = self.is_after_all();
+        Issued { ends_copy, after_all, ..Issued::new(Op::Program, cause, place) }
+    }
+
+    fn is_after_all(&mut self) -> bool {
+        self.one_barrier_in > 0 && self.below(self.one_barrier_in) == 0
     }
 
     /// A program, after copies out of a block and its erase if blocks are short.
@@ -46,15 +53,11 @@ impl Writer {
             let step = 1 + self.below(PAGES_PER_BLOCK / 2);
             for page in (0..PAGES_PER_BLOCK).step_by(step as usize) {
                 let place = victim * PAGES_PER_BLOCK + page;
-                issued.push(Issued { op: Op::Read, cause: Cause::Gc, place, ends_copy: false });
+                issued.push(Issued::new(Op::Read, Cause::Gc, place));
                 issued.push(self.program(Cause::Gc, true));
             }
-            issued.push(Issued {
-                op: Op::Erase,
-                cause: Cause::Gc,
-                place: victim,
-                ends_copy: false,
-            });
+            let after_all = self.is_after_all();
+            issued.push(Issued { after_all, ..Issued::new(Op::Erase, Cause::Gc, victim) });
             self.free.insert(0, victim);
         }
         issued.push(self.program(Cause::Host, false));
@@ -70,20 +73,20 @@ impl Writer {
             0 => self.block * PAGES_PER_BLOCK + self.next - back,
             _ => full * PAGES_PER_BLOCK + back,
         };
-        vec![Issued { op: Op::Read, cause: Cause::Host, place, ends_copy: false }]
+        vec![Issued::new(Op::Read, Cause::Host, place)]
     }
 }
 
 /// Runs a mix of reads and writes, and returns what was issued, by request, and the journal.
-fn journal_of(profile: &str, depth: u32) -> (Vec<Vec<Issued>>, Vec<Entry>) {
+fn journal_of(profile: &str, depth: u32, one_barrier_in: u32) -> (Vec<Vec<Issued>>, Vec<Entry>) {
     let profile: Profile = profile.parse().unwrap();
     let geometry =
         Geometry::new(2048, 64, PAGES_PER_BLOCK, BLOCKS, ProgramOrder::Ascending).unwrap();
     let mut drive = Drive::new(&profile, &geometry, Timing::ZERO);
     drive.keep_journal();
     let draws = Xoshiro256PlusPlus::seed_from_u64(3);
-    let mut writer =
-        Writer { draws, block: 0, next: 0, free: (1..BLOCKS).collect(), full: Vec::new() };
+    let free = (1..BLOCKS).collect();
+    let mut writer = Writer { draws, block: 0, next: 0, free, full: Vec::new(), one_barrier_in };
     let (mut requests, mut journal) = (Vec::new(), Vec::new());
     for number in 0..20_000 {
         let (op, issued) = match number < 60 || writer.below(3) > 0 {
@@ -220,9 +223,48 @@ fn check_order(requests: &[Vec<Issued>], journal: &[Entry]) -> u64 {
     compared
 }
 
+/// Checks that no program or erase behind a barrier began before all earlier ones had ended.
+/// Returns how many waited.
+fn check_barriers(requests: &[Vec<Issued>], journal: &[Entry]) -> u64 {
+    let (mut ended_ns, mut limit_ns, mut waited) = (0, 0, 0);
+    let mut erase = None;
+    for (block, issued, own) in in_order_of_issue(requests, journal) {
+        if own.op != Op::Program && own.op != Op::Erase {
+            continue;
+        }
+        // Other dies do their parts of an erase at the same time.
+        let is_part = own.op == Op::Erase && erase == Some((own.request, block));
+        erase = (own.op == Op::Erase).then_some((own.request, block));
+        if issued.after_all && !is_part {
+            limit_ns = ended_ns;
+        }
+        assert!(own.started_ns >= limit_ns, "{own:?} began before {limit_ns} ns");
+        waited += u64::from(own.ready_ns == limit_ns);
+        ended_ns = ended_ns.max(own.ended_ns);
+    }
+    waited
+}
+
+const SHARED: &str = "ideal:channels=2,ways=2,transfer=100MB/s,read=60us,program=300us,erase=2ms";
+
+#[test]
+fn writes_behind_a_barrier_wait_in_every_drive_that_can_lose_them() {
+    for (more, one_barrier_in) in [
+        ("", 4),
+        (",stripe=1", 40),
+        (",reads_first=true,suspend=both,suspend_cost=5us,suspend_progress=20us", 10),
+        (",planes=2,pages_at_once=3,buffer=64KiB,acknowledge=buffer", 3),
+        (",buffer=8KiB,acknowledge=buffer,suspend=both,reads_first=true,stripe=2", 20),
+    ] {
+        let (requests, journal) = journal_of(&format!("{SHARED}{more}"), 32, one_barrier_in);
+        let waited = check_barriers(&requests, &journal);
+        assert!(waited > 100, "{more}: only {waited} operations waited");
+        check_order(&requests, &journal);
+    }
+}
+
 #[test]
 fn operations_on_a_block_keep_their_order_in_every_drive() {
-    let shared = "ideal:channels=2,ways=2,transfer=100MB/s,read=60us,program=300us,erase=2ms";
     for (more, depth) in [
         ("", 1),
         ("", 32),
@@ -233,7 +275,7 @@ fn operations_on_a_block_keep_their_order_in_every_drive() {
         (",planes=2,pages_at_once=3,buffer=64KiB,acknowledge=buffer,protected=true,stripe=1", 32),
         (",buffer=8KiB,acknowledge=buffer,suspend=both,reads_first=true,stripe=2", 64),
     ] {
-        let (requests, journal) = journal_of(&format!("{shared}{more}"), depth);
+        let (requests, journal) = journal_of(&format!("{SHARED}{more}"), depth, 0);
         let compared = check_order(&requests, &journal);
         assert!(compared > 10_000, "{more}: only {compared} pairs were compared");
     }

@@ -15,7 +15,7 @@ fn ends(keys: &str, reads_us: &[u64]) -> Vec<u64> {
     let mut drive = Drive::new(&profile, &geometry, Timing::ZERO);
     let mut submit = |at_us: u64, op, flash, place| {
         let request = HostRequest { op, bytes: PAGE.into(), force: false, memory_ns: 0, load: 0 };
-        let operation = Issued { op: flash, cause: Cause::Host, place, ends_copy: false };
+        let operation = Issued::new(flash, Cause::Host, place);
         drive.submit(at_us * 1000, request, &[operation]);
     };
     submit(0, trace::Op::Write, Op::Program, 0);

@@ -102,6 +102,26 @@ fn the_drive_changes_no_count() {
     assert!((3.0..=8.0).contains(&faster), "8 dies are {faster} times as fast as one");
 }
 
+/// On a chip with several dies the FTL waits before each erase. A drive that completes its work
+/// without power need not.
+#[test]
+fn a_drive_waits_where_the_ftl_does() {
+    let iops = |chip: &str, protected: bool| {
+        let found = result(|experiment| {
+            experiment.chip = chip.into();
+            experiment.durability = ftl::Durability::Full;
+            let drive = format!("ideal:channels=16,protected={protected}");
+            experiment.drive = Some(drive);
+            experiment.replay = "closed:depth=32".parse().unwrap();
+        });
+        found.drive.unwrap().iops.unwrap()
+    };
+    let (ordered, waiting) = (iops("slc-k9wag", false), iops("slc-k9wag:dies=4", false));
+    assert!(waiting < 0.95 * ordered, "{waiting} with waits, {ordered} without");
+    let protected = iops("slc-k9wag:dies=4", true);
+    assert!(protected > 1.05 * waiting, "{protected} if protected, {waiting} otherwise");
+}
+
 /// Random writes in the steady state: every die works all the time.
 #[test]
 fn random_writes_in_the_steady_state_keep_every_die_busy() {

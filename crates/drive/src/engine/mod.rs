@@ -24,6 +24,7 @@ mod suspension;
 
 use nand::{Geometry, Timing};
 
+use crate::engine::state::barriers::Barriers;
 use crate::engine::state::buffer::Buffer;
 use crate::engine::state::die::Die;
 use crate::engine::state::durations::Durations;
@@ -68,6 +69,7 @@ pub struct Drive {
     link_in: Line,
     link_out: Line,
     channels: Channels,
+    barriers: Barriers,
     buffer: Buffer,
     /// Buffered programs that have not ended.
     buffered: Vec<u32>,
@@ -155,6 +157,7 @@ impl Drive {
             usage: Usage::new(0),
             dies: places.channels().map(Die::on).collect(),
             channels: Channels(vec![Line::default(); channels]),
+            barriers: Barriers::default(),
             buffer: Buffer::new(buffer_pages),
             profile: profile.clone(),
             now_ns: 0,

@@ -157,12 +157,17 @@ impl Drive {
         if operation.source_lane != NONE {
             erases[1] = self.lanes.leave(operation.source_lane);
         }
-        let is_followed = operation.is_followed() || erases[0] != NONE || erases[1] != NONE;
+        let passed = match op {
+            Op::Program | Op::Erase => self.barriers.leave(),
+            Op::Read | Op::SpareRead => Vec::new(),
+        };
+        let has_erases = erases[0] != NONE || erases[1] != NONE;
+        let is_followed = operation.is_followed() || has_erases || !passed.is_empty();
         if op != Op::Erase {
             self.note(own);
         }
         let shares = match is_followed {
-            true => Some(self.follow(own, erases)),
+            true => Some(self.follow(own, erases, &passed)),
             false => None,
         };
         let active = &mut self.requests[id];
@@ -188,8 +193,9 @@ impl Drive {
     }
 
     /// What follows from the end of an operation, beside the answer of its request. It was the last
-    /// one for which these erases waited. Returns where its time went.
-    fn follow(&mut self, own: u32, erases: [u32; 2]) -> Shares {
+    /// one for which these erases waited, and the last one before a barrier that these operations
+    /// have `passed`. Returns where its time went.
+    fn follow(&mut self, own: u32, erases: [u32; 2], passed: &[u32]) -> Shares {
         let operation = &self.operations[own];
         let FlashOperation { path, dependents, is_buffered, buffer_entry, .. } = *operation;
         let Stage { op, lane, .. } = operation.stage;
@@ -205,8 +211,9 @@ impl Drive {
             self.erase_ended(lane, self.places.dies_per_stripe());
         }
         self.release_dependents(dependents, shares);
-        for erase in erases.into_iter().filter(|&erase| erase != NONE) {
-            self.no_longer_waits(erase, shares);
+        let erases = erases.into_iter().filter(|&erase| erase != NONE);
+        for later in erases.chain(passed.iter().copied()) {
+            self.no_longer_waits(later, shares);
         }
         shares
     }

@@ -5,6 +5,7 @@
 //! read-modify-write read ─▶ later programs
 //! read of a copy ─▶ its program                 two stages of one operation
 //! copies out of a block ─▶ its erase            from whichever request they are
+//! all programs and erases ─▶ those after a barrier
 //! ```
 //! All else may happen at the same time. The order of operations on a block is kept by its lanes.
 
@@ -38,6 +39,9 @@ impl Drive {
         while let Some(operation) = rest.next() {
             self.usage.issued[operation.op as usize] += 1;
             let next = rest.as_slice().first().filter(|next| next.ends_copy);
+            if next.unwrap_or(operation).after_all {
+                self.raise_barrier();
+            }
             match (operation.op, next) {
                 (Op::Erase, _) => self.plan_erase(&plan, operation),
                 (Op::Program, _) => self.plan_program(&plan, operation),
@@ -64,6 +68,14 @@ impl Drive {
         };
         let awaits_all = is_forced && !self.profile.protected;
         (awaits_all, awaits_all)
+    }
+
+    /// Lets all programs and erases from now on wait for those so far. A drive that completes them
+    /// without power need not wait. Rows are not filled up across a barrier.
+    fn raise_barrier(&mut self) {
+        if !self.profile.protected && self.barriers.raise() {
+            self.close_rows();
+        }
     }
 
     fn plan_read(&mut self, plan: &mut Plan, issued: &Issued) {
@@ -100,6 +112,7 @@ impl Drive {
         operation.is_buffered = self.acknowledges_by_buffer() && !is_moved;
         let own = self.add(operation);
         self.queue_program(own, &stage, erase);
+        self.wait_for_barrier(own);
         self.wait_for(plan.map, own);
         self.wait_for(plan.rmw, own);
     }
@@ -129,6 +142,7 @@ impl Drive {
             self.wait_for(if written == NONE { erase_of_source } else { written }, own);
         }
         self.queue_program(own, &program, erase);
+        self.wait_for_barrier(own);
         self.wait_for(plan.map, own);
     }
 
@@ -157,6 +171,7 @@ impl Drive {
             self.operations[own].waits_for += 1;
             self.close_rows();
         }
+        self.wait_for_barrier(own);
         self.wait_for(plan.map, own);
     }
 
@@ -201,6 +216,12 @@ impl Drive {
             before => self.operations[before].next_of_request = own,
         }
         own
+    }
+
+    /// Makes a program or an erase wait for those before the last barrier that have not ended.
+    #[inline(always)]
+    fn wait_for_barrier(&mut self, own: u32) {
+        self.operations[own].waits_for += u32::from(self.barriers.enter(own));
     }
 
     /// Makes an operation wait for an earlier one, if there is one.

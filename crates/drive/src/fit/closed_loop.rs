@@ -181,7 +181,7 @@ impl PlacesOfRequests {
         self.written += 1;
         let first = slot * self.pages_per_request;
         let pages = first..first + self.pages_per_request;
-        let operation = |place| Issued { op: self.op, cause: Cause::Host, place, ends_copy: false };
+        let operation = |place| Issued::new(self.op, Cause::Host, place);
         self.issued.clear();
         self.issued.extend(pages.map(operation));
         &self.issued

@@ -138,4 +138,10 @@ impl OpSink for OperationSink {
             log.take(cause, operation);
         }
     }
+
+    fn all_idle(&mut self) {
+        if let Some(drive) = &mut self.drive {
+            drive.all_idle();
+        }
+    }
 }

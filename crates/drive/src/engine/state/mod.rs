@@ -4,6 +4,7 @@
 //! * [`lane`]             the operations on one block in one die
 //! * [`die`]              a die with its queues
 //! * [`command`]          what a die works on
+//! * [`barriers`]         writes that wait for all before them
 //! * [`buffer`]           room for writes
 //! * [`line`]             a channel, the link, or the dispatcher
 //! * [`durations`]        how long operations take
@@ -11,6 +12,7 @@
 //! * [`fifo`]             a queue
 //! * [`pool`]             things that come and go, by number
 
+pub(crate) mod barriers;
 pub(crate) mod buffer;
 pub(crate) mod command;
 pub(crate) mod die;
