@@ -17,7 +17,7 @@ test-long: setup ## The same tests and those that take longer, optimised
 smoke: ## Seconds: SCHEMES=fast (or fast,last) conforms and survives cuts and second cuts on tiny chips
 	$(if $(SCHEMES),,$(error make smoke needs SCHEMES, such as SCHEMES=fast or SCHEMES=fast,last))
 	FTLAB_SCHEMES=$(SCHEMES) cargo test -p ftlab-check --test every_scheme -- --exact \
-		every_form_conforms_under_paper every_form_survives_every_cut_on_two_chips \
+		every_form_conforms_under_paper every_form_survives_cuts_on_two_chips \
 		every_scheme_survives_second_cuts_on_the_least_chip
 
 bench: ## Speed: schemes against bare loops, readers against the csv crate

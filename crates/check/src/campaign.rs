@@ -49,8 +49,13 @@ pub struct Campaign {
     pub durability: Durability,
     /// What a power cut may leave on flash.
     pub faults: Faults,
+    /// One in this number of first cuts and crashes is tried, drawn from the seed, or fewer if the
+    /// device says so.
+    pub one_first_in: u32,
     /// Which power cuts and crashes to try after a first one.
     pub second_cuts: SecondCuts,
+    /// How many power cuts a case has at most.
+    pub depth: usize,
     /// Time to spend on further seeds.
     pub budget: Option<Duration>,
 }
@@ -346,8 +351,9 @@ impl Campaign {
         CutSchedule {
             from_operation: case.from_operation,
             faults: self.faults,
-            one_first_in: case.model.one_cut_in,
+            one_first_in: case.model.one_cut_in * self.one_first_in,
             second_cuts: self.second_cuts,
+            depth: self.depth,
         }
     }
 }
@@ -391,7 +397,9 @@ mod tests {
             storage: Storage::Memory,
             durability: Durability::Full,
             faults: Faults::BASIC,
+            one_first_in: 1,
             second_cuts: SecondCuts::None,
+            depth: 2,
             budget: None,
         }
     }

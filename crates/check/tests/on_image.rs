@@ -13,6 +13,7 @@ use check::subject::Subject;
 use common::{campaign, finds_nothing, models, schemes, small_models};
 use ftl::Layers;
 use layers::{corners, under};
+use nand::Outcome;
 
 /// A campaign on images. One seed gives them much room, the other one little.
 fn on_images(subjects: Vec<Subject>, names: &[&str], workloads: &[&str]) -> Campaign {
@@ -26,15 +27,19 @@ fn on_images(subjects: Vec<Subject>, names: &[&str], workloads: &[&str]) -> Camp
 }
 
 /// Runs a campaign, which must find nothing and try all kinds of losses.
-fn keeps_everything(campaign: &Campaign, crashes_min: u64) {
+fn keeps_everything(campaign: &Campaign, crashes_min: u64) -> Totals {
     let report = finds_nothing(campaign, 20);
     for (subject, Totals { crashes, .. }) in &report.rows {
         let (name, tried) = (subject.name(), crashes.first);
-        assert!(tried >= crashes_min, "{name}: only {tried} crash states");
+        assert!(
+            tried >= crashes_min / u64::from(campaign.one_first_in),
+            "{name}: only {tried} crash states"
+        );
     }
-    let crashes = report.total().crashes;
-    println!("{crashes:?}");
-    assert!(crashes.by_name().all(|(_, tried)| tried > 0));
+    let total = report.total();
+    println!("{:?}", total.crashes);
+    assert!(total.crashes.by_name().all(|(_, tried)| tried > 0));
+    total
 }
 
 #[test]
@@ -49,13 +54,17 @@ fn every_scheme_survives_cuts_and_crashes_on_an_image_under_every_layer() {
     keeps_everything(&on_images(subjects, &["least"], &["trims"]), 50);
 }
 
-/// The image stores paired pages alike for all schemes, so every third scheme uses them here.
+/// The image stores paired pages alike for all schemes, so every third scheme uses them here, on a
+/// chip with two dies.
 #[test]
 fn paired_pages_survive_cuts_and_crashes_on_an_image() {
     let schemes = schemes().into_iter().step_by(3);
     let subjects = schemes.map(|scheme| Subject::of(scheme, &[]).unwrap());
-    let campaign = on_images(subjects.collect(), &["tiny-mlc"], &["random"]);
-    keeps_everything(&Campaign { seeds: vec![1], ..campaign }, 300);
+    let campaign = on_images(subjects.collect(), &["tiny-mlc-dies"], &["random"]);
+    let tried = keeps_everything(&Campaign { seeds: vec![1], ..campaign }, 300).cuts;
+    for outcome in [Outcome::Paired, Outcome::Reordered, Outcome::BrownedOut] {
+        assert!(tried.of(outcome) > 0, "{outcome:?}: {tried:?}");
+    }
 }
 
 /// A crash may damage what the crash before it has spared, such as the other superblock.
@@ -65,7 +74,8 @@ fn an_image_survives_every_second_crash() {
     let campaign = on_images(subjects.collect(), &["least"], &["random"]);
     // The other tests, and those in memory, cut the power with all faults.
     let (seeds, faults, second_cuts) = (vec![1], Faults::BASIC, SecondCuts::All);
-    keeps_everything(&Campaign { seeds, faults, second_cuts, ..campaign }, 100);
+    let campaign = Campaign { seeds, faults, one_first_in: 1, second_cuts, ..campaign };
+    keeps_everything(&campaign, 100);
 }
 
 #[test]

@@ -67,7 +67,9 @@ fn campaign(bug: &str, models: &[&str], second_cuts: SecondCuts) -> Campaign {
         storage: Storage::Memory,
         durability: Durability::Full,
         faults: Faults::BASIC,
+        one_first_in: 1,
         second_cuts,
+        depth: 2,
         budget: None,
     }
 }

@@ -36,7 +36,7 @@ fn every_scheme_conforms_in_the_corners_of_every_layer() {
 }
 
 #[test]
-fn every_scheme_survives_every_cut_in_the_corners_of_every_layer() {
+fn every_scheme_survives_cuts_in_the_corners_of_every_layer() {
     let campaign = campaign(under(&corners()), models(&["tiny", "least"]));
     let workloads = ["random", "trims", "sectors", "partial", "forced", "large"];
     let workloads = workloads.map(str::to_owned).to_vec();

@@ -42,13 +42,13 @@ fn every_scheme_conforms_under_a_sector_log() {
 }
 
 #[test]
-fn every_scheme_survives_every_cut_under_a_sector_log() {
+fn every_scheme_survives_cuts_under_a_sector_log() {
     let campaign = campaign(under(&[("none", "8KiB"), ("3KiB", "4KiB")]), models(&["tiny"]));
     finds_nothing(&Campaign { workloads: partial_writes(), ..campaign }, 666);
 }
 
 #[test]
-fn every_scheme_survives_every_cut_under_a_sector_log_on_other_chips() {
+fn every_scheme_survives_cuts_under_a_sector_log_on_other_chips() {
     let subjects = under(&[("none", "8KiB"), ("2KiB,evict=run", "12KiB")]);
     let campaign = campaign(subjects, models(&["least", "tiny-any", "sector", "odd"]));
     let workloads = workloads(&["sectors", "trims", "large"]);
@@ -57,7 +57,7 @@ fn every_scheme_survives_every_cut_under_a_sector_log_on_other_chips() {
 
 /// The log uses its blocks with one bit per cell.
 #[test]
-fn every_scheme_survives_every_cut_under_a_sector_log_with_paired_pages() {
+fn every_scheme_survives_cuts_under_a_sector_log_with_paired_pages() {
     let campaign = campaign(under(&[("none", "32KiB")]), models(&["small-tlc", "tiny-mlc"]));
     let parts = one_in(2, &Campaign { workloads: workloads(&["sectors"]), ..campaign });
     parts.iter().for_each(|part| _ = finds_nothing(part, 100));

@@ -123,23 +123,9 @@ impl FlashArray {
     }
 
     /// Whether operations in flight can be [reordered](crate::Outcome::Reordered): there are
-    /// dies, and pages are kept in memory.
+    /// several dies, and pages are kept.
     pub fn can_reorder(&self) -> bool {
-        self.geometry.dies() > 1 && self.pages.as_ref().is_some_and(StoredPages::are_in_memory)
-    }
-
-    /// Gives the blocks of a die what they hold in another array in memory.
-    pub(crate) fn take_die(&mut self, die: u32, from: &FlashArray) {
-        let geometry = self.geometry;
-        for block in (die..geometry.blocks()).step_by(geometry.dies() as usize).map(BlockId) {
-            let (index, span) = (block.0 as usize, geometry.span(block));
-            self.owners[span.clone()].copy_from_slice(&from.owners[span]);
-            self.filled[index] = from.filled[index];
-            self.wear[index] = from.wear[index];
-            self.half_erased.retain(|&half| half != block);
-            self.half_erased.extend(from.half_erased.contains(&block).then_some(block));
-            self.stored_mut().take_block(block, from.stored());
-        }
+        self.geometry.dies() > 1 && self.keeps_pages()
     }
 
     // ---- Looking at the array --------------------------------------------------------------
@@ -389,6 +375,16 @@ impl FlashArray {
         let before = core::mem::replace(&mut self.owners[ppn.0 as usize], owner.0);
         assert!(before == Lpn::NONE.0, "programmed {ppn:?}, which {:?} owns", Lpn(before));
         saved
+    }
+
+    /// Programs a page with all that it holds in another array.
+    pub(crate) fn program_as_in(&mut self, other: &FlashArray, ppn: Ppn) -> Result<()> {
+        let block = self.geometry.block_of(ppn);
+        if other.is_slc(block) && !self.is_slc(block) {
+            self.use_as_slc(block);
+        }
+        self.stored_mut().load_from(other.stored(), ppn)?;
+        self.save(ppn, other.owner(ppn), Area::Recorded, None)
     }
 
     /// Copies the sectors in `mask` of page `ppn`, which must hold `lpn`, to the sink.

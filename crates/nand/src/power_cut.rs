@@ -50,6 +50,8 @@ named_enum! {
         /// Program or erase on a chip with several dies: each die has completed some of its
         /// operations in flight, and was interrupted in the next one.
         Reordered = "reordered",
+        /// The same after a time of low supply: completed pages can be read until they decay.
+        BrownedOut = "browned-out",
     }
 }
 
@@ -71,6 +73,11 @@ impl Outcome {
     /// The outcomes of an erase.
     pub const OF_ERASE: &'static [Outcome] =
         &[Outcome::Untouched, Outcome::Half, Outcome::Complete, Outcome::Intact, Outcome::Mixed];
+
+    /// Whether it concerns all operations in flight, and not only the last one.
+    pub fn is_of_all_dies(self) -> bool {
+        matches!(self, Outcome::Reordered | Outcome::BrownedOut)
+    }
 
     /// Whether the flash in this state follows from the flash before the operation, not after it.
     fn starts_from_before(self) -> bool {
@@ -95,6 +102,14 @@ impl Interruptible {
             Interruptible::Program(ppn) => geometry.block_of(ppn),
             Interruptible::Erase(block) => block,
         })
+    }
+
+    /// Does to this flash what the operation did to the one that it left.
+    fn repeat(self, flash: &mut FlashArray, left: &FlashArray) -> Result<()> {
+        match self {
+            Interruptible::Program(ppn) => flash.program_as_in(left, ppn),
+            Interruptible::Erase(block) => flash.erase(block),
+        }
     }
 
     /// What remains of this operation where other dies were interrupted too.
@@ -158,38 +173,94 @@ impl Snapshot {
 
 /// The flash as a cut leaves it while these operations are in flight, the last one included. Each
 /// die has completed some of its operations, and the next one is interrupted; `draw` tells how
-/// many, and how. `idle` is the flash before them.
+/// many, and how. `idle` is the flash before them. If the supply was too low for some time
+/// ([`Outcome::BrownedOut`]), completed pages are weak: all of them if `draw` is even, else some.
 ///
 /// # Errors
 /// The storage failed.
 ///
 /// # Panics
-/// The flash is not in memory.
-pub fn reordered(idle: &FlashArray, in_flight: &[Snapshot], draw: u64) -> Result<FlashArray> {
+/// The flash keeps no pages.
+pub fn reordered(
+    idle: &FlashArray,
+    in_flight: &[Snapshot],
+    outcome: Outcome,
+    draw: u64,
+) -> Result<FlashArray> {
     let mut flash = idle.try_clone()?;
-    for die in 0..idle.geometry().dies() {
-        let of_die = in_flight.iter().filter(|it| it.operation.die(idle) == die);
-        let of_die: Vec<&Snapshot> = of_die.collect();
-        let mut draws = scatter(Ppn(die), draw);
-        let mut below = |count: usize| {
-            let drawn = draws % count as u64;
-            draws = scatter(Ppn(die), draws);
-            drawn as usize
-        };
-        let complete = below(of_die.len() + 1);
-        let before = complete.checked_sub(1).map_or(idle, |last| &of_die[last].after);
-        let Some(interrupted) = of_die.get(complete) else {
-            flash.take_die(die, before);
-            continue;
-        };
-        let outcomes = interrupted.operation.outcomes_on_its_die(&interrupted.after);
-        let outcomes: Vec<Outcome> = outcomes.collect();
-        let outcome = outcomes[below(outcomes.len())];
-        let from = if outcome.starts_from_before() { before } else { &interrupted.after };
-        flash.take_die(die, from);
-        interrupt(&mut flash, interrupted.operation, outcome)?;
+    let mut dies = DieAtCut::all(idle, in_flight, draw);
+    let mut complete = Vec::new();
+    for Snapshot { operation, after, .. } in in_flight {
+        let die = &mut dies[operation.die(idle) as usize];
+        match die.next() {
+            Progress::Complete => {
+                operation.repeat(&mut flash, after)?;
+                complete.push(*operation);
+            }
+            Progress::Interrupted => {
+                let outcomes: Vec<Outcome> = operation.outcomes_on_its_die(after).collect();
+                let left = outcomes[die.below(outcomes.len())];
+                if !left.starts_from_before() {
+                    operation.repeat(&mut flash, after)?;
+                }
+                interrupt(&mut flash, *operation, left)?;
+            }
+            Progress::NotBegun => {}
+        }
+    }
+    if outcome == Outcome::BrownedOut {
+        for operation in complete {
+            if let Interruptible::Program(ppn) = operation
+                && (draw.is_multiple_of(2) || scatter(ppn, draw).is_multiple_of(2))
+            {
+                flash.tear(ppn, Health::Unstable)?;
+            }
+        }
     }
     Ok(flash)
+}
+
+/// How far a die is with one of its operations.
+enum Progress {
+    Complete,
+    Interrupted,
+    NotBegun,
+}
+
+/// A die at a cut that finds each somewhere else.
+struct DieAtCut {
+    number: u32,
+    draws: u64,
+    /// How many operations come before the one that is interrupted; none if that has passed.
+    left: Option<usize>,
+}
+
+impl DieAtCut {
+    /// All dies of a chip with these operations in flight.
+    fn all(flash: &FlashArray, in_flight: &[Snapshot], draw: u64) -> Vec<DieAtCut> {
+        let at_cut = |number| {
+            let draws = scatter(Ppn(number), draw);
+            let mut die = DieAtCut { number, draws, left: None };
+            let own = in_flight.iter().filter(|it| it.operation.die(flash) == number);
+            die.left = Some(die.below(own.count() + 1));
+            die
+        };
+        (0..flash.geometry().dies()).map(at_cut).collect()
+    }
+
+    /// The next number drawn, below `count`.
+    fn below(&mut self, count: usize) -> usize {
+        let drawn = self.draws % count as u64;
+        self.draws = scatter(Ppn(self.number), self.draws);
+        drawn as usize
+    }
+
+    /// How far it is with its next operation.
+    fn next(&mut self) -> Progress {
+        let Some(left) = self.left else { return Progress::NotBegun };
+        self.left = left.checked_sub(1);
+        if left > 0 { Progress::Complete } else { Progress::Interrupted }
+    }
 }
 
 /// Turns the state after an operation, or before it, into the state that a cut during it leaves.
@@ -310,7 +381,7 @@ impl TestPower {
     }
 
     fn reorders(&self, flash: &FlashArray) -> bool {
-        self.cut.is_some_and(|cut| cut.outcome == Outcome::Reordered) && flash.can_reorder()
+        self.cut.is_some_and(|cut| cut.outcome.is_of_all_dies()) && flash.can_reorder()
     }
 
     /// Ends an operation that took place. Only these count: a copy whose source has decayed does
@@ -346,7 +417,7 @@ impl TestPower {
         outcome: Outcome,
     ) -> Result<T> {
         match &self.kept {
-            Some((idle, kept)) => *flash = reordered(idle, kept, self.draw)?,
+            Some((idle, kept)) => *flash = reordered(idle, kept, outcome, self.draw)?,
             None => interrupt(flash, operation, outcome)?,
         }
         *self = TestPower { off: true, ..TestPower::default() };

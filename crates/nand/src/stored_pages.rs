@@ -2,14 +2,12 @@
 //! come back.
 
 use alloc::borrow::Cow;
-use core::any::Any;
 use core::ops::Range;
 
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::cells;
 use crate::error::{Error, Result};
 use crate::geometry::Geometry;
-use crate::memory_store::MemoryStore;
 use crate::page_store::{Area, Extent, Health, PageRecord, PageStore, Shape, load_spare};
 use crate::payload::{Content, Data, Page, Sink};
 use crate::spare::{PageState, Spare};
@@ -75,19 +73,6 @@ impl StoredPages {
         Ok(StoredPages::new(self.store.try_clone()?))
     }
 
-    pub(crate) fn are_in_memory(&self) -> bool {
-        let store: &dyn Any = &*self.store;
-        store.is::<MemoryStore>()
-    }
-
-    /// Takes over a block of other pages. Both must be in memory.
-    pub(crate) fn take_block(&mut self, block: BlockId, from: &StoredPages) {
-        let (store, from): (&mut dyn Any, &dyn Any) = (&mut *self.store, &*from.store);
-        let stores = (store.downcast_mut::<MemoryStore>(), from.downcast_ref());
-        let (Some(store), Some(from)) = stores else { panic!("a store is not in memory") };
-        store.take_block(block, from);
-    }
-
     pub(crate) fn into_store(self) -> Box<dyn PageStore> {
         self.store
     }
@@ -144,6 +129,11 @@ impl StoredPages {
             return Ok(None);
         }
         Ok(Some(source))
+    }
+
+    /// Loads a page of other pages, to be programmed here.
+    pub(crate) fn load_from(&mut self, other: &StoredPages, ppn: Ppn) -> Result<()> {
+        other.store.load(ppn, &mut self.page, Extent::Whole).map(drop)
     }
 
     /// Writes the composed page with this data area. A copy gets its data from the page `from`, at

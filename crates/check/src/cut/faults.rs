@@ -7,6 +7,7 @@
 //! spare      flipped · stale · misdirected             a program with a wrong spare area or place
 //! paired     paired                      a program of an upper page destroys its lower pages
 //! reordered  reordered        dies end their operations in another order than they were begun
+//! brown-out  browned-out                 the same, and all that they completed is weak
 //! ```
 
 use std::fmt;
@@ -29,6 +30,8 @@ named_enum! {
         Paired = "paired",
         /// On a chip with several dies: each of them is as far as it likes.
         Reordered = "reordered",
+        /// The same after a time of low supply: what was completed in flight is weak.
+        BrownOut = "brown-out",
     }
 }
 
@@ -40,6 +43,7 @@ impl FaultClass {
             Outcome::Flipped | Outcome::Stale | Outcome::Misdirected => FaultClass::Spare,
             Outcome::Paired => FaultClass::Paired,
             Outcome::Reordered => FaultClass::Reordered,
+            Outcome::BrownedOut => FaultClass::BrownOut,
             _ => FaultClass::Basic,
         }
     }
@@ -91,7 +95,8 @@ impl fmt::Display for Faults {
 
 /// Whether an outcome can leave pages that can be read until they decay.
 pub fn leaves_weak_pages(outcome: Outcome) -> bool {
-    matches!(outcome, Outcome::Unstable | Outcome::Intact | Outcome::Mixed | Outcome::Reordered)
+    matches!(outcome, Outcome::Unstable | Outcome::Intact | Outcome::Mixed)
+        || outcome.is_of_all_dies()
 }
 
 #[cfg(test)]

@@ -75,6 +75,8 @@ pub struct CutSchedule {
     pub one_first_in: u32,
     /// Cuts during the recovery from a first cut and the operations after it.
     pub second_cuts: SecondCuts,
+    /// How many cuts a case has at most. Further ones follow a second one as it follows the first.
+    pub depth: usize,
 }
 
 /// When the weak pages that a cut left on flash decay, as campaigns count it.
@@ -101,8 +103,10 @@ impl DecayTime {
 pub struct CutCounts {
     /// Cuts during a workload.
     pub first: u64,
-    /// Cuts during a recovery or the operations after it.
+    /// Cuts during the recovery from a first one, or the operations after it.
     pub second: u64,
+    /// Cuts during the recovery from a second or later one, or the operations after it.
+    pub deeper: u64,
     /// All cuts by their outcome, in the order of [`Outcome::NAMES`], and by [`DecayTime`].
     pub by_kind: [[u64; DecayTime::NAMES.len()]; Outcome::NAMES.len()],
 }
@@ -118,6 +122,7 @@ impl AddAssign for CutCounts {
     fn add_assign(&mut self, other: CutCounts) {
         self.first += other.first;
         self.second += other.second;
+        self.deeper += other.deeper;
         let others = other.by_kind.as_flattened();
         for (mine, others) in self.by_kind.as_flattened_mut().iter_mut().zip(others) {
             *mine += others;
@@ -302,8 +307,8 @@ impl Explorer<'_> {
     fn is_cut_again(&self) -> bool {
         let is_drawn = |one_in| self.rng(Draw::Recorded, &[]).one_in(one_in);
         let second_cuts = self.schedule.second_cuts;
-        self.cuts.is_empty()
-            || self.cuts.len() == 1 && second_cuts.one_first_in().is_some_and(is_drawn)
+        let is_deep = self.cuts.len() >= self.schedule.depth;
+        self.cuts.is_empty() || !is_deep && second_cuts.one_first_in().is_some_and(is_drawn)
     }
 
     /// Before the first cut, action 0 is the mount and action n + 1 is operation n.
@@ -346,14 +351,18 @@ impl Explorer<'_> {
         oracle: &Oracle,
     ) -> Result<(), FailedCase> {
         let Recording { idle, in_flight } = recording;
-        let is_tried = in_flight.len() > 1
-            && idle.can_reorder()
-            && self.schedule.faults.contains(FaultClass::Reordered);
-        let is_unknown = is_tried && self.may_have_decayed(idle, &recording.last().1.after)?;
-        for draw in (0..DRAWS).filter(|_| is_tried && !is_unknown) {
-            let cut = PowerCut { draw, ..PowerCut::new(after, Outcome::Reordered) };
-            if self.is_drawn(cut) && !self.observer.is_stopped() {
-                self.try_cut(cut, idle, reordered(idle, in_flight, draw), oracle)?;
+        let outcomes = self.schedule.faults.outcomes(&[Outcome::Reordered, Outcome::BrownedOut]);
+        let outcomes: Vec<Outcome> = outcomes.collect();
+        let is_tried = in_flight.len() > 1 && idle.can_reorder() && !outcomes.is_empty();
+        if !is_tried || self.may_have_decayed(idle, &recording.last().1.after)? {
+            return Ok(());
+        }
+        for outcome in outcomes {
+            for draw in 0..DRAWS {
+                let cut = PowerCut { draw, ..PowerCut::new(after, outcome) };
+                if self.is_drawn(cut) && !self.observer.is_stopped() {
+                    self.try_cut(cut, idle, reordered(idle, in_flight, outcome, draw), oracle)?;
+                }
             }
         }
         Ok(())
@@ -488,9 +497,10 @@ impl Explorer<'_> {
     fn count(&mut self, outcome: Outcome, time: DecayTime) {
         self.observer.cut();
         self.counts.by_kind[outcome as usize][time as usize] += 1;
-        match self.cuts.is_empty() {
-            true => self.counts.first += 1,
-            false => self.counts.second += 1,
+        match self.cuts.len() {
+            0 => self.counts.first += 1,
+            1 => self.counts.second += 1,
+            _ => self.counts.deeper += 1,
         }
     }
 }
@@ -525,8 +535,13 @@ mod tests {
     }
 
     fn explorer(case: &Case, second_cuts: SecondCuts) -> Explorer<'_> {
-        let schedule =
-            CutSchedule { from_operation: 0, faults: Faults::ALL, one_first_in: 3, second_cuts };
+        let schedule = CutSchedule {
+            from_operation: 0,
+            faults: Faults::ALL,
+            one_first_in: 3,
+            second_cuts,
+            depth: 2,
+        };
         let counts = CutCounts::default();
         Explorer { case, schedule, observer: &(), counts, cuts: Vec::new() }
     }

@@ -32,7 +32,7 @@ pub struct PowerCut {
     pub after: u64,
     /// What it leaves on flash.
     pub outcome: Outcome,
-    /// Draws how far each die is, if they are [reordered](Outcome::Reordered).
+    /// Draws how far each die is, if it [concerns all](Outcome::is_of_all_dies).
     pub draw: u64,
     /// When weak pages decay after it.
     pub decay: Decay,
@@ -52,7 +52,7 @@ impl PowerCut {
     /// The outcome and the time of decay as users write them, such as `unstable@37`.
     pub fn outcome_text(&self) -> String {
         let mut text = self.outcome.name().to_owned();
-        if self.outcome == Outcome::Reordered {
+        if self.outcome.is_of_all_dies() {
             text += &format!("#{}", self.draw);
         }
         if let Decay::AtOperation(operations) = self.decay {
@@ -113,7 +113,9 @@ mod tests {
 
     #[test]
     fn cuts_are_parsed_as_they_are_printed() {
-        for text in ["4:half", "10:unstable@37", "3:untouched@0", "5:reordered#7@9"] {
+        for text in
+            ["4:half", "10:unstable@37", "3:untouched@0", "5:reordered#7@9", "6:browned-out#2"]
+        {
             assert_eq!(PowerCut::parse(text).unwrap().to_string(), text);
         }
         let cut = PowerCut::parse("10:unstable@37").unwrap();

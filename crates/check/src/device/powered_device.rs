@@ -90,6 +90,9 @@ pub struct OnDisk<'a> {
 
 type Result<T, E = Finding> = std::result::Result<T, E>;
 
+/// Writes name these streams in turn, 0 for no stream.
+const STREAMS: u32 = 5;
+
 impl<'a> PoweredDevice<'a> {
     /// A device with this chip. The oracle knows what was done to it before.
     fn new(case: &'a Case, nand: Nand, oracle: Oracle) -> PoweredDevice<'a> {
@@ -315,7 +318,9 @@ impl<'a> PoweredDevice<'a> {
         let done = match operation {
             HostOperation::Write(extent) | HostOperation::Force(extent) => {
                 let number = self.oracle.write(&extent, full);
-                let run = run(&extent, self.buffer.fill(&extent, number), self.case);
+                let data = self.buffer.fill(&extent, number);
+                let stream = (number % STREAMS) as u8;
+                let run = Run { stream, ..run(&extent, data, self.case) };
                 let written = ftl.write_run(nand, &run);
                 match operation {
                     HostOperation::Force(_) => written.and_then(|()| ftl.flush(nand, Some(&run))),

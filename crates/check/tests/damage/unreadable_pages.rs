@@ -70,7 +70,7 @@ fn every_scheme_lives_on_with_unreadable_pages() {
         for model in models() {
             let made = Case::new(&subject, model, "random", 1, Durability::Full);
             let Ok(case) = made else { continue };
-            let (lost, requests) = run(&case, &mut Rng::new(7), 1500, Host::lose_a_page);
+            let (lost, requests) = run(&case, &mut Rng::new(7), 900, Host::lose_a_page);
             let whole = run_whole(&case, &requests);
             compare_counts(&case, &lost, &whole);
             failed_reads += lost.failed_reads;
@@ -94,7 +94,7 @@ fn every_scheme_lives_on_with_unreadable_pages_under_layers() {
                 let made = Case::new(&subject, model, "random", 1, Durability::Full);
                 let Ok(case) = made else { continue };
                 for seed in 1..4 {
-                    let (host, _) = run(&case, &mut Rng::new(seed), 1500, |host, rng| {
+                    let (host, _) = run(&case, &mut Rng::new(seed), 800, |host, rng| {
                         host.lose_a_page(rng);
                         if rng.one_in(2) {
                             host.lose_a_log_page();

@@ -72,11 +72,6 @@ impl MemoryStore {
         Ok(copy)
     }
 
-    /// Takes over a block of another store, and shares it until one of them changes.
-    pub(crate) fn take_block(&mut self, block: BlockId, from: &MemoryStore) {
-        self.blocks[block.0 as usize] = from.blocks[block.0 as usize].clone();
-    }
-
     /// Memory of a store with every page programmed as a whole, without the variable parts of spare
     /// areas.
     pub(crate) fn memory_bytes(geometry: &Geometry, mode: Mode) -> u64 {

@@ -62,7 +62,8 @@ impl Power<'_> {
     }
 
     /// Draws how far each die is after a cut with the outcome
-    /// [`Reordered`](crate::Outcome::Reordered).
+    /// [`Reordered`](crate::Outcome::Reordered) or
+    /// [`BrownedOut`](crate::Outcome::BrownedOut).
     pub fn draw_dies(&mut self, draw: u64) {
         self.test().draw_dies(draw);
     }

@@ -114,9 +114,21 @@ pub struct Args {
         hide_possible_values = true
     )]
     faults: String,
+    /// Try one in N cuts and crashes of the workload
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1 << 20)
+    )]
+    first_cuts: u32,
     /// Try one in N cuts and crashes during recovery; 0 tries none, 1 tries all
     #[arg(long, value_name = "N", default_value_t = 512)]
     second_cuts: u32,
+    /// Cuts of one case, at most: with 3 and more, cuts follow second ones as these follow first
+    /// ones
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    depth: usize,
     /// Try all workloads of up to N steps on the smallest chip
     #[arg(long, value_name = "N", default_value_t = 2)]
     short_programs: usize,
@@ -194,7 +206,9 @@ fn campaign(args: &Args) -> failure::Result<bool> {
         storage: storage(args)?,
         durability: durability(args)?,
         faults: Faults::parse(&args.faults)?,
+        one_first_in: args.first_cuts,
         second_cuts: second_cuts(args),
+        depth: args.depth,
         budget: budget(args)?,
     };
     every_geometry_has_a_workload(args, &campaign)?;
@@ -250,14 +264,16 @@ fn everything_was_tried(report: &CampaignReport) -> failure::Result<()> {
 fn summary(report: &CampaignReport) -> String {
     let total = report.total();
     let crashed = total.crashes.first > 0;
-    let crashes: &[&str] = if crashed { &["crashes", "second crashes"] } else { &[] };
-    let head = ["ftl", "cases", "compared", "cuts", "second cuts"];
-    let mut table = Table::new(&[&head, crashes, &["found"]].concat());
-    for (subject, tried) in &report.rows {
-        table.row(&cells(&subject.name(), tried, crashed));
-    }
+    let columns = columns(&total);
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let mut table = Table::new(&[&["ftl"], &names[..]].concat());
+    let mut row = |name: String, tried: &Totals| {
+        let numbers = columns.iter().map(|(_, number)| count(number(tried)));
+        table.row(&[name].into_iter().chain(numbers).collect::<Vec<_>>());
+    };
+    report.rows.iter().for_each(|(subject, tried)| row(subject.name(), tried));
     if report.rows.len() > 1 {
-        table.row(&cells("total", &total, crashed));
+        row("total".to_owned(), &total);
     }
     let mut text = table.text() + "\n";
     if total.cuts.first > 0 {
@@ -276,6 +292,28 @@ fn summary(report: &CampaignReport) -> String {
         text += &format!("; {} cases on chips that the FTL refuses", count(report.refused));
     }
     text + "\n"
+}
+
+/// A column of the summary.
+type Column = (&'static str, fn(&Totals) -> u64);
+
+/// The columns that a campaign with these totals needs.
+fn columns(total: &Totals) -> Vec<Column> {
+    let mut columns: Vec<Column> = vec![
+        ("cases", |tried| tried.cases),
+        ("compared", |tried| tried.compared),
+        ("cuts", |tried| tried.cuts.first),
+        ("second cuts", |tried| tried.cuts.second),
+    ];
+    if total.cuts.deeper > 0 {
+        columns.push(("deeper cuts", |tried| tried.cuts.deeper));
+    }
+    if total.crashes.first > 0 {
+        columns.push(("crashes", |tried| tried.crashes.first));
+        columns.push(("second crashes", |tried| tried.crashes.second));
+    }
+    columns.push(("found", |tried| tried.failed.len() as u64));
+    columns
 }
 
 /// The cuts by outcome and by the time at which weak pages decayed.
@@ -301,15 +339,6 @@ fn losses(crashes: &CrashCounts) -> String {
         table.row(&[name.to_owned(), count(tried)]);
     }
     table.text() + "\n"
-}
-
-fn cells(name: &str, tried: &Totals, crashed: bool) -> Vec<String> {
-    let Totals { cuts, crashes, .. } = tried;
-    let crashes = [crashes.first, crashes.second];
-    let crashes: &[u64] = if crashed { &crashes } else { &[] };
-    let numbers = [tried.cases, tried.compared, cuts.first, cuts.second];
-    let all = numbers.iter().chain(crashes).copied().chain([tried.failed.len() as u64]);
-    [name.to_owned()].into_iter().chain(all.map(count)).collect()
 }
 
 /// Runs one case with the given crashes. Returns whether nothing was found.
