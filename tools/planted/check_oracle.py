@@ -11,11 +11,11 @@ ORACLE = "crates/check/src/oracle.rs"
 # Name, description, file, original text, replacement.
 MUTANTS = [
     ("oracle-older-epoch", "oracle: values from before the last flush are allowed", ORACLE,
-     "if version.epoch < self.epoch {",
-     "if version.epoch + 1 < self.epoch {"),
+     "if version.epoch < self.epoch && !is_trimmed {",
+     "if version.epoch + 1 < self.epoch && !is_trimmed {"),
     ("oracle-newest-only", "oracle: only the newest value may survive", ORACLE,
-     "if version.epoch < self.epoch {",
-     "if version.epoch <= self.epoch {"),
+     "if version.epoch < self.epoch && !is_trimmed {",
+     "if version.epoch <= self.epoch && !is_trimmed {"),
     ("oracle-flush-forgotten", "oracle: a flush makes nothing durable", ORACLE,
      "self.epoch += 1;",
      "self.epoch += 0;"),

@@ -302,7 +302,7 @@ impl Campaign {
             Ok(compared) => totals.compared = compared,
             Err(failed) => totals.failed.push(failed),
         }
-        if self.durability == Durability::Full && totals.failed.is_empty() {
+        if self.schedule(&case).faults != Faults::NONE && totals.failed.is_empty() {
             let (cuts, done) = power_loss::explore(&case, self.schedule(&case), observer);
             totals.cuts = cuts;
             totals.failed.extend(done.err());
@@ -350,7 +350,7 @@ impl Campaign {
     fn schedule(&self, case: &Case) -> CutSchedule {
         CutSchedule {
             from_operation: case.from_operation,
-            faults: self.faults,
+            faults: self.faults.promised(case),
             one_first_in: case.model.one_cut_in * self.one_first_in,
             second_cuts: self.second_cuts,
             depth: self.depth,

@@ -43,6 +43,8 @@ pub struct Oracle {
     sectors_per_page: u32,
     epoch: u32,
     writes: u32,
+    /// Whether a power cut may undo any trim. Then what was trimmed may have any older value.
+    undoes_trims: bool,
 }
 
 impl Clone for Oracle {
@@ -73,7 +75,12 @@ impl Oracle {
     pub fn new(pages: u32, sectors_per_page: u32) -> Oracle {
         let versions = vec![Version { value: 0, epoch: FLUSHED, previous: BLANK }];
         let newest = vec![BLANK; (pages * sectors_per_page) as usize];
-        Oracle { versions, newest, sectors_per_page, epoch: 1, writes: 0 }
+        Oracle { versions, newest, sectors_per_page, epoch: 1, writes: 0, undoes_trims: false }
+    }
+
+    /// The same for a device on which a power cut may undo any trim: an old copy may come back.
+    pub fn undoing_trims(self) -> Oracle {
+        Oracle { undoes_trims: true, ..self }
     }
 
     /// A write begins: its sectors may now have the new value. Returns the number of the write.
@@ -130,11 +137,13 @@ impl Oracle {
 
     /// Whether a sector may have `value` after a power cut at this moment.
     pub fn may_survive(&self, sector: usize, value: u32) -> bool {
+        let mut is_trimmed = false;
         for version in self.versions_of(sector) {
             if version.value == value {
                 return true;
             }
-            if version.epoch < self.epoch {
+            is_trimmed |= version.value == 0 && self.undoes_trims;
+            if version.epoch < self.epoch && !is_trimmed {
                 return false;
             }
         }
@@ -334,6 +343,25 @@ mod tests {
         oracle.flush();
         let may: Vec<u32> = (0..5).filter(|&value| oracle.may_survive(0, value)).collect();
         assert_eq!(may, [0]);
+    }
+
+    #[test]
+    fn where_trims_may_be_undone_any_older_value_may_return_until_the_next_write() {
+        let mut oracle = oracle().undoing_trims();
+        for _ in 0..2 {
+            oracle.write(&page(0, FULL), FULL);
+            oracle.flush();
+        }
+        oracle.trim(0, 1);
+        oracle.flush();
+        let may = |oracle: &Oracle| -> Vec<u32> {
+            (0..5).filter(|&value| oracle.may_survive(0, value)).collect()
+        };
+        assert_eq!(may(&oracle), [0, 1, 2]);
+        oracle.write(&page(0, FULL), FULL);
+        assert_eq!(may(&oracle), [0, 1, 2, 3]);
+        oracle.flush();
+        assert_eq!(may(&oracle), [3]);
     }
 
     #[test]

@@ -47,8 +47,22 @@ fn all_combinations() -> Vec<Subject> {
 #[test]
 fn every_form_conforms_under_paper() {
     let campaign = campaign(single_changes(), small_models());
-    let (durability, seeds) = (Durability::Paper, vec![1, 2, 3]);
-    finds_nothing(&Campaign { durability, seeds, ..campaign }, 0);
+    let (durability, faults, seeds) = (Durability::Paper, Faults::NONE, vec![1, 2, 3]);
+    finds_nothing(&Campaign { durability, faults, seeds, ..campaign }, 0);
+}
+
+/// Data survive under `paper` too, if erases happen completely or not at all. Trims may be undone.
+#[test]
+fn every_scheme_survives_cuts_under_paper() {
+    let models = models(&["least", "tiny", "odd", "odd-any"]);
+    let workloads = ["random", "merges", "forced"].map(str::to_owned).to_vec();
+    let second_cuts = SecondCuts::OneIn(400);
+    let campaign = campaign(default_subjects(), models);
+    let campaign = Campaign { durability: Durability::Paper, workloads, second_cuts, ..campaign };
+    for part in one_in(4, &campaign) {
+        let tried = finds_nothing(&part, 100).total().cuts;
+        assert!(tried.of(Outcome::Unstable) > 0 && tried.of(Outcome::Half) == 0, "{tried:?}");
+    }
 }
 
 /// Every subject is cut many times, and every outcome is tried.

@@ -11,6 +11,7 @@ mod layers;
 mod part;
 
 use check::campaign::Campaign;
+use check::cut::faults::Faults;
 use check::cut::power_loss::SecondCuts;
 use common::{campaign, finds_nothing, models, small_models};
 use ftl::{Durability, Layers};
@@ -26,13 +27,29 @@ fn every_scheme_conforms_under_a_buffer() {
     let buffers =
         ["1KiB", "5KiB", "5KiB,evict=run", "3KiB,reads=true", "9KiB,reads=true,evict=run"];
     let campaign = campaign(under(&buffers.map(buffer)), models(&["tiny", "tiny-any"]));
-    finds_nothing(&Campaign { durability: Durability::Paper, seeds: vec![1, 2], ..campaign }, 0);
+    finds_nothing(
+        &Campaign {
+            durability: Durability::Paper,
+            faults: Faults::NONE,
+            seeds: vec![1, 2],
+            ..campaign
+        },
+        0,
+    );
 }
 
 #[test]
 fn every_scheme_conforms_in_the_corners_of_every_layer() {
     let campaign = campaign(under(&corners()), models(&["tiny", "tiny-any", "odd"]));
-    finds_nothing(&Campaign { durability: Durability::Paper, seeds: vec![1, 2, 3], ..campaign }, 0);
+    finds_nothing(
+        &Campaign {
+            durability: Durability::Paper,
+            faults: Faults::NONE,
+            seeds: vec![1, 2, 3],
+            ..campaign
+        },
+        0,
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod common;
 mod part;
 
 use check::campaign::Campaign;
+use check::cut::faults::Faults;
 use check::cut::power_loss::SecondCuts;
 use check::subject::Subject;
 use common::{campaign, finds_nothing, models, schemes, small_models};
@@ -38,7 +39,7 @@ fn partial_writes() -> Vec<String> {
 fn every_scheme_conforms_under_a_sector_log() {
     let pairs = [("none", "0"), ("none", "4KiB"), ("3KiB", "8KiB"), ("5KiB,reads=true", "20KiB")];
     let campaign = campaign(under(&pairs), models(&["tiny", "odd-any"]));
-    finds_nothing(&Campaign { durability: Durability::Paper, ..campaign }, 0);
+    finds_nothing(&Campaign { durability: Durability::Paper, faults: Faults::NONE, ..campaign }, 0);
 }
 
 #[test]

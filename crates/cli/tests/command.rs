@@ -536,6 +536,20 @@ fn a_replay_tells_when_weak_pages_decay() {
     assert!(stderr.contains("4:unstable@37"), "{stderr}");
 }
 
+/// What `paper` does not promise must not look like a bug.
+#[test]
+fn a_replay_of_a_cut_that_the_durability_does_not_cover_is_refused() {
+    let check = ["check", "--ftl", "page", "--geometry", "tiny", "--workload", "sequential"];
+    let paper = ["--durability", "paper", "--cut", "10"];
+    for outcome in ["half", "flipped", "unstable@3"] {
+        let stderr = refused(2, &[&check[..], &paper, &["--outcome", outcome]].concat());
+        let sentence = format!("durability `paper` promises nothing after the cut 10:{outcome}");
+        assert!(stderr.contains(&sentence), "{stderr}");
+    }
+    let tried = printed(&[&check[..], &paper, &["--quiet"]].concat());
+    assert_eq!(tried, "", "the other outcomes are tried");
+}
+
 #[test]
 fn a_crash_of_the_machine_below_an_image_is_replayed() {
     let check = ["check", "--ftl", "page", "--geometry", "tiny", "--workload", "sequential"];

@@ -12,8 +12,12 @@
 
 use std::fmt;
 
-use nand::Outcome;
+use ftl::Durability;
+use nand::{Outcome, Pairing};
 use spec::named_enum;
+
+use crate::case::Case;
+use crate::device::power_cut::{Decay, PowerCut};
 
 named_enum! {
     /// A class of faults.
@@ -56,6 +60,8 @@ pub struct Faults(u8);
 impl Faults {
     /// All classes.
     pub const ALL: Faults = Faults((1 << FaultClass::ALL.len()) - 1);
+    /// No class: the power is not cut.
+    pub const NONE: Faults = Faults(0);
     /// The basic class alone.
     pub const BASIC: Faults = Faults(1 << FaultClass::Basic as u8);
 
@@ -75,6 +81,18 @@ impl Faults {
         Ok(Faults::of(&text.split(',').map(str::parse).collect::<spec::Result<Vec<_>>>()?))
     }
 
+    /// Those of these faults that the device of a case promises to survive. Under durability
+    /// `paper` these are basic ones, on chips where an interrupted program destroys no other page
+    /// and where operations end in order.
+    pub fn promised(self, case: &Case) -> Faults {
+        let is_in_order = case.model.pairing == Pairing::NONE && case.model.dies == 1;
+        match case.durability {
+            Durability::Full => self,
+            Durability::Paper if is_in_order => Faults(self.0 & Faults::BASIC.0),
+            Durability::Paper => Faults::NONE,
+        }
+    }
+
     /// Whether the set contains a class.
     pub fn contains(self, class: FaultClass) -> bool {
         self.0 >> class as u8 & 1 == 1
@@ -91,6 +109,15 @@ impl fmt::Display for Faults {
         let names = FaultClass::ALL.into_iter().filter(|&class| self.contains(class));
         out.write_str(&names.map(FaultClass::name).collect::<Vec<_>>().join(","))
     }
+}
+
+/// Whether a case promises to survive a cut. Under durability `paper`, erases happen completely or
+/// not at all, and weak pages decay at power-on or after the mount.
+pub fn promises(case: &Case, cut: PowerCut) -> bool {
+    let is_in_time = matches!(cut.decay, Decay::AtOperation(0) | Decay::AfterMount);
+    let class = FaultClass::of(cut.outcome);
+    case.durability == Durability::Full
+        || Faults::ALL.promised(case).contains(class) && cut.outcome != Outcome::Half && is_in_time
 }
 
 /// Whether an outcome can leave pages that can be read until they decay.

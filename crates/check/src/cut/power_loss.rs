@@ -19,7 +19,7 @@ use nand::power_cut::{Snapshot, reordered};
 use nand::{FlashArray, Nand, Outcome, Ppn};
 
 use crate::case::Case;
-use crate::cut::faults::{FaultClass, Faults, leaves_weak_pages};
+use crate::cut::faults::{FaultClass, Faults, leaves_weak_pages, promises};
 use crate::device::action::{self, Action};
 use crate::device::power_cut::{Decay, PowerCut};
 use crate::device::powered_device::{End, PoweredDevice};
@@ -331,7 +331,11 @@ impl Explorer<'_> {
         for outcome in self.schedule.faults.outcomes(snapshot.outcomes()) {
             let cut = PowerCut::new(after, outcome);
             let is_known = outcome == Outcome::Untouched && !is_first;
-            if is_known || !self.is_drawn(cut) || self.observer.is_stopped() {
+            if is_known
+                || !promises(self.case, cut)
+                || !self.is_drawn(cut)
+                || self.observer.is_stopped()
+            {
                 continue;
             }
             if keeps_flash(outcome) && self.may_have_decayed(before, &snapshot.after)? {

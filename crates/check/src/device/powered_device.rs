@@ -7,7 +7,7 @@
 //! replayed. Recording keeps the state of the chip after each program and erase of an action, and
 //! the state of the oracle during the action. This is enough to cut the power at any of them.
 
-use ftl::{Error, Ftl, Run};
+use ftl::{Durability, Error, Ftl, Run};
 use image::LossyDisk;
 use image::medium::lossy_disk::Event;
 use image::medium::shared_bytes::SharedBytes;
@@ -158,6 +158,10 @@ impl<'a> PoweredDevice<'a> {
     pub fn brand_new(case: &'a Case) -> Result<PoweredDevice<'a>> {
         let dimensions = case.dimensions();
         let oracle = Oracle::new(dimensions.pages, dimensions.sectors_per_page);
+        let oracle = match case.durability {
+            Durability::Full => oracle,
+            Durability::Paper => oracle.undoing_trims(),
+        };
         match case.storage {
             Storage::Memory => Ok(PoweredDevice::new(case, case.new_chip(), oracle)),
             Storage::Image => Ok(PoweredDevice::on_disk(case, case.blank_disk(), oracle)?.device),

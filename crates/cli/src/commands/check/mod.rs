@@ -9,7 +9,7 @@ use std::time::Duration;
 use check::campaign::{Campaign, CampaignReport, LogSample, Totals, WindowChoice};
 use check::case::Case;
 use check::crash::machine_loss::{self, CrashCounts};
-use check::cut::faults::{FaultClass, Faults};
+use check::cut::faults::{FaultClass, Faults, promises};
 use check::cut::power_loss::{self, CutCounts, DecayTime, SecondCuts};
 use check::device::machine_crash::Crash;
 use check::device::power_cut::PowerCut;
@@ -96,7 +96,7 @@ pub struct Args {
         hide_possible_values = true
     )]
     on: String,
-    /// Whether trims must survive a cut; with `paper` the power is never cut
+    /// Whether trims must survive a cut; with `paper` erases are never half done
     #[arg(
         long,
         value_name = "paper|full",
@@ -372,6 +372,15 @@ fn replay_cuts(args: &Args, cut: u64) -> failure::Result<bool> {
     for outcome in outcomes {
         let first = PowerCut::with_outcome(cut, outcome)?;
         let cuts: Vec<PowerCut> = [first].into_iter().chain(later.iter().copied()).collect();
+        match cuts.iter().find(|&&cut| !promises(&case, cut)) {
+            Some(cut) if args.outcome.is_some() || cut != &first => {
+                let durability = case.durability.name();
+                let why = format!("durability `{durability}` promises nothing after the cut {cut}");
+                return Err(failure::Failure::usage(why));
+            }
+            Some(_) => continue,
+            None => {}
+        }
         clean &= replay_one(args, &case, &cuts)?;
     }
     Ok(clean)

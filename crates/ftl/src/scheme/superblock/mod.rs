@@ -277,6 +277,9 @@ impl Superblock {
         let recovered = spare_mount::recover(nand, device, &mut self.map, &mut self.carriers)?;
         if let Some(&suspect) = recovered.to_copy.first() {
             let block = nand.geometry().block_of(suspect);
+            // First the suspect page: the maps in spare areas of further copies name its place.
+            let lpn = nand.owner(suspect);
+            self.write_pages(nand, PageSource::Move(Cause::Meta), &[lpn])?;
             self.move_out(nand, block, Cause::Meta)?;
             self.map.erase(nand, block, Cause::Meta)?;
         }
