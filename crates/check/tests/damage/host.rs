@@ -6,7 +6,7 @@ use check::case::Case;
 use check::rng::Rng;
 use ftl::part::recovery::page_kind::{SECTORS, TRANSLATION};
 use ftl::{Error, Ftl, Run};
-use nand::{Cut, Data, Lpn, Nand, Outcome, Ppn, SectorMask, Sink, Spare, Stamp};
+use nand::{Cut, Data, FlashArray, Lpn, Mode, Nand, Outcome, Ppn, SectorMask, Sink, Spare, Stamp};
 
 /// One request. Writes have a number, which is in the stamps of their sectors.
 #[derive(Clone, Debug)]
@@ -191,6 +191,17 @@ impl<'a> Host<'a> {
         self.ftl = Some(self.case.mount(&mut self.nand).unwrap());
         self.nand.power().decay().unwrap();
         self.compare();
+    }
+
+    /// Switches the power off, and on again with a flash that this one has become.
+    pub fn mount(&mut self, change: impl FnOnce(FlashArray) -> FlashArray) -> ftl::Result<()> {
+        self.flush();
+        self.ftl = None;
+        let none = Nand::new(*self.nand.geometry(), Mode::Count);
+        let flash = std::mem::replace(&mut self.nand, none).into_array();
+        self.nand = Nand::power_up(change(flash));
+        self.ftl = Some(self.case.mount(&mut self.nand)?);
+        Ok(())
     }
 
     fn write(&mut self, request: &Request) -> Answer {

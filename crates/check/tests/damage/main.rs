@@ -1,7 +1,9 @@
-//! Damaged flash: pages that have lost their data, and pages with contents that no FTL wrote.
+//! Damaged flash: pages that have lost their data or their spare areas, and pages with contents that
+//! no FTL wrote.
 
 mod crafted_pages;
 mod host;
+mod lost_spare_areas;
 mod unreadable_pages;
 
 use check::device_model::{DEVICE_MODELS, DeviceModel};

@@ -164,7 +164,7 @@ impl SpareScan {
     }
 
     /// Every readable page of a block.
-    pub fn copies_in(&self, block: BlockId) -> impl Iterator<Item = PageCopy> + '_ {
+    pub fn copies_in(&self, block: BlockId) -> impl DoubleEndedIterator<Item = PageCopy> + '_ {
         self.with(pages_of(&self.geometry, block), COUNTS)
     }
 
@@ -202,6 +202,48 @@ impl SpareScan {
                 copy.ppn.0, copy.spare.owner.0
             )))
         })
+    }
+
+    /// Checks that no page has become unreadable that was complete: nobody would know its logical
+    /// page, and an older version would count. An interrupted program leaves such a page only at
+    /// the end of its block, because a mount closes the block. An interrupted erase leaves some,
+    /// but only in a block in which no page is the newest of its logical page. Where pages may be
+    /// programmed in any order, or destroy others, such a page means nothing.
+    ///
+    /// # Errors
+    /// A page that cannot be read comes before another one of its block, and the block has a page
+    /// that is the newest.
+    pub fn is_complete(&self) -> Result<()> {
+        let geometry = &self.geometry;
+        if geometry.program_order() != ProgramOrder::Sequential || geometry.pairing().bits > 1 {
+            return Ok(());
+        }
+        let lost = self.blocks.iter().filter_map(|&block| {
+            let last = self.copies_in(block).last()?;
+            let is_lost = |ppn: &u32| !self.pages[*ppn as usize].has(COUNTS | HIDDEN);
+            let page = (geometry.first_page(block).0..last.ppn.0).find(is_lost)?;
+            self.alive_in(block).any(|copy| self.is_newest(copy)).then_some(page)
+        });
+        lost.min().map_or(Ok(()), |page| {
+            Err(Error::Unmountable(format!(
+                "page {page} was complete and cannot be read any more, so an older version of its \
+                 logical page would count"
+            )))
+        })
+    }
+
+    fn alive_in(&self, block: BlockId) -> impl Iterator<Item = PageCopy> + '_ {
+        let is_alive = |copy: &PageCopy| {
+            copy.spare.owner.is_host() && !self.pages[copy.ppn.0 as usize].has(DEAD)
+        };
+        self.copies_in(block).filter(is_alive)
+    }
+
+    /// Whether no other page has a newer version of the same logical page, or a newer copy.
+    fn is_newest(&self, own: PageCopy) -> bool {
+        let age = |copy: PageCopy| (copy.spare.version, copy.spare.sequence);
+        let mut twins = self.alive().filter(|copy| copy.spare.owner == own.spare.owner);
+        twins.all(|copy| age(copy) <= age(own))
     }
 
     // ---- Other pages --------------------------------------------------------------------------
@@ -284,8 +326,9 @@ impl SpareScan {
         }
     }
 
-    fn with(&self, pages: Range<u32>, bit: u8) -> impl Iterator<Item = PageCopy> + '_ {
-        let all = pages.clone().map(Ppn).zip(&self.pages[pages.start as usize..]);
+    fn with(&self, pages: Range<u32>, bit: u8) -> impl DoubleEndedIterator<Item = PageCopy> + '_ {
+        let scanned = &self.pages[pages.start as usize..pages.end as usize];
+        let all = pages.map(Ppn).zip(scanned);
         let some = all.filter(move |(_, page)| page.has(bit));
         some.map(|(ppn, page)| PageCopy { ppn, spare: page.spare() })
     }

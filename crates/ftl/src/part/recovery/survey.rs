@@ -53,6 +53,9 @@ pub fn read(nand: &mut Nand, device: &MountConfig, trims: &mut Option<TrimLog>) 
     let mark = trims.as_ref().map_or(u64::MAX, TrimLog::found_mark);
     let destroyed = pair_shelter::restore(nand, device, &mut scan, mark)?;
     scan.bury(&tombstones);
+    if trims.is_some() {
+        scan.is_complete()?;
+    }
     let are_destroyed = !destroyed.is_empty();
     let is_suspect = !are_destroyed && (trims.is_none() || nand.geometry().dies() == 1);
     let last = scan.last().filter(|_| is_suspect);
