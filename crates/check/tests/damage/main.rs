@@ -1,5 +1,5 @@
-//! Damaged flash: pages that have lost their data or their spare areas, and pages with contents that
-//! no FTL wrote.
+//! Damaged flash: pages that have lost their data or spare areas, and pages with contents that no
+//! FTL wrote.
 
 mod crafted_pages;
 mod host;
