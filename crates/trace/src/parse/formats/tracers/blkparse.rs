@@ -12,7 +12,8 @@
 //!
 //! Times count from the start of the trace. An event a few ms before it has a negative time, which
 //! blkparse prints as 2^64 ns less a little, in seconds modulo 2^32: `1266874889.670442898`. Such a
-//! time is read as the negative one that it means.
+//! time is read as the negative one that it means. As a Unix time it is a moment of 2010, so it
+//! stays as it is if no other time of the trace counts from its start.
 //!
 //! A compact form omits `+` and the process: `7,4 0 1 0.000000000 23648 Q WS 41680 4`.
 
@@ -60,30 +61,56 @@ fn detect(head: &TraceHead) -> Likeness {
 }
 
 fn open(params: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
-    let replayed = match params.opt_choice("action") {
-        Some(word) => Replayed::given(word.as_bytes()[0]),
-        None => action_to_replay(input)?,
+    let given = params.opt_choice("action").map(|word| word.as_bytes()[0]);
+    let events = Events::of(input, given.is_none())?;
+    let replayed = match given {
+        Some(action) => Replayed::given(action),
+        None => Replayed::choose(input, FORMAT.name, &events.actions)?,
     };
-    Ok(Box::new(Blkparse::new(replayed)))
+    let has_unix_times = !events.count_from_start.unwrap_or(false);
+    Ok(Box::new(Blkparse { has_unix_times, ..Blkparse::new(replayed) }))
 }
 
-/// D if the file has any, else Q. Reads up to the first D, or the whole file if it has none.
-fn action_to_replay(input: &StoredTrace) -> Result<Replayed> {
-    let mut seen = [false; 128];
-    for_each_line(input, |line| {
-        if let Ok(Some(head)) = EventHead::read(&mut Split::new(line, Blanks), is_device_name)
-            && let &[action @ 0..128] = head.action
-        {
-            seen[usize::from(action)] = true;
+/// What the events of a trace show before it is read.
+struct Events {
+    /// The actions that were seen.
+    actions: [bool; 128],
+    /// Whether times count from the start of the trace, by the first time that shows it.
+    count_from_start: Option<bool>,
+}
+
+impl Events {
+    /// Reads up to the first D, or the whole file if it has none, unless the action is given.
+    fn of(input: &StoredTrace, seeks_action: bool) -> Result<Events> {
+        let mut events = Events { actions: [false; 128], count_from_start: None };
+        for_each_line(input, |line| {
+            if let Ok(Some(head)) = EventHead::read(&mut Split::new(line, Blanks), is_device_name) {
+                events.see(&head);
+            }
+            let has_action = !seeks_action || events.actions[usize::from(b'D')];
+            match has_action && events.count_from_start.is_some() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        })?;
+        Ok(events)
+    }
+
+    fn see(&mut self, head: &EventHead) {
+        if let &[action @ 0..128] = head.action {
+            self.actions[usize::from(action)] = true;
         }
-        if seen[usize::from(b'D')] { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
-    Replayed::choose(input, FORMAT.name, &seen)
+        if self.count_from_start.is_none() && !is_before_start(wrapped(head.time_ns)) {
+            self.count_from_start = Some(head.time_ns < LONGEST_NS);
+        }
+    }
 }
 
 #[derive(Clone)]
 struct Blkparse {
     replayed: Replayed,
+    /// Whether times are no times since the start of the trace.
+    has_unix_times: bool,
     /// Requests with a time before the start of the trace.
     before_start: u64,
     /// Events that were lost, as the summary says.
@@ -108,6 +135,9 @@ const MODULO_NS: u64 = (1 << 34) * 1_000_000_000;
 /// with times that count from elsewhere.
 const BEFORE_START_NS: i64 = 60_000_000_000;
 
+/// Ten years: longer than any trace, and shorter than the time from 1970 to the first one.
+const LONGEST_NS: u64 = 10 * 365 * 86_400 * 1_000_000_000;
+
 impl TraceParser for Blkparse {
     const TICK_NS: u64 = 1;
 
@@ -128,7 +158,7 @@ impl TraceParser for Blkparse {
         };
         let device = devices.index(head.device)?;
         let Some(op) = op_of(letter, flags, sectors) else { return Ok(Parsed::Skip("no data")) };
-        let ticks = unwrapped(head.time_ns);
+        let ticks = self.unwrapped(head.time_ns);
         self.before_start += u64::from(is_before_start(ticks));
         // The sector of a flush may be anything, such as 2^64 - 1.
         let (sector, sectors) = if op == Op::Flush { (0, 0) } else { (sector, sectors) };
@@ -149,7 +179,15 @@ impl TraceParser for Blkparse {
 
 impl Blkparse {
     fn new(replayed: Replayed) -> Blkparse {
-        Blkparse { replayed, before_start: 0, lost: 0 }
+        Blkparse { replayed, has_unix_times: false, before_start: 0, lost: 0 }
+    }
+
+    /// The time that a printed one means; one before the start of the trace is counted down from
+    /// 2^64.
+    #[inline]
+    fn unwrapped(&self, printed_ns: u64) -> u64 {
+        let whole_ns = wrapped(printed_ns);
+        if is_before_start(whole_ns) && !self.has_unix_times { whole_ns } else { printed_ns }
     }
 
     /// A line of the summary. It says how many events were lost, if any were:
@@ -168,11 +206,10 @@ impl Blkparse {
     }
 }
 
-/// The time that a printed one means; one before the start of the trace is counted down from 2^64.
+/// A printed time with what blkparse leaves out of times before the start.
 #[inline]
-fn unwrapped(printed_ns: u64) -> u64 {
-    let whole_ns = printed_ns.wrapping_add(MODULO_NS);
-    if is_before_start(whole_ns) { whole_ns } else { printed_ns }
+fn wrapped(printed_ns: u64) -> u64 {
+    printed_ns.wrapping_add(MODULO_NS)
 }
 
 fn is_before_start(time_ns: u64) -> bool {
@@ -324,7 +361,7 @@ CPU0 (8,16):
         assert_eq!(at(&first), (vec![0, 2000, 502_000], 0, 0));
         let within = ["0.1", "1266874889.707551616", "18446744073.707551616", "0.2"];
         assert_eq!(at(&within), (vec![0, 0, 0, 100_000], 2, 0), "the order of lines is kept");
-        // Unix times of that day are no negative times, and are no steps either.
+        // Unix times of that hour are no negative times, and are no steps either.
         assert_eq!(at(&["1266874000.5", "1266874001.5"]), (vec![0, 1_000_000], 0, 0));
         let mut parser = Blkparse::new(Replayed::given(b'D'));
         for time in first {
@@ -333,6 +370,25 @@ CPU0 (8,16):
         }
         let notes = parser.notes();
         assert!(notes[1].starts_with("1 of the times is shortly before the start"), "{notes:?}");
+    }
+
+    #[test]
+    fn unix_times_of_that_minute_are_not_before_the_start() {
+        let read = |times: &[&str]| {
+            let line = |time: &&str| format!("8,0 1 1 {time} 9 D W 8 + 8 [a]\n");
+            let text: String = times.iter().map(line).collect();
+            let trace = crate::Trace::of_bytes("t", text.as_bytes(), &Default::default()).unwrap();
+            let mut replay = trace.replay().unwrap();
+            let mut seconds = Vec::new();
+            replay.for_each(|it| seconds.push(it.time_ns / 1_000_000_000)).unwrap();
+            (seconds, replay.report().notes.len())
+        };
+        let within = ["1266874880.5", "1266874882.5", "1266874889.5"];
+        assert_eq!(read(&within), (vec![0, 2, 9], 1));
+        let around = ["1266874829.5", "1266874880.5", "1266874891.5"];
+        assert_eq!(read(&around), (vec![0, 51, 62], 1));
+        let negative = ["1266874889.500000000", "0.792448384"];
+        assert_eq!(read(&negative), (vec![0, 1], 2), "a note about the time before the start");
     }
 
     #[test]
@@ -364,7 +420,9 @@ CPU0 (8,16):
     fn the_action_is_d_if_the_file_has_any() {
         let action = |text: &str| {
             let input = StoredTrace::spool("t", text.as_bytes()).unwrap();
-            action_to_replay(&input).map(|it| it.action).map_err(|error| error.to_string())
+            let events = Events::of(&input, true).unwrap();
+            let replayed = Replayed::choose(&input, FORMAT.name, &events.actions);
+            replayed.map(|it| it.action).map_err(|error| error.to_string())
         };
         let q = "8,0 1 1 0.1 99 Q R 8 + 8 [x]\n";
         let c = "8,0 1 1 0.1 99 C R 8 + 8 [0]\n";
