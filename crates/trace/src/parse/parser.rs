@@ -14,7 +14,7 @@ use crate::input::stored_trace::StoredTrace;
 use crate::parse::devices::Devices;
 use crate::parse::encoding::text_window;
 use crate::parse::normalize::Normalizer;
-use crate::parse::parsed::{ParseError, ParseResult};
+use crate::parse::parsed::{ParseError, ParseResult, Parsed};
 use crate::parse::records::TRUNCATED;
 use crate::reader::{ReadMode, ReadReport, Reader, ReaderFactory};
 use crate::request::Request;
@@ -40,9 +40,9 @@ pub(crate) trait TraceParser: Clone + Send + Sync + 'static {
     /// may have any content.
     fn parse(&mut self, piece: &[u8], devices: &mut Devices) -> ParseResult;
 
-    /// Whether a last line without line end is bad, because its writer was interrupted.
-    fn needs_line_ends(&self) -> bool {
-        false
+    /// What a last line without line end means.
+    fn line_ends(&self) -> LineEnds {
+        LineEnds::Optional
     }
 
     /// Whether the lines name the streams of writes.
@@ -66,6 +66,17 @@ pub(crate) trait TraceParser: Clone + Send + Sync + 'static {
     }
 }
 
+/// What it means that the last line of a file has no line end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LineEnds {
+    /// Nothing: the format is also written by hand, or by scripts that omit it.
+    Optional,
+    /// The program that writes the format ends every line, so the last one may be cut: a note.
+    Usual,
+    /// The same, but without other hints at interruptions, so the line is bad.
+    Required,
+}
+
 const TOO_LONG: ParseError = ParseError::with_remedy(
     "the line is longer than 64 KiB",
     "the file may be binary or have no line ends",
@@ -85,6 +96,8 @@ struct ParsingReader<P> {
     fresh: P,
     /// The number of the current line or record, from 1.
     number: u64,
+    /// A sentence about a last line that may have been cut.
+    cut: Option<String>,
 }
 
 /// A parser in its initial state is a factory of readers, each of which starts with a copy of it.
@@ -93,7 +106,7 @@ impl<P: TraceParser> ReaderFactory for P {
         let open = if self.record_bytes().is_some() { StoredTrace::window } else { text_window };
         let (normalizer, cursor) = (Normalizer::new(mode), PartCursor::new(input, open)?);
         let (parser, fresh) = (self.clone(), self.clone());
-        Ok(Box::new(ParsingReader { normalizer, cursor, parser, fresh, number: 0 }))
+        Ok(Box::new(ParsingReader { normalizer, cursor, parser, fresh, number: 0, cut: None }))
     }
 
     fn is_unsorted(&self) -> bool {
@@ -134,7 +147,8 @@ impl<P: TraceParser> Reader for ParsingReader<P> {
     }
 
     fn report(&self) -> ReadReport {
-        self.normalizer.report(self.parser.notes())
+        let notes = self.parser.notes().into_iter().chain(self.cut.clone());
+        self.normalizer.report(notes.collect())
     }
 }
 
@@ -173,8 +187,11 @@ impl<P: TraceParser> ParsingReader<P> {
     #[inline]
     fn line(&mut self, range: Range<usize>, out: &mut Vec<Request>) -> Result<()> {
         let line = trim_line_end(self.cursor.window.slice(range.clone()));
-        if !self.cursor.window.was_ended(&range) && self.is_torn(line) {
-            return self.bad_piece(TORN, range);
+        if !self.cursor.window.was_ended(&range) {
+            if self.is_torn(line) {
+                return self.bad_piece(TORN, range);
+            }
+            self.cut = self.cut_note(line).or(self.cut.take());
         }
         let parsed = self.parser.parse(line, &mut self.normalizer.devices);
         let taken = self.normalizer.take(parsed, P::TICK_NS, out);
@@ -184,7 +201,27 @@ impl<P: TraceParser> ParsingReader<P> {
     /// Whether a line without line end is bad.
     #[cold]
     fn is_torn(&self, line: &[u8]) -> bool {
-        self.parser.needs_line_ends() && !line.trim_ascii().is_empty()
+        self.parser.line_ends() == LineEnds::Required && !line.trim_ascii().is_empty()
+    }
+
+    /// A sentence about the last line of a part if it has no line end, and if its request would be
+    /// another one without its last digit: then further digits may be missing.
+    #[cold]
+    fn cut_note(&self, line: &[u8]) -> Option<String> {
+        let is_usual = self.parser.line_ends() == LineEnds::Usual;
+        let (last, rest) = line.split_last().filter(|_| is_usual)?;
+        let range = |line| match self.parser.clone().parse(line, &mut Devices::default()) {
+            Ok(Parsed::Request(request)) => Some((request.offset, request.bytes)),
+            _ => None,
+        };
+        let whole = range(line).filter(|_| last.is_ascii_hexdigit())?;
+        (range(rest) != Some(whole)).then(|| {
+            format!(
+                "The last line of `{}` has no line end, as if its writer had been interrupted: its \
+                 address or length may be cut. Remove the line if it is.",
+                self.cursor.part().name()
+            )
+        })
     }
 
     /// Reads a record; false if the part has ended.
@@ -268,7 +305,7 @@ fn for_each_line_of(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::parse::parsed::{Parsed, RawRequest};
+    use crate::parse::parsed::RawRequest;
     use crate::reader::Skipped;
     use crate::request::Op;
 

@@ -10,6 +10,7 @@
 //! the operations. One parser (`column_parser`) reads all such formats. The keys of `--format
 //! csv:…` are turned into a layout, too.
 
+use crate::parse::parser::LineEnds;
 use crate::request::Op;
 
 /// The meaning of a column.
@@ -146,8 +147,8 @@ pub(crate) struct ColumnLayout {
     pub(crate) first_column: usize,
     /// The decimal separator, point or comma; the other one separates thousands.
     pub(crate) point: u8,
-    /// Whether a last line without line end is bad.
-    pub(crate) needs_line_ends: bool,
+    /// What a last line without line end means.
+    pub(crate) line_ends: LineEnds,
     /// Whether the times of these traces are known to be Unix times.
     pub(crate) unix_times: bool,
     /// A note that users of the trace may want to know.
@@ -170,7 +171,7 @@ impl ColumnLayout {
             heading_text: "",
             first_column: 1,
             point: b'.',
-            needs_line_ends: false,
+            line_ends: LineEnds::Optional,
             unix_times: false,
             note: None,
             device_name: Vec::new(),

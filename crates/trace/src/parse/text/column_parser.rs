@@ -7,7 +7,7 @@
 use crate::parse::block_layer::{op_of, rwbs};
 use crate::parse::devices::Devices;
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
-use crate::parse::parser::TraceParser;
+use crate::parse::parser::{LineEnds, TraceParser};
 use crate::parse::text::column_layout::{
     AddressUnit, Column, ColumnLayout, OpNames, Separator, TimeUnit,
 };
@@ -58,8 +58,8 @@ impl TraceParser for ColumnLayout {
         }
     }
 
-    fn needs_line_ends(&self) -> bool {
-        self.needs_line_ends
+    fn line_ends(&self) -> LineEnds {
+        self.line_ends
     }
 
     fn notes(&self) -> Vec<String> {

@@ -26,6 +26,7 @@ use crate::error::{Error, Result};
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::five_numbers::{self, LengthUnit};
 use crate::parse::format::{Format, FormatExample, Opening, Specimen};
+use crate::parse::parser::LineEnds;
 use crate::parse::text::column_layout::{Column, ColumnLayout, OpNames, OpWords, Separator};
 use crate::parse::text::column_list::ColumnList;
 use crate::parse::text::field::Field;
@@ -290,7 +291,7 @@ fn layout(params: &Params) -> spec::Result<ColumnLayout> {
         heading: params.opt_switch("header").unwrap_or(is_written),
         at_start: params.opt_switch("header") != Some(false),
         // A record of a live disk may end in the middle of a number that is shorter then.
-        needs_line_ends: is_written,
+        line_ends: if is_written { LineEnds::Required } else { LineEnds::Optional },
         ..ColumnLayout::new(separator, columns, ops)
     })
 }

@@ -11,6 +11,7 @@
 //! are counted but not replayed. The header may recur in a file joined from hourly ones.
 
 use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::parser::LineEnds;
 use crate::parse::text::column_layout::{ColumnLayout, OpNames, Separator};
 use crate::parse::text::trace_head::{Likeness, TraceHead, is_heading};
 
@@ -39,7 +40,8 @@ fn detect(head: &TraceHead) -> Likeness {
 fn layout() -> spec::Result<ColumnLayout> {
     let list = "time.s+_+op+dev+off.bytes+len.bytes";
     let layout = ColumnLayout::listed(Separator::Byte(b','), list, OpNames::of("R", "W"))?;
-    Ok(ColumnLayout { heading_text: HEADER, blank_op: Some("no response"), ..layout })
+    let blank_op = Some("no response");
+    Ok(ColumnLayout { heading_text: HEADER, blank_op, line_ends: LineEnds::Usual, ..layout })
 }
 
 #[cfg(test)]

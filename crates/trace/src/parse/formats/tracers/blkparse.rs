@@ -27,7 +27,7 @@ use crate::parse::block_layer::{ACTION_PARAMS, Replayed, lost_events_note, op_of
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
-use crate::parse::parser::{TraceParser, for_each_line};
+use crate::parse::parser::{LineEnds, TraceParser, for_each_line};
 use crate::parse::text::field::Field;
 use crate::parse::text::split::{Blanks, Split};
 use crate::parse::text::trace_head::{Likeness, TraceHead};
@@ -165,6 +165,10 @@ impl TraceParser for Blkparse {
         let offset = sector.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
         let bytes = sectors.checked_mul(SECTOR_BYTES).ok_or(BEYOND)?;
         Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags, stream: 0 }))
+    }
+
+    fn line_ends(&self) -> LineEnds {
+        LineEnds::Usual
     }
 
     fn notes(&self) -> Vec<String> {
@@ -439,6 +443,25 @@ CPU0 (8,16):
         let merges = action(&c.replace(" C ", " M ")).unwrap_err();
         assert!(merges.contains("it has M, none of which"), "{merges}");
         assert!(action("8,0 nonsense").unwrap_err().contains("no event at all"));
+    }
+
+    #[test]
+    fn a_last_line_that_may_be_cut_within_its_length_is_in_a_note() {
+        let notes = |text: &str| {
+            let trace = crate::Trace::of_bytes("t", text.as_bytes(), &Default::default()).unwrap();
+            let mut replay = trace.replay().unwrap();
+            replay.for_each(|_| {}).unwrap();
+            replay.report().notes.join(" ")
+        };
+        let line = "8,0 1 1 0.1 9 D W 8 + 128 [a]";
+        let cut = |bytes: usize| notes(&format!("{line}\n{}", &line[..bytes]));
+        let note = "The last line of `t` has no line end";
+        assert!(cut(line.len() - 4).contains(note), "{}", cut(line.len() - 4));
+        assert!(cut(line.len() - 6).contains(note), "one digit is left");
+        assert!(!cut(line.len()).contains(note) && !cut(line.len() - 2).contains(note));
+        assert!(!notes(&format!("{line}\n")).contains(note));
+        assert!(notes("7,4 0 1 0.0 23648 Q WS 41680 4").contains(note));
+        assert!(!notes("7,4 0 1 0.0 23648 Q WS 41680 4\n\r\n").contains(note));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! ```
 
 use crate::parse::format::{Format, Opening, Specimen};
+use crate::parse::parser::LineEnds;
 use crate::parse::text::column_layout::{ColumnLayout, OpNames, Separator};
 use crate::parse::text::trace_head::{Likeness, TraceHead, is_digits, is_seconds};
 
@@ -37,7 +38,8 @@ fn detect(head: &TraceHead) -> Likeness {
 
 fn layout() -> spec::Result<ColumnLayout> {
     let list = "_+time.s+_+dev+op+off.sectors+len.sectors+_...";
-    ColumnLayout::listed(Separator::Byte(b'\t'), list, OpNames::of("Read", "Write"))
+    let layout = ColumnLayout::listed(Separator::Byte(b'\t'), list, OpNames::of("Read", "Write"))?;
+    Ok(ColumnLayout { line_ends: LineEnds::Usual, ..layout })
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
-use crate::parse::parser::TraceParser;
+use crate::parse::parser::{LineEnds, TraceParser};
 use crate::parse::text::field::Field;
 use crate::parse::text::split::{Blanks, Split};
 use crate::parse::text::trace_head::{Likeness, TraceHead, comma_fields, is_digits};
@@ -147,6 +147,10 @@ impl TraceParser for Fio {
             _ => range(&mut words)?,
         };
         Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, ..RawRequest::BLANK }))
+    }
+
+    fn line_ends(&self) -> LineEnds {
+        LineEnds::Usual
     }
 
     fn notes(&self) -> Vec<String> {
