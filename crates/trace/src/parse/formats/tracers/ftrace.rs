@@ -13,35 +13,45 @@
 //! | `block_rq_complete`, `block_bio_queue` | the same without bytes; the latter without command |
 //! | `nvme_setup_cmd` | `disk=`, command, `slba=` in blocks, `len=` in blocks less one |
 //! | `ufshcd_command` | `send_req:`, device, `size:` in bytes, `LBA:` in blocks, `opcode:` |
+//! | `mmc_request_start` | device, opcode, argument, `blocks=`, and more: see `ftrace/mmc.rs` |
+//! | `mmc_blk_rw_start` | `cmd=`, `addr=` and `size=` in blocks |
+//! | `scsi_dispatch_cmd_start` | host to `lun=`, command, `lba=` and `txlen=` in blocks |
 //!
 //! A request causes several events. Only one kind is replayed: `event=`, or the first kind of the
 //! list that the trace has. To choose it, the file is read once up to its first `block_rq_issue`.
 //! The kernel says in the text how many events it lost.
 
+mod commands;
+mod fields;
+mod mmc;
+
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use spec::{Kind, Param, Params};
 
+use self::fields::{BEYOND, Fields, Requested};
+use self::mmc::Cards;
 use crate::error::{Error, Result, quote};
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::block_layer::{lost_events_note, op_of, rwbs};
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
-use crate::parse::parser::{TraceParser, for_each_line};
+use crate::parse::parser::{LineEnds, TraceParser, for_each_line};
 use crate::parse::text::field::Field;
 use crate::parse::text::split::{Blanks, Split};
 use crate::parse::text::trace_head::{Likeness, TraceHead, blank_fields};
 use crate::reader::ReaderFactory;
-use crate::request::{Flags, Op, SECTOR_BYTES};
+use crate::request::{Op, SECTOR_BYTES};
 
 /// The format's entry in the list.
 pub static FORMAT: Format = Format {
     name: "ftrace",
-    summary: "Linux kernel events as text by ftrace, trace-cmd or perf script: block, NVMe and UFS",
-    source: "Linux, include/trace/events/block.h, drivers/nvme/host/trace.h, \
-             include/trace/events/ufs.h",
+    summary: "Linux kernel events as text by ftrace, trace-cmd or perf script: block layer, NVMe, \
+              UFS, eMMC and SCSI",
+    source: "Linux, include/trace/events/{block,ufs,mmc,scsi}.h, drivers/nvme/host/trace.h",
     params: PARAMS,
     examples: &[],
     specimens: SPECIMENS,
@@ -60,6 +70,9 @@ static PARAMS: &[Param] = &[
             "block_rq_complete",
             "nvme_setup_cmd",
             "ufshcd_command",
+            "mmc_request_start",
+            "mmc_blk_rw_start",
+            "scsi_dispatch_cmd_start",
         ]),
         "",
         "the events to replay; default: the first of these that the file has",
@@ -68,7 +81,7 @@ static PARAMS: &[Param] = &[
         "block",
         Kind::Size,
         "bytes",
-        "the block of NVMe and UFS addresses; default: 512 bytes for NVMe, 4KiB for UFS",
+        "the block of addresses in commands; default: 4KiB for UFS, 512 bytes for all others",
     ),
 ];
 
@@ -93,6 +106,20 @@ static SPECIMENS: &[Specimen] = &[
         b"k-9 [3] .... 7.5: ufshcd_command: send_req: 1d84000.ufshc: tag: 3, DB: 0x8, size: 4096, \
           IS: 0, LBA: 81920, opcode: 0x28 (READ_10), group_id: 0x0\n",
     ),
+    Specimen::detected(
+        "ftrace",
+        b"q/0-9 [0] ...1 7.5: mmc_request_start: mmc0: start struct mmc_request[c6]: \
+          cmd_opcode=25 cmd_arg=0x800 cmd_flags=0xb5 blocks=8 block_size=512 data_flags=0x100\n",
+    ),
+    Specimen::detected(
+        "ftrace",
+        b"q/0-9 [0] ...1 7.5: mmc_blk_rw_start: cmd=18,addr=0x0039f640,size=0x00000020\n",
+    ),
+    Specimen::detected(
+        "ftrace",
+        b"a-9 [0] .... 7.5: scsi_dispatch_cmd_start: host_no=0 channel=0 id=0 lun=0 data_sgl=1 \
+          prot_sgl=0 prot_op=0x0 cmnd=(READ_10 lba=4096 txlen=8 protect=0 raw=28 00)\n",
+    ),
 ];
 
 /// Some line has an event. It need not be one of the list: those may come later, and if there are
@@ -108,7 +135,7 @@ fn open(params: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> 
         None => event_to_replay(input)?,
     };
     let block_bytes = params.opt_size("block").unwrap_or(EVENTS[event].block_bytes);
-    Ok(Box::new(Ftrace { event, block_bytes, lost: 0 }))
+    Ok(Box::new(Ftrace { event, block_bytes, cards: Cards::default(), lost: 0 }))
 }
 
 /// The first event of the list that the file has.
@@ -136,25 +163,8 @@ fn event_names() -> String {
 
 // ---- events ----------------------------------------------------------------------------------
 
-/// What an event requests.
-struct Requested<'a> {
-    device: &'a [u8],
-    op: Op,
-    flags: Flags,
-    /// The first sector or block, and their number.
-    range: (u64, u64),
-    /// The unit of the number.
-    length_unit: u64,
-}
-
-/// Reads the fields of an event: a request, a reason to skip it, or no request.
-type ReadFields = fn(&[u8], u64) -> ParseResult<Fields<'_>>;
-
-enum Fields<'a> {
-    Requested(Requested<'a>),
-    Skip(&'static str),
-    Other,
-}
+/// Reads the fields of an event, whose addresses are in blocks of this size.
+type ReadFields = for<'a> fn(&'a [u8], u64, &mut Cards) -> ParseResult<Fields<'a>>;
 
 struct Event {
     name: &'static str,
@@ -163,31 +173,24 @@ struct Event {
 }
 
 /// The events, the preferred first.
-static EVENTS: [Event; 7] = [
+static EVENTS: [Event; 10] = [
     Event { name: "block_rq_issue", read: block, block_bytes: SECTOR_BYTES },
     Event { name: "block_bio_queue", read: block, block_bytes: SECTOR_BYTES },
     Event { name: "block_rq_insert", read: block, block_bytes: SECTOR_BYTES },
     Event { name: "block_io_start", read: block, block_bytes: SECTOR_BYTES },
     Event { name: "block_rq_complete", read: block, block_bytes: SECTOR_BYTES },
-    Event { name: "nvme_setup_cmd", read: nvme, block_bytes: SECTOR_BYTES },
-    Event { name: "ufshcd_command", read: ufs, block_bytes: 4096 },
+    Event { name: "nvme_setup_cmd", read: commands::nvme, block_bytes: SECTOR_BYTES },
+    Event { name: "ufshcd_command", read: commands::ufs, block_bytes: 4096 },
+    Event { name: "mmc_request_start", read: mmc::request, block_bytes: SECTOR_BYTES },
+    Event { name: "mmc_blk_rw_start", read: mmc::blocks, block_bytes: SECTOR_BYTES },
+    Event { name: "scsi_dispatch_cmd_start", read: commands::scsi, block_bytes: SECTOR_BYTES },
 ];
 
 const BLOCK: ParseError = ParseError::new(
     "the fields of the event are not device, RWBS, bytes, (command), sector `+` sectors",
 );
-const NVME: ParseError =
-    ParseError::new("the command has no slba= and len=, or they are not numbers");
-const UFS: ParseError =
-    ParseError::new("the event has no size:, LBA: and opcode:, or they are not numbers");
-const UFS_16: ParseError = ParseError::new(
-    "the event has no address and no size, as older kernels print none for READ(16) and WRITE(16); \
-     record the events block_rq_issue too, which have them",
-);
-const BEYOND: ParseError = ParseError::new("the address or length exceeds 64 bits in bytes");
-
 /// `259,0 WS 4096 () 204800 + 8 be,0,4 [task]`
-fn block(fields: &[u8], sector_bytes: u64) -> ParseResult<Fields<'_>> {
+fn block<'a>(fields: &'a [u8], sector_bytes: u64, _: &mut Cards) -> ParseResult<Fields<'a>> {
     let mut words = Split::new(fields, Blanks);
     let device = words.next().ok_or(BLOCK)?.bytes();
     let (letter, flags) = words.next().and_then(|word| rwbs(word.bytes())).ok_or(BLOCK)?;
@@ -207,78 +210,8 @@ fn block(fields: &[u8], sector_bytes: u64) -> ParseResult<Fields<'_>> {
     words.next().filter(|word| word.bytes() == b"+").ok_or(BLOCK)?;
     let sectors = words.next().and_then(Field::number).ok_or(BLOCK)?;
     let Some(op) = op_of(letter, flags, sectors) else { return Ok(Fields::Skip("no data")) };
-    let range = (sector, sectors);
+    let (device, range) = (Cow::Borrowed(device), (sector, sectors));
     Ok(Fields::Requested(Requested { device, op, flags, range, length_unit: sector_bytes }))
-}
-
-/// `nvme0: disk=nvme0n1, qid=1, …, cmd=(nvme_cmd_read slba=99328, len=7, …)`
-fn nvme(fields: &[u8], block_bytes: u64) -> ParseResult<Fields<'_>> {
-    let controller = fields.split(|&byte| byte == b':').next().unwrap_or_default();
-    let device = value(fields, b"disk=").unwrap_or(controller);
-    let command = value(fields, b"cmd=(").unwrap_or_default();
-    let op = match command {
-        b"nvme_cmd_read" => Op::Read,
-        b"nvme_cmd_write" | b"nvme_cmd_write_zeroes" | b"nvme_cmd_zone_append" => Op::Write,
-        b"nvme_cmd_flush" => Op::Flush,
-        b"nvme_cmd_dsm" => return Ok(Fields::Skip("trim without range")),
-        // Commands of administration.
-        _ => return Ok(Fields::Other),
-    };
-    let number = |key| value(fields, key).and_then(|text| Field::new(text).number()).ok_or(NVME);
-    let range = match op {
-        Op::Flush => (0, 0),
-        _ => (number(b"slba=")?, number(b"len=")?.checked_add(1).ok_or(BEYOND)?),
-    };
-    let flags = Flags::empty();
-    Ok(Fields::Requested(Requested { device, op, flags, range, length_unit: block_bytes }))
-}
-
-/// `send_req: 1d84000.ufshc: tag: 3, …, size: 4096, IS: 0, LBA: 81920, opcode: 0x2a (WRITE_10), …`
-///
-/// Newer kernels name the logical unit instead of the controller, by its SCSI address: `0:0:0:4:`.
-fn ufs(fields: &[u8], _: u64) -> ParseResult<Fields<'_>> {
-    let (action, device) = two_names(fields);
-    if !action.starts_with(b"send") {
-        return Ok(Fields::Other);
-    }
-    let opcode = value(fields, b"opcode: ").and_then(|text| Field::new(text).hexadecimal());
-    let opcode = opcode.ok_or(UFS)?;
-    if matches!(opcode, 0x88 | 0x8a) && value(fields, b"size: ") == Some(b"-1") {
-        return Err(UFS_16);
-    }
-    let op = match opcode {
-        0x08 | 0x28 | 0x88 => Op::Read,
-        0x0a | 0x2a | 0x8a => Op::Write,
-        0x35 | 0x91 => Op::Flush,
-        0x42 => return Ok(Fields::Skip("unmap without range")),
-        _ => return Ok(Fields::Skip("other command")),
-    };
-    let number = |key| value(fields, key).and_then(|text| Field::new(text).number()).ok_or(UFS);
-    let range = match op {
-        Op::Flush => (0, 0),
-        _ => (number(b"LBA: ")?, number(b"size: ")?),
-    };
-    Ok(Fields::Requested(Requested { device, op, flags: Flags::empty(), range, length_unit: 1 }))
-}
-
-/// What is before the first and before the second colon with a blank behind it.
-fn two_names(fields: &[u8]) -> (&[u8], &[u8]) {
-    let mut names = memchr::memmem::find_iter(fields, b": ");
-    let (first, second) = (names.next(), names.next());
-    match (first, second) {
-        (Some(first), Some(second)) => {
-            (&fields[..first], fields[first + 2..second].trim_ascii_start())
-        }
-        _ => (b"", b""),
-    }
-}
-
-/// The word behind a key, up to a comma, a blank or a parenthesis.
-fn value<'a>(fields: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
-    let at = memchr::memmem::find(fields, key)?;
-    let rest = &fields[at + key.len()..];
-    let end = rest.iter().position(|byte| matches!(byte, b',' | b' ' | b')'));
-    Some(&rest[..end.unwrap_or(rest.len())])
 }
 
 // ---- lines -----------------------------------------------------------------------------------
@@ -300,9 +233,9 @@ impl<'a> EventLine<'a> {
             time.contains(&b'.').then_some(())?;
             let time_ns = Field::new(time).decimal(9, b'.')?;
             let rest = line[colon + 1..].trim_ascii_start();
-            let rest = rest.strip_prefix(b"block:").unwrap_or(rest);
-            let rest = rest.strip_prefix(b"nvme:").unwrap_or(rest);
-            let rest = rest.strip_prefix(b"ufs:").unwrap_or(rest);
+            // perf script puts the group before the name.
+            let groups: [&[u8]; 5] = [b"block:", b"nvme:", b"ufs:", b"mmc:", b"scsi:"];
+            let rest = groups.iter().find_map(|group| rest.strip_prefix(*group)).unwrap_or(rest);
             let (name, fields) = rest.split_at(memchr::memchr(b':', rest)?);
             let event = EVENTS.iter().position(|event| event.name.as_bytes() == name)?;
             Some(EventLine { event, time_ns, fields: fields[1..].trim_ascii_start() })
@@ -352,6 +285,7 @@ struct Ftrace {
     /// The kind of the events that are replayed.
     event: usize,
     block_bytes: u64,
+    cards: Cards,
     /// Events that the kernel lost.
     lost: u64,
 }
@@ -368,7 +302,7 @@ impl TraceParser for Ftrace {
             return Ok(Parsed::Other);
         }
         let Requested { device, op, flags, range, length_unit } =
-            match (EVENTS[self.event].read)(found.fields, self.block_bytes)? {
+            match (EVENTS[self.event].read)(found.fields, self.block_bytes, &mut self.cards)? {
                 Fields::Requested(requested) => requested,
                 Fields::Skip(reason) => return Ok(Parsed::Skip(reason)),
                 Fields::Other => return Ok(Parsed::Other),
@@ -377,8 +311,12 @@ impl TraceParser for Ftrace {
         let (first, count) = if op == Op::Flush { (0, 0) } else { range };
         let offset = first.checked_mul(self.block_bytes).ok_or(BEYOND)?;
         let bytes = count.checked_mul(length_unit).ok_or(BEYOND)?;
-        let (ticks, device) = (found.time_ns, devices.index(device)?);
+        let (ticks, device) = (found.time_ns, devices.index(&device)?);
         Ok(Parsed::Request(RawRequest { ticks, offset, bytes, device, op, flags, stream: 0 }))
+    }
+
+    fn line_ends(&self) -> LineEnds {
+        LineEnds::Usual
     }
 
     fn notes(&self) -> Vec<String> {
@@ -398,7 +336,7 @@ impl TraceParser for Ftrace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::Request;
+    use crate::request::{Flags, Request};
     use proptest::prelude::*;
     use std::sync::Arc;
 
@@ -459,7 +397,7 @@ mod tests {
 
     #[test]
     fn a_trace_without_requests_is_recognised_and_says_what_it_has() {
-        let text = "k/0-9 [000] ...1 7.5: mmc_request_start: mmc0: start struct mmc_request[c6]: \
+        let text = "k/0-9 [000] ...1 7.5: mmc_request_done: mmc0: end struct mmc_request[c6]: \
             cmd_opcode=25\nx y 9 [001] 7.6: sched:sched_switch: prev_comm=a ==> next_comm=b\n";
         let read = |text: &str| {
             let options = crate::ReadOptions::default();
@@ -467,7 +405,7 @@ mod tests {
             trace.and_then(|trace| trace.requests()).map_err(|error| error.to_string())
         };
         let message = read(text).unwrap_err();
-        assert!(message.contains("it has mmc_request_start, sched_switch"), "{message}");
+        assert!(message.contains("it has mmc_request_done, sched_switch"), "{message}");
         assert!(message.contains("`trace-cmd record -e block_rq_issue`"), "{message}");
         let padding = text.repeat(1000);
         let issued = "k-9 [000] .... 7.7: block_rq_issue: 8,0 W 4096 () 8 + 8 [k]\n";
@@ -503,6 +441,121 @@ mod tests {
         assert_eq!((report.devices, report.skipped.other_lines), (vec!["1d.ufshc".into()], 1));
     }
 
+    /// An event `mmc_request_start` as Linux 6 prints it, with zeros for what is not read.
+    fn mmc(host: &str, opcode: u32, argument: u32, data: &str) -> String {
+        format!(
+            "q-9 [0] ...1. 7.5: mmc_request_start: {host}: start struct mmc_request[00000000c66]: \
+             cmd_opcode={opcode} cmd_arg={argument:#x} cmd_flags=0xb5 cmd_retries=0 stop_opcode=12 \
+             stop_arg=0x0 stop_flags=0x49d stop_retries=0 sbc_opcode=23 sbc_arg=0x8 sbc_flags=0x15 \
+             sbc_retires=0 {data} tag=-1 can_retune=0 doing_retune=0 retune_now=0 need_retune=0 \
+             hold_retune=1 retune_period=0\n"
+        )
+    }
+
+    #[test]
+    fn addresses_of_cards_are_found_in_every_form_that_kernels_print() {
+        let read = |opcode, argument, data: &str| {
+            let (requests, _) = read_with(None, mmc("mmc0", opcode, argument, data).as_bytes());
+            (requests[0].op, requests[0].offset, requests[0].bytes)
+        };
+        let write = (Op::Write, 4096 * 512, 4096);
+        assert_eq!(read(25, 4096, "blocks=8 block_size=512 data_flags=0x100"), write, "4.8");
+        let exchanged = "blocks=8 block_size=4096 blk_addr=512 data_flags=0x100";
+        assert_eq!(read(25, 4096, exchanged), write, "4.15");
+        let named = "blocks=8 block_size=512 blk_addr=4096 data_flags=0x100";
+        assert_eq!(read(25, 4096, named), write, "6.0");
+        assert_eq!(read(24, 4096 * 512, named), write, "a card that counts bytes");
+        assert_eq!(read(0, 0, exchanged), write, "through the command queue");
+        assert_eq!(read(0, 0, named), write, "through the command queue");
+        let reading = "blocks=8 block_size=512 blk_addr=512 data_flags=0x200";
+        assert_eq!(read(18, 512, reading), (Op::Read, 512 * 512, 4096));
+        assert_eq!(read(0, 0, reading), (Op::Read, 512 * 512, 4096));
+    }
+
+    #[test]
+    fn cards_remember_erases_and_partitions() {
+        let (none, data) = ("blocks=0 block_size=0 blk_addr=0 data_flags=0x0", "blocks=8");
+        let text = [
+            mmc("mmc0", 0, 0, none),
+            mmc("mmc0", 8, 0, "blocks=1 block_size=512 blk_addr=0 data_flags=0x200"),
+            mmc("mmc0", 35, 1024, none),
+            mmc("mmc1", 33, 9, none),
+            mmc("mmc0", 36, 2047, none),
+            mmc("mmc0", 38, 3, none),
+            mmc("mmc0", 38, 3, none),
+            mmc("mmc0", 6, 0x03b3_0301, none),
+            mmc("mmc0", 25, 0, data),
+            mmc("mmc1", 25, 16, data),
+            mmc("mmc0", 6, 0x03b3_4801, none),
+            mmc("mmc0", 6, 0x0320_0101, none),
+            mmc("mmc0", 17, 8, data),
+        ];
+        let (requests, report) = read_with(None, text.concat().as_bytes());
+        let found: Vec<_> =
+            requests.iter().map(|it| (it.op, it.offset / 512, it.bytes / 512, it.device)).collect();
+        let expected = [
+            (Op::Trim, 1024, 1024, 0),
+            (Op::Write, 16, 8, 1),
+            (Op::Flush, 0, 0, 0),
+            (Op::Read, 8, 8, 0),
+        ];
+        assert_eq!(found, expected);
+        let skipped: Vec<_> = report.skipped.iter().collect();
+        assert_eq!(
+            skipped,
+            [("erase without range", 1), ("boot or replay-protected partition", 1)]
+        );
+        assert_eq!(report.skipped.other_lines, 7);
+        assert!(report.notes[1].starts_with("Addresses are in blocks of 512"), "{report:?}");
+    }
+
+    #[test]
+    fn events_of_cards_without_addresses_are_errors_that_name_better_ones() {
+        let line = "q-9 [0] ...1 7.5: mmc_request_start: mmc0: start struct mmc_request[c6]\n";
+        let trace = crate::Trace::of_bytes("t", line.as_bytes(), &crate::ReadOptions::default());
+        let message = trace.unwrap().requests().unwrap_err().to_string();
+        assert!(message.contains("record the events block_rq_issue instead"), "{message}");
+    }
+
+    #[test]
+    fn blocks_of_android_and_commands_of_scsi() {
+        let text = b"q-9 [0] ...1 7.5: mmc_blk_rw_start: cmd=18,addr=0x00000640,size=0x00000020\n\
+            q-9 [0] ...1 7.6: mmc_blk_rw_end: cmd=18,addr=0x00000640,size=0x00000020\n\
+            q-9 [0] ...1 7.7: mmc_blk_rw_start: cmd=25,addr=0x00000008,size=0x00000001\n";
+        let expected = [(Op::Read, 0x640 * 512, 0x20 * 512, 0), (Op::Write, 8 * 512, 512, 200_000)];
+        assert_eq!(shown(&read_with(None, text).0), expected);
+        let scsi = |lun: u32, command: &str| {
+            format!(
+                "a-9 [0] .... 7.5: scsi_dispatch_cmd_start: host_no=2 channel=0 id=1 lun={lun} \
+                 data_sgl=1 prot_sgl=0 prot_op=SCSI_PROT_NORMAL driver_tag=1 scheduler_tag=2 \
+                 cmnd=({command} raw=00)\n"
+            )
+        };
+        let text = [
+            scsi(0, "READ_10 lba=4096 txlen=8 protect=0"),
+            scsi(4, "WRITE_16 lba=16 txlen=1 protect=0"),
+            scsi(0, "SYNCHRONIZE_CACHE -"),
+            scsi(0, "UNMAP regions=1"),
+            scsi(0, "WRITE_SAME_16 lba=8 txlen=16 unmap=1 protect=0"),
+            scsi(0, "WRITE_SAME lba=8 txlen=16 unmap=0 protect=0"),
+            scsi(0, "INQUIRY -"),
+        ];
+        let (requests, report) = read_with(None, text.concat().as_bytes());
+        let expected = [
+            (Op::Read, 4096 * 512, 4096, 0),
+            (Op::Write, 16 * 512, 512, 0),
+            (Op::Flush, 0, 0, 0),
+            (Op::Trim, 8 * 512, 8192, 0),
+            (Op::Write, 8 * 512, 8192, 0),
+        ];
+        assert_eq!(shown(&requests), expected);
+        let names = ["2:0:1:0", "2:0:1:4"];
+        assert_eq!(
+            (report.devices, report.skipped.get("other command")),
+            (names.map(String::from).into(), 1)
+        );
+    }
+
     #[test]
     fn each_logical_unit_of_ufs_is_a_device() {
         let text: String = [4, 0, 4]
@@ -533,7 +586,7 @@ mod tests {
             let at = at % bytes.len();
             bytes[at] = byte;
             for event in 0..EVENTS.len() {
-                let parser = Ftrace { event, block_bytes: 4096, lost: 0 };
+                let parser = Ftrace { event, block_bytes: 4096, cards: Cards::default(), lost: 0 };
                 prop_assert!(crate::parse::parser::tests::read_all(parser, &bytes, true).is_ok());
             }
         }
