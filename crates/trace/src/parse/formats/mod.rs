@@ -26,6 +26,7 @@ catalogue! {
         blkparse,
         blktrace,
         blkreplay,
+        btrecord,
         ftrace,
         iosnoop,
         fio,
