@@ -6,10 +6,12 @@
 //! ```
 //!
 //! Names say what a column means, and often its unit. Where they do not, the first values decide:
-//! bytes are multiples of 512, and Unix times have a known number of digits. This is a guess, so it
-//! is shown to the user and never used without asking.
+//! bytes are multiples of 512, and Unix times have a known number of digits. Other times may be in
+//! any unit that makes a usual number of requests a second, so each of those is offered. This is a
+//! guess, so it is shown to the user and never used without asking.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use crate::parse::block_layer::rwbs;
 use crate::parse::text::field::Field;
@@ -73,8 +75,9 @@ const SECTOR_NAMES: [&str; 6] = ["sector", "block", "blkno", "lba", "lbn", "lsn"
 static SEPARATORS: [(u8, &str); 4] =
     [(b' ', "blank"), (b'\t', "tab"), (b';', "semicolon"), (b',', "comma")];
 
-/// The settings of csv that fit the heading of a trace, if it has one with usual names. Without a
-/// column of operations there are two, as only the user knows what the requests are.
+/// The settings of csv that fit the heading of a trace, if it has one with usual names: one for
+/// each unit that times may have. Without a column of operations there are two of each, as only the
+/// user knows what the requests are.
 pub(crate) fn recipes(head: &TraceHead) -> Vec<String> {
     suggested(head).unwrap_or_default()
 }
@@ -82,7 +85,7 @@ pub(crate) fn recipes(head: &TraceHead) -> Vec<String> {
 fn suggested(head: &TraceHead) -> Option<Vec<String>> {
     let sheet = Sheet::of(head)?;
     let (mut columns, mut options, mut hexadecimal) = (Vec::new(), Vec::new(), Vec::new());
-    let mut taken = Vec::new();
+    let (mut taken, mut times) = (Vec::new(), None);
     for (index, name) in sheet.names.iter().enumerate() {
         let known = known(name).filter(|(meaning, _)| !taken.contains(meaning));
         let Some((meaning, unit)) = known else {
@@ -92,7 +95,10 @@ fn suggested(head: &TraceHead) -> Option<Vec<String>> {
         taken.push(meaning);
         let values = sheet.values(index);
         columns.push(match meaning {
-            Meaning::Time => format!("time.{}", unit.unwrap_or_else(|| time_unit(&values))),
+            Meaning::Time => {
+                times = Some((index, TimeUnits::of(unit, &values, sheet.rows.len())));
+                String::new()
+            }
             Meaning::Op => operations(name, &values, &mut options)?.to_owned(),
             Meaning::Offset => address("off", name, unit, &values, &mut hexadecimal),
             Meaning::Length => address("len", name, unit, &values, &mut hexadecimal),
@@ -111,11 +117,12 @@ fn suggested(head: &TraceHead) -> Option<Vec<String>> {
         options.push(String::from("decimal=comma"));
     }
     options.push(String::from("header=true"));
-    let recipe = sheet.recipe(&columns, &options);
-    Some(match taken.contains(&Meaning::Op) {
-        true => vec![recipe],
-        false => ["write", "read"].map(|op| format!("{recipe},as={op}")).to_vec(),
-    })
+    let ops = if taken.contains(&Meaning::Op) { &[""][..] } else { &[",as=write", ",as=read"] };
+    let recipes = |op: &'static &str| {
+        let recipes = sheet.recipes(&columns, times.as_ref(), &options).into_iter();
+        recipes.map(move |recipe| recipe + op)
+    };
+    Some(ops.iter().flat_map(recipes).collect())
 }
 
 // ---- the sheet -------------------------------------------------------------------------------
@@ -171,8 +178,26 @@ impl<'a> Sheet<'a> {
         self.rows.iter().flatten().any(decimal)
     }
 
-    /// The whole text for `--format`. Columns without a meaning at the end need not be listed.
-    pub(super) fn recipe(&self, columns: &[String], options: &[String]) -> String {
+    /// The whole texts for `--format`, one for each unit that the column of times may have.
+    pub(super) fn recipes(
+        &self,
+        columns: &[String],
+        times: Option<&(usize, TimeUnits)>,
+        options: &[String],
+    ) -> Vec<String> {
+        let Some((index, TimeUnits(units))) = times else {
+            return vec![self.recipe(columns, options)];
+        };
+        let mut columns = columns.to_vec();
+        let mut recipe = |unit: &&str| {
+            columns[*index] = format!("time.{unit}");
+            self.recipe(&columns, options)
+        };
+        units.iter().map(&mut recipe).collect()
+    }
+
+    /// A text for `--format`. Columns without a meaning at the end need not be listed.
+    fn recipe(&self, columns: &[String], options: &[String]) -> String {
         let used = columns.iter().rposition(|column| column != "_").map_or(0, |last| last + 1);
         let mut listed = columns[..used].join("+");
         if used < columns.len() {
@@ -229,21 +254,65 @@ fn is_time_unit(unit: &str) -> bool {
     matches!(unit, "s" | "ms" | "us" | "ns")
 }
 
-/// The unit of times that are dates, decimals or Unix times; µs for all others.
-pub(super) fn time_unit(values: &BTreeSet<&[u8]>) -> &'static str {
-    let all_have = |digits| values.iter().all(|value| is_digits(value, digits, digits));
-    match () {
-        () if values.iter().any(|value| value.contains(&b':')) => "date",
-        () if values.iter().any(|value| value.iter().any(|byte| matches!(byte, b'.' | b','))) => {
-            "s"
+/// The units that the times of a column may have, the most likely first.
+pub(super) struct TimeUnits(Vec<&'static str>);
+
+/// Rates in requests per second that are usual.
+static USUAL_RATES: RangeInclusive<f64> = 0.1..=1e5;
+
+impl TimeUnits {
+    /// `named` is the unit that the column's name states; `rows` is the number of requests.
+    pub(super) fn of(
+        named: Option<&'static str>,
+        values: &BTreeSet<&[u8]>,
+        rows: usize,
+    ) -> TimeUnits {
+        if let Some(unit) = named.or_else(|| evident_time_unit(values)) {
+            return TimeUnits(vec![unit]);
         }
-        () if all_have(10) => "s",
-        () if all_have(13) => "ms",
-        // Windows counts ticks of 100 ns since 1601.
-        () if all_have(18) => "ticks",
-        () if all_have(19) => "ns",
-        () => "us",
+        let is_decimal = values.iter().any(|value| has_decimals(value));
+        let units = match is_decimal {
+            true => &[("s", 1.0), ("ms", 1e3)][..],
+            false => &[("us", 1e6), ("s", 1.0), ("ms", 1e3), ("ns", 1e9)],
+        };
+        let numbers = || values.iter().filter_map(|value| decimal(value));
+        let span = numbers().fold(0.0, f64::max) - numbers().fold(f64::INFINITY, f64::min);
+        let is_usual = |per_second: f64| {
+            let rate = (rows as f64 - 1.0) / span * per_second;
+            USUAL_RATES.contains(&rate)
+        };
+        let rivals = units[1..].iter().filter(|(_, per_second)| is_usual(*per_second));
+        TimeUnits(units[..1].iter().chain(rivals).map(|(unit, _)| *unit).collect())
     }
+}
+
+/// The unit of times that are dates, Unix times or ticks of Windows.
+fn evident_time_unit(values: &BTreeSet<&[u8]>) -> Option<&'static str> {
+    let all_have = |digits| {
+        values.iter().all(|value| {
+            let whole = value.split(|byte| matches!(byte, b'.' | b',')).next();
+            whole.is_some_and(|whole| is_digits(whole, digits, digits))
+        })
+    };
+    match () {
+        () if values.iter().any(|value| value.contains(&b':')) => Some("date"),
+        () if all_have(10) => Some("s"),
+        () if all_have(13) => Some("ms"),
+        () if all_have(16) => Some("us"),
+        // Windows counts ticks of 100 ns since 1601.
+        () if all_have(18) => Some("ticks"),
+        () if all_have(19) => Some("ns"),
+        () => None,
+    }
+}
+
+fn has_decimals(value: &[u8]) -> bool {
+    value.iter().any(|byte| matches!(byte, b'.' | b','))
+}
+
+/// A number with a decimal point or comma.
+fn decimal(value: &[u8]) -> Option<f64> {
+    std::str::from_utf8(value).ok()?.replace(',', ".").parse().ok()
 }
 
 /// The word for an offset or length, whose unit is in its name or follows from its values.
@@ -335,7 +404,7 @@ mod tests {
                 "csv:columns=time.us+op+off.bytes+len.bytes+_...,header=true",
             ),
             (
-                "id;start_time;op;lba;bytes\n1;1,5;WriteX;0x10;0x200\n2;2,5;ReadX;0x20;0x400\n",
+                "id;start_time_s;op;lba;bytes\n1;1,5;WriteX;0x10;0x200\n2;2,5;ReadX;0x20;0x400\n",
                 "csv:sep=semicolon,columns=_+time.s+op+off.sectors+len.bytes,\
                  reads=ReadX,writes=WriteX,hex=off+len,decimal=comma,header=true",
             ),
@@ -360,6 +429,24 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(recipes(&TraceHead::new(text.as_bytes())), [expected], "{text}");
         }
+    }
+
+    #[test]
+    fn every_unit_that_times_may_have_is_offered() {
+        let units = |name: &str, step: &str| -> Vec<String> {
+            let row = |n: u32| format!("{n}{step},W,512,512\n");
+            let text = format!("{name},op,offset,size\n") + &(1..30).map(row).collect::<String>();
+            let found = recipes(&TraceHead::new(text.as_bytes()));
+            let unit = |text: &String| text.split(['.', '+']).nth(1).map(String::from);
+            found.iter().filter_map(unit).collect()
+        };
+        assert_eq!(units("time", ".125"), ["s", "ms"]);
+        assert_eq!(units("time_s", ".125"), ["s"], "the name states it");
+        assert_eq!(units("time", "0000.5"), ["s", "ms"], "a request every 10,000 s, or every 10 s");
+        assert_eq!(units("time", ""), ["us", "s", "ms"]);
+        assert_eq!(units("time", "000000"), ["us", "ns"]);
+        let unix = b"time,op,offset,size\n1577808000.25,W,0,512\n1577808000.5,R,0,512\n";
+        assert_eq!(recipes(&TraceHead::new(unix)).len(), 1);
     }
 
     #[test]

@@ -8,15 +8,16 @@
 //! ```
 //!
 //! Operations are words, or 0 and 1. Times never fall, offsets do, and are the largest of the other
-//! numbers. The length is beside the offset. This is a guess, so it is shown to the user with what
-//! the requests would do, and never used without asking.
+//! numbers. The length is beside the offset. Where either may be the offset, both readings are
+//! shown. All this is a guess, so it is shown to the user with what the requests would do, and never
+//! used without asking.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::parse::doubts;
 use crate::parse::formats::custom::csv::heading::{
-    Sheet, address, named_time_unit, operations, time_unit,
+    Sheet, TimeUnits, address, named_time_unit, operations,
 };
 use crate::parse::text::field::Field;
 use crate::parse::text::trace_head::TraceHead;
@@ -28,8 +29,9 @@ const ROWS_MIN: usize = 3;
 /// Requests that have the same time, on average, at most.
 const REPEATS_MAX: usize = 16;
 
-/// The settings of csv that fit the values of a trace, if they show an offset and a length. If they
-/// leave open which requests are reads, there are two.
+/// The settings of csv that fit the values of a trace, if they show an offset and a length. There are
+/// several if the values leave open which requests are reads, which number is the offset, or in
+/// which unit times are.
 pub(crate) fn recipes(head: &TraceHead) -> Vec<String> {
     suggested(head).unwrap_or_default()
 }
@@ -39,14 +41,18 @@ fn suggested(head: &TraceHead) -> Option<Vec<String>> {
     let count = sheet.rows[0].len();
     sheet.rows.iter().all(|row| row.len() == count).then_some(())?;
     let columns: Vec<Column> = (0..count).map(|index| Column::of(&sheet, index)).collect();
-    let meanings = Meanings::of(&columns)?;
-    let choices: &[(&str, Option<&str>)] = match meanings.op {
-        Some(op) if columns[op].is_bit() => &[("is_write", None), ("is_read", None)],
-        Some(_) => &[("", None)],
-        None => &[("", Some("as=write")), ("", Some("as=read"))],
-    };
-    let recipe = |&(op_name, choice): &_| meanings.recipe(&sheet, &columns, op_name, choice);
-    choices.iter().map(recipe).collect()
+    let mut recipes = Vec::new();
+    for meanings in Meanings::of(&columns) {
+        let choices: &[(&str, Option<&str>)] = match meanings.op {
+            Some(op) if columns[op].is_bit() => &[("is_write", None), ("is_read", None)],
+            Some(_) => &[("", None)],
+            None => &[("", Some("as=write")), ("", Some("as=read"))],
+        };
+        for &(op_name, choice) in choices {
+            recipes.extend(meanings.recipes(&sheet, &columns, op_name, choice)?);
+        }
+    }
+    Some(recipes)
 }
 
 /// Which column is what.
@@ -58,38 +64,39 @@ struct Meanings {
 }
 
 impl Meanings {
-    fn of(columns: &[Column]) -> Option<Meanings> {
+    fn of(columns: &[Column]) -> Vec<Meanings> {
         let (op, time) = (op_column(columns), time_column(columns));
-        let is_free = |index: &usize| Some(*index) != op && Some(*index) != time;
-        let (offset, length) = range_columns(columns, is_free)?;
-        Some(Meanings { op, time, offset, length })
+        let is_free = |index: usize| Some(index) != op && Some(index) != time;
+        let ranges = range_columns(columns, is_free).into_iter();
+        ranges.map(|(offset, length)| Meanings { op, time, offset, length }).collect()
     }
 
-    /// The settings of csv. `op_name` says what 0 and 1 mean as operations.
-    fn recipe(
+    /// The settings of csv, one for each unit of time. `op_name` says what 0 and 1 mean as
+    /// operations.
+    fn recipes(
         &self,
         sheet: &Sheet,
         columns: &[Column],
         op_name: &str,
         choice: Option<&str>,
-    ) -> Option<String> {
+    ) -> Option<Vec<String>> {
         let Meanings { op, time, offset, length } = *self;
         let is_heading = sheet.first.len() != columns.len() || whole(sheet.first[offset]).is_none();
         let (mut options, mut hexadecimal) = (Vec::new(), Vec::new());
         let mut words = vec![String::from("_"); columns.len()];
         words[offset] = address("off", "", None, &columns[offset].values, &mut hexadecimal);
         words[length] = address("len", "", None, &columns[length].values, &mut hexadecimal);
-        if let Some(time) = time {
+        let times = time.map(|time| {
             let named = sheet.names.get(time).and_then(|name| named_time_unit(name));
-            let unit = named.filter(|_| is_heading).unwrap_or(time_unit(&columns[time].values));
-            words[time] = format!("time.{unit}");
-        }
+            let named = named.filter(|_| is_heading);
+            (time, TimeUnits::of(named, &columns[time].values, sheet.rows.len()))
+        });
         if let Some(op) = op {
             words[op] = operations(op_name, &columns[op].values, &mut options)?.into();
         }
         let heading = is_heading.then_some("header=true");
         options.extend(choice.into_iter().chain(heading).map(String::from));
-        Some(sheet.recipe(&words, &options))
+        Some(sheet.recipes(&words, times.as_ref(), &options))
     }
 }
 
@@ -172,18 +179,26 @@ fn time_column(columns: &[Column]) -> Option<usize> {
     decimal.or_else(|| rising().max_by_key(|&index| columns[index].largest()))
 }
 
-/// The column of offsets, and beside it that of lengths, mostly behind it.
-fn range_columns(columns: &[Column], is_free: impl Fn(&usize) -> bool) -> Option<(usize, usize)> {
-    let free = || (0..columns.len()).filter(&is_free);
-    let mut offsets: Vec<usize> = free().filter(|&at| columns[at].is_offset()).collect();
+/// Columns of offsets with those of lengths beside them. The pair with the largest offsets is taken
+/// whose lengths are smaller, mostly with the length behind the offset; if the two may be exchanged,
+/// both ways. Without smaller lengths, all pairs.
+fn range_columns(columns: &[Column], is_free: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
+    let mut offsets: Vec<usize> = (0..columns.len()).filter(|&at| is_free(at)).collect();
+    offsets.retain(|&at| columns[at].is_offset());
     offsets.sort_by_key(|&at| Reverse(columns[at].largest()));
-    let pair = |offset: usize, length: usize| {
-        let is_smaller = || columns[length].largest() <= columns[offset].largest();
-        let fits = free().any(|at| at == length) && columns[length].is_length() && is_smaller();
-        fits.then_some((offset, length))
+    let is_pair = |&(_, length): &(usize, usize)| {
+        length < columns.len() && is_free(length) && columns[length].is_length()
     };
-    let behind = offsets.iter().find_map(|&at| pair(at, at + 1));
-    behind.or_else(|| offsets.iter().find_map(|&at| pair(at, at.checked_sub(1)?)))
+    let behind = offsets.iter().map(|&at| (at, at + 1));
+    let before = offsets.iter().filter_map(|&at| Some((at, at.checked_sub(1)?)));
+    let mut pairs: Vec<_> = behind.chain(before).filter(is_pair).collect();
+    let is_smaller = |&&(offset, length): &&(usize, usize)| {
+        columns[length].largest() <= columns[offset].largest()
+    };
+    if let Some(&(offset, length)) = pairs.iter().find(is_smaller) {
+        pairs.retain(|pair| [(offset, length), (length, offset)].contains(pair));
+    }
+    pairs
 }
 
 #[cfg(test)]
@@ -198,7 +213,9 @@ mod tests {
                  IO-2 9.1 0 158558882 1280 1\nIO-3 9.5 0 4096 128 1\n",
                 &[
                     "csv:sep=blank,columns=_+time.s+_+off.sectors+len.sectors+op,reads=0,writes=1",
+                    "csv:sep=blank,columns=_+time.ms+_+off.sectors+len.sectors+op,reads=0,writes=1",
                     "csv:sep=blank,columns=_+time.s+_+off.sectors+len.sectors+op,reads=1,writes=0",
+                    "csv:sep=blank,columns=_+time.ms+_+off.sectors+len.sectors+op,reads=1,writes=0",
                 ],
             ),
             (
@@ -208,7 +225,10 @@ mod tests {
             (
                 "$ snoop | grep sdb\n0.1 a 7 sdb R 80000 4096 0.2\n0.2 a 7 sdb W 80 4096 0.1\n\
                  0.3 a 8 sdb W 8 8192 0.3\n0.4 b 7 sdb R 80008 4096 0.2\n",
-                &["csv:sep=blank,columns=time.s+_+_+_+op+off.sectors+len.bytes+_...,header=true"],
+                &[
+                    "csv:sep=blank,columns=time.s+_+_+_+op+off.sectors+len.bytes+_...,header=true",
+                    "csv:sep=blank,columns=time.ms+_+_+_+op+off.sectors+len.bytes+_...,header=true",
+                ],
             ),
             (
                 "n,elapsed.usecs,op,tick,seq,lba,n\n1,1.5,RD_IN,88888888888888888,7777777,80000,8\n\
@@ -230,6 +250,20 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(recipes(&TraceHead::new(text.as_bytes())), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn lengths_may_exceed_all_offsets() {
+        let found = |text: &str| recipes(&TraceHead::new(text.as_bytes()));
+        let text = "0.1 W 0 128\n0.2 W 16 128\n0.3 W 8 256\n0.4 W 0 64\n";
+        let csv = |range: &str| format!("csv:sep=blank,columns=time.s+op+{range}");
+        let expected = csv("off.sectors+len.sectors");
+        assert_eq!(found(text)[0], expected, "an offset of 0 is no length");
+        assert!(found(text).iter().all(|recipe| recipe.ends_with("off.sectors+len.sectors")));
+        let text = text.replace(" 0 ", " 24 ");
+        let either = found(&text);
+        assert!(either.contains(&expected), "{either:?}");
+        assert!(either.contains(&csv("len.sectors+off.sectors")), "{either:?}");
     }
 
     #[test]
