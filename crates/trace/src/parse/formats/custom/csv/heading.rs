@@ -106,6 +106,12 @@ fn suggested(head: &TraceHead) -> Option<Vec<String>> {
             Meaning::Stream => String::from("stream"),
         });
     }
+    if !taken.contains(&Meaning::Op)
+        && let Some(index) = (0..columns.len()).find(|&at| columns[at] == "_" && sheet.is_op(at))
+    {
+        taken.push(Meaning::Op);
+        columns[index] = operations("", &sheet.values(index), &mut options)?.into();
+    }
     let needed = [Meaning::Offset, Meaning::Length];
     if !needed.iter().all(|meaning| taken.contains(meaning)) {
         return None;
@@ -169,6 +175,16 @@ impl<'a> Sheet<'a> {
     fn values(&self, index: usize) -> BTreeSet<&'a [u8]> {
         let values = self.rows.iter().filter_map(|row| row.get(index).copied());
         values.filter(|value| !value.is_empty()).collect()
+    }
+
+    /// Whether a column consists of words for operations, reads or writes among them.
+    fn is_op(&self, index: usize) -> bool {
+        let values = self.values(index);
+        let is_word = |value: &&[u8]| Field::new(value).number().is_none();
+        let moves_data = |value: &&[u8]| matches!(value, [b'R' | b'r' | b'W' | b'w', ..]);
+        values.iter().all(is_word)
+            && values.iter().any(moves_data)
+            && operations("", &values, &mut Vec::new()).is_some()
     }
 
     /// Whether numbers are written as `1,5`, which is possible if commas do not separate fields.
@@ -429,6 +445,15 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(recipes(&TraceHead::new(text.as_bytes())), [expected], "{text}");
         }
+    }
+
+    #[test]
+    fn operations_are_known_by_their_words_if_the_name_of_their_column_is_not() {
+        let text = b"  UID   PID D    BLOCK   SIZE       COMM PATHNAME\n\
+              0     3 W  6498797    512    fsflush <none>\n\
+            100 15795 R    35904   6144        tar /usr/bin/eject\n";
+        let expected = "csv:sep=blank,columns=_+_+op+off.sectors+len.bytes+_...,header=true";
+        assert_eq!(recipes(&TraceHead::new(text)), [expected]);
     }
 
     #[test]
