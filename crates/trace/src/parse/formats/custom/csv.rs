@@ -99,6 +99,12 @@ static EXAMPLES: &[FormatExample] = &[
         detect: |head| heading_likeness(head, IOTRACER_HEADING),
     },
     FormatExample {
+        traces: "iotrace of Open CAS",
+        spec: "csv:columns=_+dev+_+_+_+_+_+_+_+time.ns+_+_+_+_+_+off.sectors+len.sectors+op+_...,\
+               header=true",
+        detect: |head| heading_likeness(head, OPEN_CAS_HEADING),
+    },
+    FormatExample {
         traces: "Fujitsu K5 cloud",
         spec: "csv:columns=dev+time.s+op+off.bytes+len.bytes",
         detect: detect_k5,
@@ -195,6 +201,11 @@ const fn words(name: &'static str, default: &'static str, doc: &'static str) -> 
 /// separator is a comma.
 const WPA_HEADING: &str = "IO Type;Priority;Process (Name);Init Time (s);Complete Time (s);\
                            IO Time (µs);Disk Service Time (µs);Size (B);Min Offset";
+
+const OPEN_CAS_HEADING: &str = "device.id,device.name,device.partition,file.eventType,file.id,\
+                                file.offset,file.path,file.size,header.sid,header.timestamp,\
+                                io.error,io.flush,io.fua,io.ioClass,io.latency,io.lba,io.len,\
+                                io.operation";
 
 const IOTRACER_HEADING: &str = "timestamp,pid,tid,process_name,lba,op_type,size";
 
@@ -400,6 +411,11 @@ mod tests {
             "timestamp,pid,tid,process_name,lba,op_type,size,nr_sectors\n\
              2025-03-04 10:11:12.000412,4,4,a b,29880920,read,8192,16\n\
              2025-03-04 10:11:12.086252,4,4,a b,30175712,write,4096,8\n",
+            "device.id,device.name,device.partition,file.eventType,file.id,file.offset,file.path,\
+             file.size,header.sid,header.timestamp,io.error,io.flush,io.fua,io.ioClass,io.latency,\
+             io.lba,io.len,io.operation,io.qd,io.writeHint\n\
+             8,sda,8,Access,5,9,/a,64,1,5009000000,false,false,false,1,9,29880920,16,Read,1,0\n\
+             8,sda,8,,,,,,2,5094840000,false,false,false,1,9,30175712,8,Write,2,0\n",
             "8,1.5,R,15299031040,8192\n8,1.58584,W,15449964544,4096\n",
             "0.5 R 29880920 16 0\n0.58584 W 30175712 8 0\n",
             "0 0 15299031040 8192 1\n85.84 0 15449964544 4096 0\n",
