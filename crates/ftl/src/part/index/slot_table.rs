@@ -86,11 +86,14 @@ impl SlotTable {
         slot
     }
 
-    /// Memory that a table with this number of pages takes at most: while it grew for the last
-    /// time, the places before and after.
-    pub fn memory_bytes(pages: u64) -> u64 {
+    /// Memory that a table with this number of pages takes at most, in bytes, together with `each`
+    /// bytes that its owner keeps for each page. That is now, or when the table grew for the last
+    /// time: then the places before and after existed, but there were fewer pages.
+    pub fn memory_bytes(pages: u64, each: u64) -> u64 {
         let places = (2 * pages).next_power_of_two();
-        (places + places / 2) * size_of::<Place>() as u64
+        let bytes = places * size_of::<Place>() as u64;
+        let (now, grown) = (bytes + each * pages, bytes + bytes / 2 + each * (places / 4));
+        now.max(grown)
     }
 
     /// Bytes of the places.

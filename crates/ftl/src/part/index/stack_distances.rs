@@ -184,7 +184,7 @@ impl StackDistances {
     /// Memory for at most `pages_max` of `logical_pages` pages.
     pub fn memory_bytes(pages_max: u64, logical_pages: u64) -> u64 {
         let places = 2 * pages_max.max(1) * (size_of::<Place>() + size_of::<u32>()) as u64;
-        places + SlotTable::memory_bytes(pages_max.min(logical_pages))
+        places + SlotTable::memory_bytes(pages_max.min(logical_pages), 0)
     }
 
     /// Bytes of RAM.

@@ -53,6 +53,13 @@ impl CachedMap {
         }
     }
 
+    /// Memory of a cache that never holds more than this number of entries, in bytes, without what
+    /// it keeps for each translation page.
+    pub fn memory_bytes(entries: u64) -> u64 {
+        let each = size_of::<CachedEntry>() as u64 + Recency::BYTES_A_NUMBER;
+        SlotTable::memory_bytes(entries, each)
+    }
+
     /// Number of cached entries.
     pub fn entries(&self) -> u32 {
         self.recency.len()

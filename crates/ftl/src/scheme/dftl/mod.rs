@@ -141,7 +141,7 @@ fn least_extra(params: &Params, chip: &ChipModel, logical_blocks: u32) -> u32 {
 /// The whole map, and the entries that are cached.
 fn simulation_memory(params: &Params, geometry: &Geometry, _: Mode) -> u64 {
     let cached = (params.size("cmt") / CACHED_BYTES).min(geometry.pages().into());
-    table_bytes(geometry, 4, 24) + 56 * cached
+    table_bytes(geometry, 4, 24) + CachedMap::memory_bytes(cached)
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
