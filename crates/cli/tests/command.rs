@@ -58,6 +58,16 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
+#[test]
+fn the_statistics_of_a_trace_fit_into_a_terminal() {
+    let text = printed(&["trace", "info", "oltp:writes=100K,reads=30%"]);
+    let hottest = text.lines().position(|line| line.starts_with("hottest pages")).unwrap();
+    assert!(text.lines().nth(hottest + 1).unwrap().starts_with("                 "), "{text}");
+    for line in text.lines().filter(|line| !line.starts_with("note ")) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
 // ---- Traces that cannot be read ---------------------------------------------------------------
 
 #[test]

@@ -228,10 +228,37 @@ fn print_description(
         return Ok(());
     }
     let mut text = format!("{} ({})\n", trace.name(), trace.format());
+    for note in &survey.notes {
+        text += &line("note", note);
+    }
     for (name, value) in lines(trace, survey, locality)? {
-        text += &format!("{name:16} {value}\n");
+        text += &line(&name, &broken(&value).join(NEXT_LINE));
     }
     output::show(&text)
+}
+
+fn line(name: &str, value: &str) -> String {
+    format!("{name:16} {value}\n")
+}
+
+/// Columns of a terminal that are left for a value.
+const VALUE_COLUMNS: usize = 81 - NEXT_LINE.len();
+
+/// What is before the second line of a value: a line end, and blanks below the name.
+const NEXT_LINE: &str = "\n                 ";
+
+/// The lines of a value. They end behind a comma or semicolon, so that they fit into a terminal.
+fn broken(value: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for part in value.split_inclusive(", ").flat_map(|part| part.split_inclusive("; ")) {
+        let line = lines.last_mut().expect("there is always a line");
+        let columns = line.chars().count() + part.trim_end().chars().count();
+        match columns <= VALUE_COLUMNS || line.is_empty() {
+            true => line.push_str(part),
+            false => lines.push(part.to_owned()),
+        }
+    }
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// The report: the most important numbers, all figures, and the lines as a table.
@@ -276,9 +303,6 @@ fn lines(
 ) -> Result<Vec<(String, String)>> {
     let mut lines = Vec::new();
     let mut line = |name: &str, value: String| lines.push((name.to_owned(), value));
-    for note in &survey.notes {
-        line("note", note.clone());
-    }
     if let Some(sha256) = trace.sha256()? {
         line("sha256", sha256);
     }
