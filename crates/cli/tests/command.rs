@@ -68,6 +68,21 @@ fn the_statistics_of_a_trace_fit_into_a_terminal() {
     }
 }
 
+/// Twenty requests show no cost of collection, from which an endurance could follow.
+#[test]
+fn the_endurance_of_a_short_trace_is_unknown() {
+    let run = |workload: &str| {
+        let run = ["run", workload, "--capacity", "1MiB", "--chip", "slc-fast2010:page=4KiB"];
+        (printed(&run), json(&printed(&[&run[..], &["--json"]].concat())))
+    };
+    let (text, result) = run("uniform:writes=20");
+    assert!(text.contains("endurance  unknown: the measured pass is too short"), "{text}");
+    assert!(result["endurance"]["drive_writes"].is_null(), "{}", result["endurance"]);
+    let (text, result) = run("uniform:writes=2K");
+    assert!(text.contains(" drive writes until all blocks"), "{text}");
+    assert!(result["endurance"]["drive_writes"].is_f64(), "{}", result["endurance"]);
+}
+
 // ---- Traces that cannot be read ---------------------------------------------------------------
 
 #[test]

@@ -316,7 +316,10 @@ fn ends(result: &RunResult) -> String {
             real(result.endurance.drive_writes, 0),
             count(result.endurance.cycles.into())
         ),
-        None => "nothing was written".into(),
+        None if result.write_amplification_bytes.is_none_or(|cost| cost == 0.0) => {
+            "nothing was written".into()
+        }
+        None => "unknown: the measured pass is too short to fill the extra blocks once".into(),
     };
     let parts = [
         ("map", ram.map),

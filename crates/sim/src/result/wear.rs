@@ -65,7 +65,7 @@ record! {
         /// Erases for which a block is rated.
         pub cycles: u32,
         /// cycles × bytes of all physical blocks ÷ `write_amplification_bytes`; null without
-        /// writes.
+        /// writes, and if the measured pass programmed fewer pages than the extra blocks hold.
         pub host_bytes_until_worn: Option<u64>,
         /// The same as a multiple of the capacity.
         pub drive_writes: Option<f64>,

@@ -123,7 +123,7 @@ impl FinishedRun<'_> {
             tenants: self.tenants(measured),
             steady: measured.steady.clone(),
             wear: WearPart::of(nand.array().wear()),
-            endurance: self.endurance_part(write_amplification_bytes),
+            endurance: self.endurance_part(programs.total, write_amplification_bytes),
             ram_bytes: report.ram.into(),
             scheme: metrics_json(&report.figures, &report.gauges),
             notes: read.notes.clone(),
@@ -226,12 +226,17 @@ impl FinishedRun<'_> {
         }
     }
 
-    fn endurance_part(&self, write_amplification_bytes: Option<f64>) -> EndurancePart {
+    /// Before the extra blocks are full once, write amplification does not show what collection
+    /// costs, so no endurance follows from it.
+    fn endurance_part(&self, programs: u64, cost: Option<f64>) -> EndurancePart {
         let geometry = self.device.geometry();
+        let block_pages = u64::from(self.device.chip.pages_per_block);
+        let extra_pages = u64::from(self.device.extra_blocks) * block_pages;
+        let cost = cost.filter(|_| programs >= extra_pages);
         let physical_bytes = u64::from(geometry.blocks()) * geometry.block_bytes();
         let capacity_bytes = self.device.capacity_bytes();
         let cycles = self.device.chip.rated_cycles;
-        EndurancePart::new(cycles, physical_bytes, capacity_bytes, write_amplification_bytes)
+        EndurancePart::new(cycles, physical_bytes, capacity_bytes, cost)
     }
 }
 
