@@ -935,6 +935,59 @@ fn bash_completes_names_keys_and_words_in_every_notation() {
     assert!(offered_by_bash("ftlab run --ftl=").contains("superblock"));
 }
 
+/// What a shell other than bash prints for a script that completes. `None` if there is no such
+/// shell, unless `FTLAB_REQUIRE` lists `shells`.
+fn printed_by_shell(shell: &str, script: &str) -> Option<String> {
+    let program = Path::new(env!("CARGO_BIN_EXE_ftlab")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let arguments = if shell == "zsh" { ["-f", "-c", script] } else { ["-N", "-c", script] };
+    let output = Command::new(shell).args(arguments).env("PATH", path).output();
+    let Ok(output) = output else {
+        let required = std::env::var("FTLAB_REQUIRE").unwrap_or_default();
+        assert!(!required.split(',').any(|one| one.trim() == "shells"), "there is no {shell}");
+        println!("skipped: there is no {shell}");
+        return None;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// Keys and words behind a colon, for options and workloads. Both shells replace the whole word.
+const ENDS_OF_SPECS: [(&str, &str); 6] = [
+    ("ftlab run oltp:requ", "oltp:request="),
+    ("ftlab run --verify uniform:writes=9,see", "uniform:writes=9,seed="),
+    ("ftlab compare --ftl page uniform:wri", "uniform:writes="),
+    ("ftlab trace info uniform:wri", "uniform:writes="),
+    ("ftlab run --ftl page:victim=wind", "page:victim=windowed_greedy"),
+    ("ftlab run --load oltp:requ", "oltp:request="),
+];
+
+#[test]
+fn fish_completes_keys_and_words_of_specs() {
+    let (_directory, script) = file("ftlab.fish", printed(&["completions", "fish"]).as_bytes());
+    for (line, offered) in ENDS_OF_SPECS {
+        let shell = format!("source {script}; complete -C '{line}'");
+        let Some(found) = printed_by_shell("fish", &shell) else { return };
+        let words: Vec<_> = found.lines().filter_map(|line| line.split('\t').next()).collect();
+        assert!(words.contains(&offered), "{line}: {found}");
+    }
+}
+
+/// The function for zsh runs outside of the line editor: `compadd` prints what it gets.
+#[test]
+fn zsh_completes_keys_and_words_of_specs() {
+    let (_directory, script) = file("_ftlab", printed(&["completions", "zsh"]).as_bytes());
+    for (line, offered) in ENDS_OF_SPECS {
+        let last = line.rsplit(' ').next().unwrap();
+        let shell = format!(
+            "compdef() {{ :; }}; source {script}; compadd() {{ print -l -- ${{@[4,-1]}}; }}; \
+             words=({line}); CURRENT=$#words; PREFIX='{last}'; _ftlab"
+        );
+        let Some(found) = printed_by_shell("zsh", &shell) else { return };
+        assert!(found.lines().any(|line| line == offered), "{line}: {found}");
+    }
+}
+
 #[test]
 fn hidden_subcommands_are_not_offered() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

@@ -2,7 +2,8 @@
 //! the command line.
 //!
 //! A TRACE is a file or a workload. bash falls back to files by itself. The generated scripts for
-//! zsh and fish complete either files or names, so they are extended here.
+//! zsh and fish complete either files or names, so they are extended here. A word with a colon that
+//! no option takes is completed as a workload, or else as a file.
 //!
 //! The keys behind a name, and their values, are too many for a script. Behind a colon the scripts
 //! for bash, zsh and fish ask `ftlab complete`; see [`spec_values`].
@@ -97,15 +98,17 @@ fn bash(command: Command) -> String {
     specs + &script.replacen("_ftlab() {", "_ftlab_plain() {", 1)
 }
 
-/// Lines for fish: what can stand behind the colon of a spec.
+/// Lines for fish: what can stand behind the colon of a spec. Beside workloads, which are traces,
+/// fish offers files.
 fn fish_specs() -> String {
-    let line = |option: &str| {
+    let line = |words: &str, list: &str| {
         format!(
-            r#"complete -c ftlab -n "string match -q '*:*' -- (commandline -ct)" -l {option} \
-    -x -a "(ftlab complete {option} (commandline -ct))""#
+            r#"complete -c ftlab -n "string match -q '*:*' -- (commandline -ct)" {words} \
+    -a "(ftlab complete {list} (commandline -ct))""#
         ) + "\n"
     };
-    SPECS.into_iter().map(line).collect()
+    let specs = SPECS.map(|option| line(&format!("-l {option} -x"), option));
+    specs.concat() + &line("-l load -r", "trace") + &line("", "trace")
 }
 
 /// The script for zsh, in which traces are completed by a function of their own.
@@ -138,6 +141,14 @@ fn zsh_specs() -> String {
     local option="${{words[CURRENT-1]}}"
     if [[ "$option" == --({options}) && "$PREFIX" == *:* ]]; then
         compadd -S '' -- ${{(f)"$(ftlab complete ${{option#--}} "$PREFIX")"}}
+        return
+    fi
+    local -a workloads=()
+    if [[ "$PREFIX" == *:* ]]; then
+        workloads=(${{(f)"$(ftlab complete trace "$PREFIX")"}})
+    fi
+    if (( $#workloads )); then
+        compadd -S '' -- $workloads
     else
         _ftlab_plain "$@"
     fi
