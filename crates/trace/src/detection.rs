@@ -135,6 +135,10 @@ fn possible(head: &TraceHead, spec: &Spec) -> PossibleReading {
 }
 
 fn unknown_format(trace: &StoredTrace, part: &StoredTrace, head: &TraceHead) -> Error {
+    let (name, other_member) = (part.name().to_owned(), other_member(trace, part));
+    if head.bytes().contains(&0) {
+        return Error::UnknownBinary { name, other_member, text: quote(head.first()) };
+    }
     let examples = FORMATS.iter().flat_map(|format| format.examples);
     let suggested = heading::recipes(head);
     let examples = examples.map(|example| example.spec.to_owned());
@@ -147,8 +151,8 @@ fn unknown_format(trace: &StoredTrace, part: &StoredTrace, head: &TraceHead) -> 
         fits.then(|| PossibleReading { spec: text, summary: Some(read.summary()) })
     };
     Error::UnknownFormat {
-        name: part.name().to_owned(),
-        other_member: other_member(trace, part),
+        name,
+        other_member,
         text: quote(head.first()),
         readings: recipes.filter_map(possible).collect(),
         known: format_names().join(", "),
@@ -251,7 +255,9 @@ mod tests {
         assert!(message.contains("`ftlab trace info t --format spc`"), "{message}");
         assert!(message.contains("spc, msr, systor, "), "{message}");
         let binary: Vec<u8> = (0..=255).cycle().take(200_000).collect();
-        assert!(detected(&binary).is_err());
+        let message = detected(&binary).unwrap_err().to_string();
+        assert!(message.contains("is binary and in no known format"), "{message}");
+        assert!(!message.contains("csv:"), "{message}");
     }
 
     #[test]

@@ -225,6 +225,22 @@ pub enum Error {
         /// The known formats.
         known: String,
     },
+    /// The content is binary, and in no known format.
+    #[error(
+        "trace `{name}` is binary and in no known format; it begins: {text}\n\
+         The binary formats that can be read are blktrace, vscsi, oracle-general and \
+         oracle-general-opns, of which the last two have to be named, as in `ftlab trace info {} \
+         --format oracle-general`; read others as the text that their own programs print{}",
+        argument(.name), member_clause(.other_member)
+    )]
+    UnknownBinary {
+        /// The trace.
+        name: String,
+        /// The largest other member of the archive, which may be the trace.
+        other_member: Option<String>,
+        /// Its first line, shortened.
+        text: String,
+    },
     /// The parts of a trace are in different formats.
     #[error(
         "`{first}` is in format {first_format} and `{other}` in format {other_format}, so they are \
