@@ -231,6 +231,8 @@ pub struct ReadTrace {
     pub skipped: Skipped,
     /// Sentences about the trace as it was read.
     pub notes: Vec<String>,
+    /// Devices of the trace.
+    pub devices: usize,
     /// Requests that were delivered.
     pub delivered: u64,
     /// Requests that were left when the pass ended.
@@ -240,17 +242,18 @@ pub struct ReadTrace {
 impl ReadTrace {
     /// The account of a pass that delivered `delivered` requests and left `left`.
     pub fn of(replay: &Replay, delivered: u64, left: u64) -> ReadTrace {
-        let ReadReport { skipped, notes, .. } = replay.report();
-        ReadTrace { skipped, notes, delivered, left }
+        let ReadReport { skipped, notes, devices, .. } = replay.report();
+        ReadTrace { skipped, notes, devices: devices.len(), delivered, left }
     }
 
     /// The sum of what was read of several traces. Each note begins with the name of its trace.
     pub fn together<'a>(traces: impl Iterator<Item = (&'a str, &'a ReadTrace)>) -> ReadTrace {
-        let mut all =
-            ReadTrace { skipped: Skipped::default(), notes: Vec::new(), delivered: 0, left: 0 };
+        let (skipped, notes) = (Skipped::default(), Vec::new());
+        let mut all = ReadTrace { skipped, notes, devices: 0, delivered: 0, left: 0 };
         for (name, trace) in traces {
             all.skipped.add_all(&trace.skipped);
             all.notes.extend(trace.notes.iter().map(|note| format!("{name}: {note}")));
+            all.devices += trace.devices;
             all.delivered += trace.delivered;
             all.left += trace.left;
         }

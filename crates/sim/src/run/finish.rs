@@ -7,6 +7,7 @@ use ftl::Device;
 use nand::Op;
 
 use crate::config::setup::Setup;
+use crate::config::values::Volume;
 use crate::input::source::ReadTrace;
 use crate::input::{Input, InputLoad};
 use crate::memory;
@@ -130,6 +131,7 @@ impl FinishedRun<'_> {
             wall: wall_part(measured, wall),
             evidence: evidence(simulator, measured, &read),
         };
+        result.notes.extend(self.volumes_note(&read));
         result.notes.extend(self.policy_note());
         result.notes.extend(self.setup.converted_drive());
         result.notes.extend(notes::of(&result, self.setup));
@@ -204,6 +206,18 @@ impl FinishedRun<'_> {
         let params = params.map(|(name, value)| (name.to_owned(), param_value(value)));
         let policy = self.device.policy().map(|policy| ("policy".to_owned(), policy.name().into()));
         FtlPart { name: choice.scheme.name, params: params.chain(policy).collect() }
+    }
+
+    /// A sentence about the places of the devices of a trace, if it has several.
+    fn volumes_note(&self, read: &ReadTrace) -> Option<String> {
+        let is_one = self.setup.experiment.volume != Volume::All || self.setup.has_tenants();
+        (read.devices > 1 && !is_one).then(|| {
+            format!(
+                "The trace has {} devices, which are laid end to end. `--volume N` replays a \
+                 single one; they are numbered from 0.",
+                read.devices
+            )
+        })
     }
 
     /// A sentence about the policy that placed the pages, if one did.
