@@ -95,6 +95,12 @@ fn devices_that_are_laid_end_to_end_are_in_a_note() {
     }
 }
 
+#[test]
+fn a_size_without_a_target_says_how_to_give_one() {
+    let stderr = refused(2, &["size", SHORT]);
+    assert!(stderr.contains("as in `ftlab size TRACE --waf 3`"), "{stderr}");
+}
+
 // ---- Traces that cannot be read ---------------------------------------------------------------
 
 #[test]

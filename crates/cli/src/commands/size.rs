@@ -27,7 +27,7 @@ pub struct Args {
     experiments: ExperimentArgs<SizedOptions>,
 
     /// The write amplification that must not be exceeded, in pages programmed per host page
-    #[arg(long, value_name = "X", help_heading = "Sizing", required_unless_present = "datasheet")]
+    #[arg(long, value_name = "X", help_heading = "Sizing")]
     waf: Option<f64>,
 
     /// The most extra blocks to try, as a share of the logical blocks or a number
@@ -186,7 +186,13 @@ fn refuse_options_of_runs(args: &Args) -> Result<()> {
 // ---- Searches -----------------------------------------------------------------------------------
 
 fn search(args: &Args, question: &EnduranceQuestion, limit_bytes: Option<u64>) -> Result<()> {
-    let target = args.waf.expect("required without a data sheet");
+    let target = args.waf.ok_or_else(|| {
+        Failure::usage(String::from(
+            "`ftlab size` finds the least over-provisioning for a write amplification: say which, \
+             as in `ftlab size TRACE --waf 3`; or give the figures of a data sheet with \
+             `--datasheet`",
+        ))
+    })?;
     if !(target >= 1.0 && target.is_finite()) {
         return Err(Failure::usage(format!(
             "`--waf {target}`: every page that the host writes is programmed at least once, so \
