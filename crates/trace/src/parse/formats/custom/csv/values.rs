@@ -9,8 +9,8 @@
 //!
 //! Operations are words, or 0 and 1. Times never fall, offsets do, and are the largest of the other
 //! numbers. The length is beside the offset. Where either may be the offset, both readings are
-//! shown. All this is a guess, so it is shown to the user with what the requests would do, and never
-//! used without asking.
+//! shown. All this is a guess, so it is shown to the user with what the requests would do, and
+//! never used without asking.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -29,8 +29,8 @@ const ROWS_MIN: usize = 3;
 /// Requests that have the same time, on average, at most.
 const REPEATS_MAX: usize = 16;
 
-/// The settings of csv that fit the values of a trace, if they show an offset and a length. There are
-/// several if the values leave open which requests are reads, which number is the offset, or in
+/// The settings of csv that fit the values of a trace, if they show an offset and a length. There
+/// are several if the values leave open which requests are reads, which number is the offset, or in
 /// which unit times are.
 pub(crate) fn recipes(head: &TraceHead) -> Vec<String> {
     suggested(head).unwrap_or_default()
@@ -84,8 +84,10 @@ impl Meanings {
         let is_heading = sheet.first.len() != columns.len() || whole(sheet.first[offset]).is_none();
         let (mut options, mut hexadecimal) = (Vec::new(), Vec::new());
         let mut words = vec![String::from("_"); columns.len()];
-        words[offset] = address("off", "", None, &columns[offset].values, &mut hexadecimal);
         words[length] = address("len", "", None, &columns[length].values, &mut hexadecimal);
+        // Offsets in bytes have lengths in bytes; few offsets are multiples of 512 by chance.
+        let unit = (words[length] == "len.sectors").then_some("sectors");
+        words[offset] = address("off", "", unit, &columns[offset].values, &mut hexadecimal);
         let times = time.map(|time| {
             let named = sheet.names.get(time).and_then(|name| named_time_unit(name));
             let named = named.filter(|_| is_heading);
@@ -179,9 +181,9 @@ fn time_column(columns: &[Column]) -> Option<usize> {
     decimal.or_else(|| rising().max_by_key(|&index| columns[index].largest()))
 }
 
-/// Columns of offsets with those of lengths beside them. The pair with the largest offsets is taken
-/// whose lengths are smaller, mostly with the length behind the offset; if the two may be exchanged,
-/// both ways. Without smaller lengths, all pairs.
+/// The column of offsets, the one with the largest numbers, and beside it that of lengths. If the
+/// two may be exchanged, both ways: first with the smaller lengths, or else with the length behind
+/// the offset.
 fn range_columns(columns: &[Column], is_free: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
     let mut offsets: Vec<usize> = (0..columns.len()).filter(|&at| is_free(at)).collect();
     offsets.retain(|&at| columns[at].is_offset());
@@ -189,16 +191,16 @@ fn range_columns(columns: &[Column], is_free: impl Fn(usize) -> bool) -> Vec<(us
     let is_pair = |&(_, length): &(usize, usize)| {
         length < columns.len() && is_free(length) && columns[length].is_length()
     };
-    let behind = offsets.iter().map(|&at| (at, at + 1));
-    let before = offsets.iter().filter_map(|&at| Some((at, at.checked_sub(1)?)));
-    let mut pairs: Vec<_> = behind.chain(before).filter(is_pair).collect();
-    let is_smaller = |&&(offset, length): &&(usize, usize)| {
-        columns[length].largest() <= columns[offset].largest()
-    };
-    if let Some(&(offset, length)) = pairs.iter().find(is_smaller) {
-        pairs.retain(|pair| [(offset, length), (length, offset)].contains(pair));
-    }
-    pairs
+    let beside = |&at: &usize| [Some((at, at + 1)), at.checked_sub(1).map(|before| (at, before))];
+    let pairs: Vec<_> = offsets.iter().flat_map(beside).flatten().filter(is_pair).collect();
+    let Some(&(offset, length)) = pairs.first() else { return Vec::new() };
+    let mut ways: Vec<_> = [(offset, length), (length, offset)]
+        .into_iter()
+        .filter(|way| pairs.contains(way))
+        .collect();
+    let largest = |at: usize| columns[at].largest();
+    ways.sort_by_key(|&(offset, length)| (largest(length) > largest(offset), length < offset));
+    ways
 }
 
 #[cfg(test)]
@@ -264,6 +266,18 @@ mod tests {
         let either = found(&text);
         assert!(either.contains(&expected), "{either:?}");
         assert!(either.contains(&csv("len.sectors+off.sectors")), "{either:?}");
+        let beside_others = "7 4194304 131072 1571000000.031 12 99\n\
+             9 0 8388608 1571000000.041 12 99\n\
+             7 262144 65536 1571000001.5 12 98\n8 131072 65536 1571000002.5 11 99\n";
+        let expected = "csv:sep=blank,columns=_+off.bytes+len.bytes+time.s+_...,as=write";
+        assert_eq!(found(beside_others)[0], expected);
+    }
+
+    #[test]
+    fn offsets_of_lengths_in_sectors_are_sectors() {
+        let text = "0.1,W,2048,8\n0.2,R,4096,16\n0.3,W,512,8\n0.4,W,1024,8\n";
+        let found = recipes(&TraceHead::new(text.as_bytes()));
+        assert_eq!(found[0], "csv:columns=time.s+op+off.sectors+len.sectors");
     }
 
     #[test]
