@@ -556,6 +556,21 @@ mod tests {
         );
     }
 
+    /// Other programs print registers instead, and trace-cmd may fail to parse.
+    #[test]
+    fn commands_in_another_form_are_errors() {
+        for fields in [
+            "nvme_setup_cmd: nvme0n1: qid=1, cdw10=0x0, cdw12=0x7, opcode=0x02",
+            "scsi_dispatch_cmd_start: [FAILED TO PARSE] host_no=0 channel=0 opcode=40",
+        ] {
+            let line = format!("f-9 [0] 7.5: {fields}\n");
+            let options = crate::ReadOptions::default();
+            let trace = crate::Trace::of_bytes("t", line.as_bytes(), &options).unwrap();
+            let message = trace.requests().unwrap_err().to_string();
+            assert!(message.starts_with("t:1: the event has no cm"), "{message}");
+        }
+    }
+
     #[test]
     fn each_logical_unit_of_ufs_is_a_device() {
         let text: String = [4, 0, 4]

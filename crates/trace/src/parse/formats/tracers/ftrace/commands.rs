@@ -8,9 +8,9 @@ use crate::parse::parsed::{ParseError, ParseResult};
 use crate::request::{Flags, Op};
 
 const NVME: ParseError =
-    ParseError::new("the command has no slba= and len=, or they are not numbers");
+    ParseError::new("the event has no cmd=(…) with slba= and len=, or they are not numbers");
 const SCSI: ParseError =
-    ParseError::new("the command has no lba= and txlen=, or they are not numbers");
+    ParseError::new("the event has no cmnd=(…) with lba= and txlen=, or they are not numbers");
 const UFS: ParseError =
     ParseError::new("the event has no size:, LBA: and opcode:, or they are not numbers");
 const UFS_16: ParseError = ParseError::new(
@@ -26,7 +26,7 @@ pub(super) fn nvme<'a>(
 ) -> ParseResult<Fields<'a>> {
     let controller = fields.split(|&byte| byte == b':').next().unwrap_or_default();
     let device = value(fields, b"disk=").unwrap_or(controller);
-    let command = value(fields, b"cmd=(").unwrap_or_default();
+    let command = value(fields, b"cmd=(").ok_or(NVME)?;
     let op = match command {
         b"nvme_cmd_read" => Op::Read,
         b"nvme_cmd_write" | b"nvme_cmd_write_zeroes" | b"nvme_cmd_zone_append" => Op::Write,
@@ -56,7 +56,7 @@ pub(super) fn scsi<'a>(
     // As in `lsscsi`: host, channel, target and logical unit.
     let numbers = [&b"host_no="[..], b" channel=", b" id=", b" lun="];
     let device = numbers.map(|key| value(fields, key).unwrap_or_default()).join(&b':');
-    let command = value(fields, b"cmnd=(").unwrap_or_default();
+    let command = value(fields, b"cmnd=(").ok_or(SCSI)?;
     let op = match command {
         b"READ_6" | b"READ_10" | b"READ_12" | b"READ_16" | b"READ_32" => Op::Read,
         b"WRITE_6" | b"WRITE_10" | b"WRITE_12" | b"WRITE_16" | b"WRITE_32" => Op::Write,
