@@ -134,8 +134,16 @@ fn possible(head: &TraceHead, spec: &Spec) -> PossibleReading {
     PossibleReading { spec: spec.to_string(), summary }
 }
 
+/// How recordings begin, and the commands that print them.
+static RECORDINGS: [(&[u8], &str); 2] =
+    [(b"PERFILE2", "perf script -i"), (b"\x17\x08Dtracing", "trace-cmd report -i")];
+
 fn unknown_format(trace: &StoredTrace, part: &StoredTrace, head: &TraceHead) -> Error {
     let (name, other_member) = (part.name().to_owned(), other_member(trace, part));
+    let is_of = |(magic, _): &&(&[u8], _)| head.bytes().starts_with(magic);
+    if let Some(&(_, program)) = RECORDINGS.iter().find(is_of) {
+        return Error::Recording { name, program };
+    }
     if head.bytes().contains(&0) {
         return Error::UnknownBinary { name, other_member, text: quote(head.first()) };
     }
@@ -258,6 +266,19 @@ mod tests {
         let message = detected(&binary).unwrap_err().to_string();
         assert!(message.contains("is binary and in no known format"), "{message}");
         assert!(!message.contains("csv:"), "{message}");
+    }
+
+    #[test]
+    fn recordings_and_other_forms_of_kernel_events_name_the_programs_that_print_them() {
+        let message = |text: &[u8]| detected(text).unwrap_err().to_string();
+        let perf = message(b"PERFILE2\x68\0\0\0\0\0\0\0\n");
+        assert!(perf.contains("\n    perf script -i t > trace.txt\n"), "{perf}");
+        let trace_cmd = message(b"\x17\x08Dtracing6\0\0\x08\0");
+        assert!(trace_cmd.contains("\n    trace-cmd report -i t > trace.txt\n"), "{trace_cmd}");
+        let lttng =
+            message(b"[09:30:01.1] (+0.1) host block_rq_issue: { cpu_id = 1 }, { dev = 8 }\n");
+        assert!(lttng.contains("another form than `perf script`"), "{lttng}");
+        assert!(!lttng.contains("csv:"), "{lttng}");
     }
 
     #[test]

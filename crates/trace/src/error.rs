@@ -225,6 +225,18 @@ pub enum Error {
         /// The known formats.
         known: String,
     },
+    /// The content is what a tracing program has recorded, which it prints as text.
+    #[error(
+        "trace `{name}` is a recording that {program} prints as text, which can be read:\n    \
+         {program} {} > trace.txt\n    ftlab trace info trace.txt",
+        argument(.name)
+    )]
+    Recording {
+        /// The trace.
+        name: String,
+        /// The program and its options before the name of the file.
+        program: &'static str,
+    },
     /// The content is binary, and in no known format.
     #[error(
         "trace `{name}` is binary and in no known format; it begins: {text}\n\
@@ -366,6 +378,10 @@ fn recipes_clause(name: &str, text: &str, readings: &[PossibleReading]) -> Strin
         _ => "sep=blank,",
     };
     match readings {
+        [] if text.contains("block_rq_") => String::from(
+            "It seems to have events of Linux's block layer, but in another form than `perf \
+             script`, `trace-cmd report` and ftrace itself print.\n",
+        ),
         [] => format!(
             "Columns in any order can be read. If they were time, operation, offset, length:\n    \
              ftlab trace info {} --format csv:{separator}columns=time.s+op+off.bytes+len.bytes\n\
