@@ -164,11 +164,11 @@ impl Observed {
         let doubt = match columns.and_then(|columns| with_time_unit(columns, step)) {
             Some(changed) => {
                 let size = if step > 0 { "larger" } else { "smaller" };
-                format!("times may be in a {size} unit; `--format {changed}` reads the next one")
+                format!(": times may be in a {size} unit; `--format {changed}` reads the next one")
             }
-            None => String::from("which is unusual"),
+            None => String::from(", which is unusual"),
         };
-        Some(format!("The mean rate is {rate:.3e} requests a second: {doubt}."))
+        Some(format!("The mean rate is {rate:.3e} requests a second{doubt}."))
     }
 
     /// Requests that are not in order step back now and then. Numbers that are no clock, such as
@@ -391,6 +391,13 @@ mod tests {
             assert!(found.contains(what) && found.contains(option), "{what}: {found}");
             assert_eq!(found.lines().count(), 1, "{found}");
         }
+    }
+
+    #[test]
+    fn an_unusual_rate_of_a_certain_unit_is_just_unusual() {
+        let requests: Vec<_> = (0..20).map(|n| request(n * 50, 0, 512)).collect();
+        let found = doubts(&requests, "");
+        assert_eq!(found, "The mean rate is 2.000e7 requests a second, which is unusual.");
     }
 
     #[test]
