@@ -117,7 +117,9 @@ fn a_trace_that_does_not_reach_collection_says_so_on_a_chip_of_today() {
     let output = ftlab(&[&few[..], &["--json", "-", "--pe", "3000"]].concat());
     assert_eq!(output.status.code(), Some(1));
     let message = text(&output.stderr);
-    assert!(message.contains("it writes 3.8 % of the capacity"), "{message}");
+    let compared = "it writes 10000 pages (3.8 % of the capacity), but the 8 extra blocks of a \
+                    usual device hold 24576, so";
+    assert!(message.contains(compared), "{message}");
     assert!(message.contains("`--fit compact`") && message.contains("`--until steady`"));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     let sizing = &found["sizings"][0];
@@ -138,6 +140,9 @@ fn a_trace_that_does_not_reach_collection_says_so_on_a_chip_of_today() {
     let bad = ["size", file.path().to_str().unwrap(), "--waf", "2", "--skip-bad"];
     let said = text(&ftlab(&bad).stdout).to_owned();
     assert!(said.contains("`--skip-bad` left out 1 of 2 lines"), "{said}");
+    let compact = text(&ftlab(&[&bad[..], &["--fit", "compact"]].concat()).stderr).to_owned();
+    assert!(compact.contains("does not reach collection"), "{compact}");
+    assert!(!compact.contains("`--fit compact`"), "what is given is not advised: {compact}");
     // Asked to repeat it, the search is made.
     let repeated = json(&[&few[..], &["--until", "steady:rounds=6", "--json"]].concat());
     assert!(repeated["sizings"][0]["written_share"].is_null());

@@ -3,7 +3,7 @@
 //! A trace that writes less than the extra blocks of a usual device hold says nothing about
 //! over-provisioning: repeated for ever, it measures how its few pages are repeated.
 
-use crate::config::choices::Precondition;
+use crate::config::choices::{Fit, Precondition};
 use crate::config::experiment::Experiment;
 use crate::config::setup::Setup;
 use crate::config::values::Extra;
@@ -18,8 +18,11 @@ pub struct Reach {
     written_pages: u64,
     touched_pages: u64,
     logical_pages: u64,
-    /// Pages of the extra blocks that a device has by default.
+    /// Extra blocks that a device has by default, and the pages that they hold.
+    usual_extra_blocks: u64,
     usual_extra_pages: u64,
+    /// Whether the device already consists of the touched pages alone.
+    is_compact: bool,
 }
 
 impl Reach {
@@ -47,12 +50,15 @@ impl Reach {
         let result = run(&counting, options)?;
         let pages_per_block = u64::from(result.device.pages_per_block);
         let logical_blocks = u64::from(result.device.logical_blocks);
+        let usual_extra_blocks = Extra::of(None, logical_blocks);
         Ok(Reach {
             notes: result.evidence.trace_notes,
             written_pages: result.host_pages.written,
             touched_pages: result.trace.footprint_pages,
             logical_pages: logical_blocks * pages_per_block,
-            usual_extra_pages: Extra::of(None, logical_blocks) * pages_per_block,
+            usual_extra_blocks,
+            usual_extra_pages: usual_extra_blocks * pages_per_block,
+            is_compact: setup.experiment.fit == Fit::Compact,
         })
     }
 
@@ -74,14 +80,21 @@ impl Reach {
     fn sentence(&self) -> String {
         let percent =
             |pages: u64| format!("{:.1} %", 100.0 * pages as f64 / self.logical_pages as f64);
+        let compact = match self.is_compact {
+            true => String::new(),
+            false => format!(
+                "`--fit compact` for a device of the pages that it touches ({}); ",
+                percent(self.touched_pages)
+            ),
+        };
         format!(
-            "The trace does not reach collection: it writes {} of the capacity, and a usual device \
-             has {} extra, so no over-provisioning follows from it. Take a longer trace; `--fit \
-             compact` for a device of the pages that it touches ({}); or `--until steady`, which \
-             repeats it",
+            "The trace does not reach collection: it writes {} pages ({} of the capacity), but the \
+             {} extra blocks of a usual device hold {}, so no over-provisioning follows from it. \
+             Take a longer trace; {compact}or `--until steady`, which repeats it",
+            self.written_pages,
             percent(self.written_pages),
-            percent(self.usual_extra_pages),
-            percent(self.touched_pages)
+            self.usual_extra_blocks,
+            self.usual_extra_pages
         )
     }
 }
