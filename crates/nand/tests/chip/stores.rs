@@ -324,3 +324,31 @@ fn a_misdirected_page_is_unreadable() {
     assert_eq!(stamps(&mut nand, 0, 5), Err(Error::Unreadable(Ppn(0))));
     assert_eq!(stamps(&mut nand, 1, 6), Err(Error::Unreadable(Ppn(1))));
 }
+
+/// A mount reads and copies an unreadable page by its stand-in; nobody else does.
+#[test]
+fn a_page_stands_in_for_another_until_the_mount_is_complete() {
+    let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
+    program(&mut nand, 0, 5);
+    nand.copy(Ppn(4), Copies::of(&[Ppn(0)]), Cause::Gc).unwrap();
+    program(&mut nand, 1, 6);
+    let (spare, _) = nand.array().peek_spare(Ppn(0)).unwrap().unwrap();
+    let mut store = nand.into_array().into_store().unwrap();
+    for page in [0, 1] {
+        store.inject(Fault::Health(Ppn(page), Health::Torn)).unwrap();
+    }
+    let mut nand = Nand::power_up(FlashArray::from_store(store).unwrap());
+    (0..32).for_each(|page| _ = nand.read_spare(Ppn(page), Cause::Meta).unwrap());
+    let unreadable = Err(Error::Unreadable(Ppn(0)));
+    assert_eq!(stamps(&mut nand, 0, 5), unreadable);
+    nand.mounting().stand_in(Ppn(0), Ppn(4), spare, &[]);
+    assert!(nand.mounting().has_stand_in(Ppn(0)));
+    assert_eq!(stamps(&mut nand, 0, 5).unwrap(), written(5, 1));
+    let mut cut = mounted(nand.array().try_clone().unwrap());
+    assert_eq!((cut.owner(Ppn(0)), nand.owner(Ppn(0))), (Lpn::SYSTEM, Lpn(5)));
+    assert_eq!(stamps(&mut cut, 0, 5), unreadable);
+    nand.mounting().finish();
+    assert_eq!(stamps(&mut nand, 0, 5), unreadable);
+    nand.mounting().stand_in(Ppn(0), Ppn(1), spare, &[]);
+    assert_eq!(stamps(&mut nand, 0, 5), unreadable, "page 1 is torn too");
+}
