@@ -163,6 +163,17 @@ mod tests {
         let many = Loss::some(9, 6, 1, &mut below);
         assert_eq!(few.len(), 6);
         assert!(many.contains(&Loss::From(7)) && many.contains(&Loss::From(8)), "{many:?}");
+        let kinds = |losses: &[Loss]| {
+            let kinds = losses.iter().map(|loss| Loss::NAMES[loss.parts().0]);
+            kinds.collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+        };
+        let of_many = ["all", "but", "eighth", "ends", "from", "half", "none", "one"];
+        assert_eq!((kinds(&few), kinds(&many)), (vec!["ends", "mask"], of_many.to_vec()));
+        for losses in [&few, &many] {
+            let is_even = |loss: &Loss| loss.parts().1.unwrap().is_multiple_of(2);
+            let ends = losses.iter().filter(|loss| matches!(loss, Loss::Ends(_)));
+            assert_eq!(ends.map(is_even).collect::<Vec<_>>(), [true, false], "one end, then two");
+        }
         for loss in few.into_iter().chain(many) {
             assert_eq!(Loss::parse(&loss.to_string()), Some(loss));
         }

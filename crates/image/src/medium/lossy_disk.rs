@@ -257,3 +257,84 @@ impl Unsynced {
         bytes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk of eight sectors of zeroes, and what a crash may lose of it.
+    fn disk() -> (LossyDisk, Unsynced) {
+        let bytes = SharedBytes::from(vec![0; 8 * SECTOR]);
+        (LossyDisk::of(bytes.clone()), Unsynced::new(bytes, 0))
+    }
+
+    fn pass(disk: &LossyDisk, unsynced: &mut Unsynced) {
+        disk.take_events().iter().for_each(|event| _ = unsynced.pass(event));
+    }
+
+    /// Whether each sector of the disk holds other bytes than zeroes after a crash.
+    fn written(unsynced: &Unsynced, loss: Loss) -> Vec<bool> {
+        let bytes = unsynced.crash(loss).to_vec();
+        bytes.chunks(512).map(|sector| sector.iter().any(|&byte| byte != 0)).collect()
+    }
+
+    #[test]
+    fn a_write_is_kept_back_in_sectors_until_a_sync() {
+        let (mut disk, mut unsynced) = disk();
+        disk.write_at(&[1; 1024], 256).unwrap();
+        pass(&disk, &mut unsynced);
+        let first = |sectors| written(&unsynced, sectors)[..4].to_vec();
+        assert_eq!(first(Loss::All), [false; 4]);
+        assert_eq!(first(Loss::None), [true, true, true, false]);
+        assert_eq!(first(Loss::One(1)), [true, false, true, false]);
+        assert_eq!(first(Loss::But(0)), [true, false, false, false]);
+        assert_eq!(unsynced.crash(Loss::But(0)).to_vec()[..512], [[0; 256], [1; 256]].concat());
+        disk.sync().unwrap();
+        pass(&disk, &mut unsynced);
+        assert_eq!(written(&unsynced, Loss::All)[..4], [true, true, true, false]);
+    }
+
+    #[test]
+    fn a_sync_in_the_background_keeps_what_was_written_before_its_begin() {
+        let (mut disk, mut unsynced) = disk();
+        disk.write_at(&[1; 512], 0).unwrap();
+        let job = disk.begin_sync();
+        disk.write_at(&[1; 512], 512).unwrap();
+        pass(&disk, &mut unsynced);
+        assert_eq!(written(&unsynced, Loss::All)[..2], [false, false], "it has not ended");
+        job().unwrap();
+        pass(&disk, &mut unsynced);
+        assert_eq!(written(&unsynced, Loss::All)[..2], [true, false]);
+        let job = disk.begin_sync();
+        disk.sync().unwrap();
+        disk.write_at(&[1; 512], 1024).unwrap();
+        job().unwrap();
+        pass(&disk, &mut unsynced);
+        assert_eq!(written(&unsynced, Loss::All)[..3], [true, true, false]);
+    }
+
+    #[test]
+    fn a_hole_and_a_write_of_the_old_bytes_may_be_lost_too() {
+        let (mut disk, mut unsynced) = disk();
+        disk.write_at(&[1; 512], 0).unwrap();
+        disk.sync().unwrap();
+        assert!(disk.punch(0, 512).unwrap());
+        pass(&disk, &mut unsynced);
+        assert!(written(&unsynced, Loss::All)[0] && !written(&unsynced, Loss::None)[0]);
+        disk.write_at(&[1; 512], 0).unwrap();
+        pass(&disk, &mut unsynced);
+        assert!(written(&unsynced, Loss::None)[0], "the hole is filled again");
+        assert!(!written(&unsynced, Loss::One(1))[0], "only the hole reaches the disk");
+    }
+
+    #[test]
+    fn what_was_answered_never_decreases() {
+        let (_, mut unsynced) = disk();
+        for (event, answered) in
+            [(Event::Answered(7), 7), (Event::Durable(5), 7), (Event::Durable(9), 9)]
+        {
+            assert!(unsynced.pass(&event), "less is right than before");
+            assert_eq!(unsynced.answered, answered);
+        }
+    }
+}
