@@ -381,6 +381,7 @@ fn in_parallel<J, R: Send>(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     use super::*;
@@ -431,6 +432,16 @@ mod tests {
         }
     }
 
+    /// The chips of all cases.
+    #[derive(Default)]
+    struct Drawn(Mutex<BTreeSet<String>>);
+
+    impl Observer for Drawn {
+        fn begins(&self, case: &Case) {
+            self.0.lock().unwrap().insert(case.model.spec());
+        }
+    }
+
     #[test]
     fn short_programs_run_once_and_workloads_run_with_every_seed() {
         let counter = Counter::default();
@@ -442,6 +453,34 @@ mod tests {
         assert_eq!(campaign("page").case_count(), total.cases);
         assert_eq!(total.cases, 2 + short_programs::ALPHABET.len() as u64);
         assert_eq!(report.seeds, 2);
+    }
+
+    #[test]
+    fn every_cut_is_counted_once_and_as_what_it_is() {
+        let counted = |depth, second_cuts| {
+            let (faults, short_programs) = (Faults::ALL, 0);
+            let models = vec![DEVICE_MODELS[0]];
+            let campaign = Campaign { models, short_programs, faults, depth, ..campaign("page") };
+            let counter = Counter::default();
+            let report = Campaign { second_cuts, ..campaign }.run_watched(&counter).unwrap();
+            let cuts = report.total().cuts;
+            let seen = counter.cuts.into_inner();
+            assert_eq!(cuts.first + cuts.second + cuts.deeper, seen);
+            assert_eq!(cuts.by_kind.as_flattened().iter().sum::<u64>(), seen);
+            [cuts.first, cuts.second, cuts.deeper]
+        };
+        let [first, ..] = counted(2, SecondCuts::None);
+        let [of_two, second, deeper] = counted(2, SecondCuts::OneIn(64));
+        assert!(of_two == first && second > 100 && deeper == 0, "{second} {deeper}");
+        let [of_three, same, deeper] = counted(3, SecondCuts::OneIn(64));
+        assert!(of_three == first && same == second && deeper > 100, "{same} {deeper}");
+    }
+
+    #[test]
+    fn an_unknown_workload_is_an_error_and_no_refusal() {
+        let workloads = ["random", "rnadom"].map(str::to_owned).to_vec();
+        let message = Campaign { workloads, ..campaign("page") }.run().unwrap_err().to_string();
+        assert!(message.contains("did you mean `random`?"), "{message}");
     }
 
     #[test]
@@ -485,7 +524,10 @@ mod tests {
             ..campaign("lsb")
         };
         assert_eq!(drawing.case_count(), 100);
-        let total = drawing.run().unwrap().total();
+        let drawn = Drawn::default();
+        let total = drawing.run_watched(&drawn).unwrap().total();
+        let chips = drawn.0.into_inner().unwrap();
+        assert!(chips.len() > 95, "{} different chips in 100 cases", chips.len());
         assert_eq!((total.cases, total.failed.len()), (100, 0));
         assert!(total.drawn_anew > 10, "{}", total.drawn_anew);
     }

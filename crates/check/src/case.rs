@@ -203,3 +203,18 @@ pub fn is_refusal(error: &Error) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_give_different_workloads() {
+        let page = Subject::from_spec("page").unwrap();
+        let model = DeviceModel::named("tiny").unwrap();
+        let operations =
+            |seed| Case::new(&page, model, "random", seed, Durability::Full).unwrap().operations;
+        assert_eq!(operations(1), operations(1));
+        assert_ne!(operations(1), operations(2));
+    }
+}

@@ -354,3 +354,88 @@ impl Explorer<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ftl::Durability;
+
+    use super::*;
+    use crate::device_model::DeviceModel;
+    use crate::flash::Storage;
+    use crate::subject::Subject;
+    use crate::workload::host_operation::HostOperation;
+
+    fn case() -> Case {
+        let (page, tiny) = (Subject::from_spec("page").unwrap(), DeviceModel::named("tiny"));
+        let case = Case::new(&page, tiny.unwrap(), "forced", 2, Durability::Full).unwrap();
+        case.on(Storage::Image)
+    }
+
+    /// What a crash leaves at the last event of a run that loses all that was not synced.
+    fn left(case: &Case) -> Left {
+        let mut machine = Machine::new(PoweredDevice::brand_new(case).unwrap()).unwrap();
+        let mut left = None;
+        for action in action::of_workload(case) {
+            machine.perform(action).unwrap();
+            while let Some(moment) = machine.next_moment() {
+                left = Some(moment.crash(Loss::All));
+            }
+        }
+        left.expect("an image is written")
+    }
+
+    #[test]
+    fn an_image_that_a_crash_leaves_is_compared_with_what_was_answered() {
+        let case = case();
+        let left = left(&case);
+        let [answered, last] = left.operations;
+        assert!(answered > 0 && last > answered, "{answered} {last}");
+        let operation = || {
+            let device = PoweredDevice::on_disk(&case, LossyDisk::of(left.bytes.clone()), {
+                left.oracle.clone()
+            });
+            device.unwrap().device.operation()
+        };
+        let power_on = |operations, history: &[Rc<Contents>]| {
+            let (bytes, oracle) = (left.bytes.clone(), left.oracle.clone());
+            let again = Left { bytes, oracle, operations, history: history.to_vec() };
+            again.power_on(&case).err().map(|finding| (finding.defect, finding.sentence))
+        };
+        let holds = operation();
+        assert_eq!(power_on([answered, last], &left.history), None);
+        for wrong in [[holds + 1, last], [0, holds - 1]] {
+            let (defect, why) = power_on(wrong, &[]).unwrap();
+            assert_eq!(defect, Defect::ImageDiffers);
+            assert!(why.contains(&format!("it holds operation {holds}")), "{why}");
+        }
+        let mut history = left.history.clone();
+        history.rotate_left(1);
+        assert_eq!(power_on([answered, last], &history).unwrap().0, Defect::ImageDiffers);
+    }
+
+    #[test]
+    fn what_happens_to_the_disk_of_an_image_is_noted() {
+        let case = case();
+        let mut machine = Machine::new(PoweredDevice::brand_new(&case).unwrap()).unwrap();
+        let (mut begun, mut ended, mut durable) = (0, 0, Vec::new());
+        for action in action::of_workload(&case) {
+            machine.device.perform(action).unwrap();
+            let events = machine.device.take_events();
+            for event in &events {
+                match event {
+                    Event::SyncBegan => begun += 1,
+                    Event::SyncEnded => ended += 1,
+                    Event::Durable(operation) => durable.push(*operation),
+                    _ => {}
+                }
+            }
+            let promises = matches!(action, Action::Do(it) if HostOperation::makes_durable(&it));
+            let operation = machine.device.operation();
+            let is_answered =
+                matches!(events.last(), Some(Event::Answered(it)) if *it == operation);
+            assert_eq!(is_answered, promises, "{action}");
+        }
+        assert!(begun > 1 && ended > 1, "{begun} begun, {ended} ended");
+        assert!(durable.is_sorted() && durable.last() > Some(&0), "{durable:?}");
+    }
+}

@@ -135,7 +135,7 @@ mod tests {
         for text in ["basic", "basic,lasting", "erase,spare,paired"] {
             assert_eq!(Faults::parse(text).unwrap().to_string(), text);
         }
-        assert_eq!(Faults::parse("all").unwrap(), Faults::ALL);
+        assert_eq!(Faults::parse("all").unwrap().to_string(), FaultClass::NAMES.join(","));
         assert_eq!(Faults::parse("basic").unwrap(), Faults::BASIC);
         let message = Faults::parse("basic,lastign").unwrap_err().to_string();
         assert!(message.contains("did you mean `lasting`?"), "{message}");
@@ -151,6 +151,9 @@ mod tests {
         let others = ["flipped", "stale", "misdirected", "paired"];
         assert_eq!(names("spare,paired", Outcome::OF_UPPER_PROGRAM), others);
         assert_eq!(names("erase", Outcome::OF_ERASE), ["intact", "mixed"]);
+        let of_dies: &[Outcome] = &[Outcome::Reordered, Outcome::BrownedOut];
+        assert_eq!(names("reordered", of_dies), ["reordered"]);
+        assert_eq!(names("brown-out", of_dies), ["browned-out"]);
         let all = names("all", Outcome::OF_PROGRAM);
         assert!(!all.contains(&"paired"), "a lower page destroys no other page: {all:?}");
     }

@@ -528,6 +528,7 @@ fn has_weak_pages(flash: &FlashArray) -> nand::Result<bool> {
 #[cfg(test)]
 mod tests {
     use ftl::Durability;
+    use nand::power_cut::Interruptible;
 
     use super::*;
     use crate::device_model::DeviceModel;
@@ -590,6 +591,84 @@ mod tests {
         let is_drawn = |&after: &u64| explorer.is_drawn(PowerCut::new(after, Outcome::Torn));
         let drawn = (0..3000).filter(is_drawn).count();
         assert!((900..1100).contains(&drawn), "{drawn}");
+    }
+
+    /// The operations of a run without cuts: those that may be cut first, by kind, and how many of
+    /// them begin an action or find others in flight.
+    fn operations_to_cut(case: &Case) -> [u64; 4] {
+        let mut device = PoweredDevice::brand_new(case).unwrap();
+        device.record();
+        let [mut programs, mut erases, mut begun, mut in_flight] = [0; 4];
+        for (index, action) in action::of_workload(case).into_iter().enumerate() {
+            device.perform(action).unwrap();
+            let snapshots = std::mem::take(&mut device.snapshots);
+            if case.from_operation > 0 && index <= case.from_operation {
+                continue;
+            }
+            begun += u64::from(!snapshots.is_empty());
+            for snapshot in snapshots {
+                match snapshot.operation {
+                    Interruptible::Program(_) => programs += 1,
+                    Interruptible::Erase(_) => erases += 1,
+                }
+                in_flight += u64::from(snapshot.in_flight > 0);
+            }
+        }
+        [programs, erases, begun, in_flight]
+    }
+
+    #[test]
+    fn every_operation_is_cut_with_every_outcome() {
+        let page = Subject::from_spec("page").unwrap();
+        for (model, workload) in
+            [("tiny-dies", "forced"), ("least", "ace-w0.w1"), ("least", "ace-w0.f.g")]
+        {
+            let model = DeviceModel::named(model).unwrap();
+            let case = Case::new(&page, model, workload, 1, Durability::Full).unwrap();
+            let [programs, erases, begun, in_flight] = operations_to_cut(&case);
+            let schedule = explorer(&case, SecondCuts::None).schedule;
+            let from_operation = case.from_operation;
+            let schedule = CutSchedule { from_operation, one_first_in: 1, ..schedule };
+            let (counts, done) = explore(&case, schedule, &());
+            done.unwrap();
+            let at =
+                |outcome: Outcome, time: DecayTime| counts.by_kind[outcome as usize][time as usize];
+            // Cuts after which weak pages decay during the mount repeat others.
+            let tried = |outcome| counts.of(outcome) - at(outcome, DecayTime::DuringMount);
+            for outcome in [Outcome::Torn, Outcome::LooksErased, Outcome::Flipped] {
+                assert_eq!(tried(outcome), programs, "{workload}: {outcome:?}");
+            }
+            assert_eq!(at(Outcome::Unstable, DecayTime::AfterMount), programs, "{workload}");
+            for outcome in [Outcome::Half, Outcome::Intact, Outcome::Mixed] {
+                assert_eq!(tried(outcome), erases, "{workload}: {outcome:?}");
+            }
+            assert_eq!(tried(Outcome::Complete), programs + erases, "{workload}");
+            assert_eq!(tried(Outcome::Untouched), begun, "{workload}");
+            for outcome in [Outcome::Reordered, Outcome::BrownedOut] {
+                assert_eq!(tried(outcome), DRAWS * in_flight, "{workload}: {outcome:?}");
+            }
+            assert!(programs > 0 && (in_flight > 0) == (model.dies > 1), "{workload}");
+        }
+    }
+
+    #[test]
+    fn whatever_differs_in_a_cut_gives_another_seed() {
+        let cuts = [
+            "4:reordered#1",
+            "5:reordered#1",
+            "4:browned-out#1",
+            "4:reordered#2",
+            "4:reordered#1@7",
+        ];
+        let seeds = cuts.map(|text| salted(1, PowerCut::parse(text).unwrap()));
+        let distinct: std::collections::BTreeSet<u64> = seeds.into_iter().collect();
+        assert_eq!(distinct.len(), cuts.len());
+        let recovery = |text| {
+            let actions = actions_after_cut(&case(), &[PowerCut::parse(text).unwrap()], false);
+            let is_host = |action: &Action| matches!(action, Action::Do(_));
+            actions.into_iter().filter(is_host).collect::<Vec<_>>()
+        };
+        assert_ne!(recovery("4:torn"), recovery("5:torn"));
     }
 
     #[test]

@@ -85,3 +85,35 @@ impl HostBuffer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIMENSIONS: Dimensions =
+        Dimensions { pages: 4, pages_per_block: 2, sectors_per_page: 2, extra_pages: 4 };
+
+    fn buffer() -> HostBuffer {
+        HostBuffer::new(Storage::Image, DIMENSIONS)
+    }
+
+    #[test]
+    fn bytes_outside_a_write_are_not_what_a_device_may_show() {
+        let (mut buffer, extent) =
+            (buffer(), Extent { first: 1, pages: 1, head: 0b10, tail: 0b10 });
+        let Data::Bytes(bytes) = buffer.fill(&extent, 7) else { panic!("an image takes bytes") };
+        assert_eq!(Stamp::of_sector(&bytes[..SECTOR]), None, "it is not written");
+        assert_eq!(Stamp::of_sector(&bytes[SECTOR..]), Some(Stamp::new(Lpn(3), 0, 1, 7)));
+    }
+
+    #[test]
+    fn a_sector_of_parts_is_a_finding_that_names_it() {
+        let (mut buffer, both) = (buffer(), Extent::whole(2, 2, DIMENSIONS.full()));
+        let Sink::Bytes { out, .. } = buffer.sink(&both) else { panic!("an image gives bytes") };
+        Stamp::new(Lpn(6), 0, 1, 7).write_sector(&mut out[2 * SECTOR..3 * SECTOR]);
+        out[3 * SECTOR - 1] ^= 1;
+        let finding = buffer.take(&both).unwrap_err();
+        assert_eq!(finding.defect, Defect::Mangled);
+        assert_eq!(finding.sentence, "Lpn(3) sector 0 is neither zero nor whole");
+    }
+}

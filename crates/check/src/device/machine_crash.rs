@@ -71,6 +71,10 @@ mod tests {
         for text in ["4:all", "31:one@3", "0:half@17"] {
             assert_eq!(Crash::parse(text).unwrap().to_string(), text);
         }
+        let seed = |text| Crash::parse(text).unwrap().salted(1);
+        let seeds = ["4:one@3", "5:one@3", "4:one@2", "4:but@3"].map(seed);
+        let distinct: std::collections::BTreeSet<u64> = seeds.into_iter().collect();
+        assert_eq!(distinct.len(), seeds.len(), "different crashes are followed by other requests");
         for text in ["4", "all", "x:all", "4:one", "4:lost@1"] {
             assert!(Crash::parse(text).unwrap_err().to_string().contains("one@3"), "{text}");
         }

@@ -90,5 +90,9 @@ mod tests {
         assert_eq!(ends(|it| it.spare_bytes), [1, 256]);
         assert_eq!(ends(|it| it.extra_blocks), [0, 4]);
         assert_eq!(ends(|it| it.page_bytes), [512, 2048]);
+        assert_eq!(ends(|it| it.logical_blocks), [2, 26]);
+        for order in ProgramOrder::ALL {
+            assert!(drawn.iter().filter(|it| it.order == order).count() > 1000, "{order:?}");
+        }
     }
 }

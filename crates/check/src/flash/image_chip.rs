@@ -167,3 +167,133 @@ fn differs<T>(sentence: String) -> Result<T> {
     let sentence = format!("the image was opened anew: {sentence}");
     Err(Finding::new(Defect::ImageDiffers, sentence))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use ftl::Durability;
+    use image::layout::SUPERBLOCK_BYTES;
+    use image::medium::SyncJob;
+    use image::medium::lossy_disk::Event;
+    use nand::{Cause, Content, Data, Lpn, Nand, Page};
+
+    use super::*;
+    use crate::case::Case;
+    use crate::device_model::DeviceModel;
+    use crate::flash::Storage;
+    use crate::panics;
+    use crate::subject::Subject;
+
+    fn blank_disk(seed: u64) -> LossyDisk {
+        let page = Subject::from_spec("page").unwrap();
+        let least = DeviceModel::named("least").unwrap();
+        let case = Case::new(&page, least, "random", seed, Durability::Full).unwrap();
+        case.on(Storage::Image).blank_disk()
+    }
+
+    /// The flash on this medium after programs of so many pages.
+    fn programmed(medium: impl Medium + 'static, pages: u32) -> FlashArray {
+        let mut nand = Nand::power_up(open(Box::new(medium)).unwrap().flash);
+        nand.mounting().resume(1);
+        nand.mounting().finish();
+        for page in 0..pages {
+            let content = Content::Host { data: Data::Bytes(&[7; 1024]), mask: 0b11, base: None };
+            let page_of = Page { owner: Lpn(page), kind: 1, extra: &[], content };
+            nand.program(Ppn(page), &page_of, Cause::Host).unwrap();
+        }
+        nand.into_array()
+    }
+
+    fn sentence<T>(done: Result<T>) -> String {
+        done.err().map_or_else(String::new, |finding| finding.sentence)
+    }
+
+    #[test]
+    fn whatever_differs_after_an_opening_is_a_finding() {
+        let (one, two) = (programmed(blank_disk(2), 1), programmed(blank_disk(2), 2));
+        let mut erased = Nand::power_up(programmed(blank_disk(2), 1));
+        erased.erase(BlockId(1), Cause::Gc).unwrap();
+        let erased = erased.into_array();
+        let (known, known_two) = (Known::of(&one), Known::of(&two));
+        let known_erased = Known::of(&erased);
+        let [contents, of_two, of_erased] =
+            [one, two, erased].map(|flash| super::contents(flash).unwrap());
+        assert!(known.expect(&known, &contents).is_ok() && contents.expect(&contents).is_ok());
+        let why = sentence(known_two.expect(&known, &of_two));
+        assert!(why.contains("page 1, ") && why.contains("has owner"), "{why}");
+        let why = sentence(known.expect(&known_erased, &contents));
+        assert!(why.contains("the wear is [0, 1, "), "{why}");
+        let why = sentence(contents.expect(&of_two));
+        assert!(why.contains("page 1 is"), "{why}");
+        let why = sentence(contents.expect(&of_erased));
+        assert!(why.contains("block 1 is"), "{why}");
+    }
+
+    /// A disk that changes a byte when it is synced.
+    struct Spoiler {
+        disk: LossyDisk,
+        offset: usize,
+    }
+
+    impl Medium for Spoiler {
+        fn len(&self) -> io::Result<u64> {
+            self.disk.len()
+        }
+        fn set_len(&mut self, bytes: u64) -> io::Result<()> {
+            self.disk.set_len(bytes)
+        }
+        fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+            self.disk.read_at(bytes, offset)
+        }
+        fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+            self.disk.write_at(bytes, offset)
+        }
+        fn punch(&mut self, offset: u64, bytes: u64) -> io::Result<bool> {
+            self.disk.punch(offset, bytes)
+        }
+        fn sync(&mut self) -> io::Result<()> {
+            let mut byte = [0];
+            self.disk.read_at(&mut byte, self.offset as u64)?;
+            self.disk.write_at(&[!byte[0]], self.offset as u64)?;
+            self.disk.sync()
+        }
+        fn begin_sync(&mut self) -> SyncJob {
+            self.disk.begin_sync()
+        }
+    }
+
+    #[test]
+    fn a_page_that_a_disk_damages_before_the_opening_is_a_finding() {
+        let blank = blank_disk(2).bytes();
+        let damaged = (0..blank.len()).step_by(256).filter(|&offset| {
+            let spoiler = Spoiler { disk: LossyDisk::of(blank.clone()), offset };
+            let why = panics::caught(|| reopen(programmed(spoiler, 2)));
+            sentence(why).contains("page 0 is")
+        });
+        assert!(damaged.count() > 0, "no byte is part of the record of page 0");
+    }
+
+    #[test]
+    fn an_image_is_closed_or_only_synced_before_it_is_opened_anew() {
+        for pages in 1..5 {
+            let disk = blank_disk(2);
+            let flash = programmed(disk.clone(), pages);
+            disk.take_events();
+            assert_eq!(reopen(flash).unwrap().operation, u64::from(pages));
+            let is_superblock = |event: &Event| match event {
+                Event::Write { offset, .. } => *offset < 2 * SUPERBLOCK_BYTES,
+                _ => false,
+            };
+            // Only a close marks the image as clean.
+            let is_closed = disk.take_events().iter().any(is_superblock);
+            assert_eq!(is_closed, pages % 2 == 0, "after {pages} operations");
+        }
+    }
+
+    #[test]
+    fn every_second_image_has_little_room() {
+        let bytes = |seed| blank_disk(seed).bytes().len();
+        assert!(bytes(1) < bytes(2) && bytes(1) == bytes(3), "{} and {}", bytes(1), bytes(2));
+    }
+}

@@ -97,6 +97,48 @@ mod tests {
     }
 
     #[test]
+    fn after_a_power_cut_the_host_does_something_of_every_kind() {
+        let all: Vec<HostOperation> =
+            (0..100).flat_map(|seed| after_power_cut(DIMENSIONS, seed)).collect();
+        let is_part =
+            |it: &HostOperation| matches!(it, HostOperation::Write(it) if it.head != 0b11);
+        let kinds: [&dyn Fn(&HostOperation) -> bool; 4] = [
+            &|it| matches!(it, HostOperation::Trim { .. }),
+            &|it| matches!(it, HostOperation::Read(_)),
+            &|it| matches!(it, HostOperation::Flush),
+            &is_part,
+        ];
+        for (kind, is_kind) in kinds.iter().enumerate() {
+            assert!(all.iter().filter(|&it| is_kind(it)).count() > 20, "kind {kind}");
+        }
+    }
+
+    /// Pages that a workload writes, and whether anything in it is flushed or forced.
+    fn effort(name: &str, seed: u64) -> (u32, bool) {
+        let operations = operations(name, DIMENSIONS, seed).unwrap();
+        let written = operations.iter().map(|it| match it {
+            HostOperation::Write(extent) | HostOperation::Force(extent) => extent.pages,
+            _ => 0,
+        });
+        (written.sum(), operations.iter().any(HostOperation::makes_durable))
+    }
+
+    #[test]
+    fn workloads_collect_garbage_and_all_but_some_make_something_durable() {
+        // Some trim so much that they need not write as much as there is room.
+        let room = DIMENSIONS.pages + DIMENSIONS.extra_pages;
+        for name in named::WORKLOADS.iter().map(|workload| workload.name) {
+            let written = effort(name, 1).0;
+            let enough = 10 * written > 9 * room || ["borders", "windows"].contains(&name);
+            assert!(enough, "{name}: only {written} pages");
+            let never = ["sequential", "never-flush"].contains(&name);
+            assert_ne!((1..6).any(|seed| effort(name, seed).1), never, "{name}");
+        }
+        let forced = operations("forced", DIMENSIONS, 1).unwrap();
+        assert!(forced.iter().any(|it| matches!(it, HostOperation::Force(_))));
+    }
+
+    #[test]
     fn partial_writes_have_all_masks() {
         let partial = operations("partial", DIMENSIONS, 3).unwrap();
         for mask in [0b01, 0b10, 0b11] {

@@ -9,6 +9,9 @@
 //! A correct mount does four things. It adds no pages to blocks that were partly written. It erases
 //! free blocks again before it uses them. It copies the last page programmed before it erases an
 //! older copy of that page. It writes a new snapshot to a block without the last two snapshots.
+//!
+//! On a chip with several dies a flush also waits until all are idle, and a mount copies the last
+//! page of each die. That is enough if dies are reordered, but not after a brown-out.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -52,6 +55,21 @@ pub const BUGS: &[&str] = &[
     "free-block-twice",
     "free-blocks-overstated",
     "mount-reads-often",
+    "mount-erases-often",
+    "format-in-two-steps",
+    "mount-spreads-pages",
+    "copies-count-as-host",
+    "victim-freed-twice",
+    "stream-forgotten",
+    "part-not-read",
+    "old-place-cached",
+    "first-page-hidden",
+    "older-twin-wins",
+    "failed-rescue-ignored",
+    "three-torn-pages-refused",
+    "flush-without-wait",
+    "force-without-wait",
+    "last-die-rescued-only",
 ];
 
 pub static SCHEME: Scheme = Scheme {
@@ -86,6 +104,12 @@ struct PlainFtl {
     tombstone_blocks: VecDeque<BlockId>,
     /// Next page of the last tombstone block.
     tombstone_next: u32,
+    /// The first page that was written last, and its place before. Only a bug needs it.
+    cached: Option<(Lpn, Ppn)>,
+    /// Whether page 0 cannot be seen. Only a bug hides it, after some writes in its neighbourhood.
+    hides_first: bool,
+    /// Writes since the mount.
+    writes: u32,
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
@@ -102,6 +126,9 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         unflushed: false,
         tombstone_blocks: tombstone_blocks.iter().copied().collect(),
         tombstone_next: u32::MAX,
+        cached: None,
+        hides_first: false,
+        writes: 0,
     };
     ftl.recover(nand)?;
     Ok(Box::new(ftl))
@@ -133,7 +160,11 @@ impl PlainFtl {
         let content = Content::Host { data, mask, base };
         let to = self.next_page(nand)?;
         nand.program(to, &Page { owner, kind: 1, extra: &[], content }, Cause::Host)?;
-        self.map[owner.0 as usize] = Some(to);
+        let old = self.map[owner.0 as usize].replace(to);
+        // A read of the whole device begins with page 0, and takes any other one out of the cache.
+        if index == 0 && owner != Lpn(0) && self.has("old-place-cached") {
+            self.cached = old.map(|old| (owner, old));
+        }
         Ok(())
     }
 
@@ -169,6 +200,7 @@ impl PlainFtl {
         let victim =
             *full.min_by_key(|&&block| self.valid(nand, block).len()).expect("one is full");
         let mut moving = self.valid(nand, victim);
+        self.cached = None;
         if self.has("erased-before-copies") {
             nand.erase(victim, Cause::Gc)?;
         }
@@ -191,6 +223,9 @@ impl PlainFtl {
             nand.erase(victim, Cause::Gc)?;
         }
         self.free.push_back((victim, false));
+        if self.has("victim-freed-twice") {
+            self.free.push_back((victim, true));
+        }
         Ok(())
     }
 
@@ -208,7 +243,8 @@ impl PlainFtl {
             let content = Content::Host { data: Data::None, mask: 0, base: Some(from) };
             nand.program(to, &Page { owner, kind: 1, extra: &[], content }, Cause::Gc)?;
         } else {
-            nand.copy(to, Copies::of(&[from]), Cause::Gc)?;
+            let cause = if self.has("copies-count-as-host") { Cause::Host } else { Cause::Gc };
+            nand.copy(to, Copies::of(&[from]), cause)?;
         }
         self.map[owner.0 as usize] = Some(to);
         Ok(())
@@ -272,31 +308,75 @@ impl PlainFtl {
         if let Some(&(at, _)) = newest {
             self.read_snapshot(nand, at)?;
         }
+        if self.has("format-in-two-steps") {
+            if nand.is_factory_new() {
+                (0..2).try_for_each(|_| self.write_snapshot(nand))?;
+            }
+            if matches!(snapshots[..], [(_, spare)] if spare.sequence == 1) {
+                return Err(ftl::Error::Unmountable("the format is not complete".to_owned()));
+            }
+        }
         self.sort_tombstone_blocks(nand, &snapshots);
         self.resume(nand, &copies, &snapshots);
         self.elect(&copies);
-        let last = copies.iter().max_by_key(|(_, spare)| spare.sequence).copied();
-        self.list_free(nand, last, &copies);
-        self.rescue(nand, last)?;
+        let last = self.last_of_dies(nand, &copies);
+        self.list_free(nand, &last, &copies);
+        if self.has("mount-erases-often") {
+            let block = self.free[0].0;
+            (0..=2 * nand.geometry().pages()).try_for_each(|_| nand.erase(block, Cause::Meta))?;
+        }
+        last.into_iter().try_for_each(|last| self.rescue(nand, last))?;
         if self.tombstones.iter().any(|&version| version > 0) {
             self.write_snapshot(nand)?;
         }
-        while self.free.len() <= RESERVE {
+        if self.has("mount-spreads-pages") {
+            return self.spread(nand, &copies);
+        }
+        // Collection would move the older twins before they decay.
+        while self.free.len() <= RESERVE && !self.has("older-twin-wins") {
             self.collect(nand)?;
         }
         Ok(())
     }
 
+    /// The last pages programmed: one of each die.
+    fn last_of_dies(&self, nand: &Nand, copies: &[(Ppn, Spare)]) -> Vec<(Ppn, Spare)> {
+        let geometry = *nand.geometry();
+        let die = |ppn| match self.has("last-die-rescued-only") {
+            true => 0,
+            false => geometry.die_of(geometry.block_of(ppn)),
+        };
+        let of_die = |number| copies.iter().filter(move |(ppn, _)| die(*ppn) == number);
+        let last = |number| of_die(number).max_by_key(|(_, spare)| spare.sequence).copied();
+        (0..geometry.dies()).filter_map(last).collect()
+    }
+
+    /// Moves the oldest page too, and makes no room.
+    fn spread(&mut self, nand: &mut Nand, copies: &[(Ppn, Spare)]) -> Result<()> {
+        let is_valid =
+            |(ppn, spare): &&(Ppn, Spare)| self.map[spare.owner.0 as usize] == Some(*ppn);
+        let oldest = copies.iter().filter(is_valid).min_by_key(|(_, spare)| spare.sequence);
+        oldest.map_or(Ok(()), |&(ppn, _)| self.copy(nand, ppn))
+    }
+
     fn scan(&self, nand: &mut Nand, blocks: &[BlockId]) -> Result<Vec<(Ppn, Spare)>> {
-        let mut found = Vec::new();
+        let (mut found, mut torn) = (Vec::new(), 0);
         for &block in blocks {
             for offset in 0..nand.geometry().pages_per_block() {
                 let ppn = nand.geometry().page(block, offset);
                 match nand.read_spare(ppn, Cause::Meta)? {
                     PageState::Programmed(spare) => found.push((ppn, spare)),
-                    PageState::Unreadable if self.has("torn-page-refused") => {
-                        let why = format!("page {} is torn", ppn.0);
-                        return Err(ftl::Error::Unmountable(why));
+                    PageState::Unreadable => {
+                        torn += 1;
+                        let most = match self.bug {
+                            "torn-page-refused" => 0,
+                            "three-torn-pages-refused" => 2,
+                            _ => u32::MAX,
+                        };
+                        if torn > most {
+                            let why = format!("page {} is torn", ppn.0);
+                            return Err(ftl::Error::Unmountable(why));
+                        }
                     }
                     _ => {}
                 }
@@ -334,7 +414,10 @@ impl PlainFtl {
                 true => self.tombstones[lpn] > 0,
                 false => self.tombstones[lpn] > spare.version,
             };
-            let beaten = best[lpn].is_some_and(|best| best.rank() > spare.rank());
+            let beaten = best[lpn].is_some_and(|best| match self.has("older-twin-wins") {
+                true => best.version >= spare.version,
+                false => best.rank() > spare.rank(),
+            });
             if beaten_by_tombstone || beaten && !self.has("versions-ignored") {
                 continue;
             }
@@ -343,12 +426,13 @@ impl PlainFtl {
         }
     }
 
-    /// Blocks without valid pages are free. Those with an older copy of the last page come last.
-    fn list_free(&mut self, nand: &Nand, last: Option<(Ppn, Spare)>, copies: &[(Ppn, Spare)]) {
+    /// Blocks without valid pages are free. Those with an older copy of a last page come last.
+    fn list_free(&mut self, nand: &Nand, last: &[(Ppn, Spare)], copies: &[(Ppn, Spare)]) {
         let geometry = nand.geometry();
         let holds_fallback = |block: BlockId| {
             let mut of_block = copies.iter().filter(|(ppn, _)| geometry.block_of(*ppn) == block);
-            last.is_some_and(|(_, last)| of_block.any(|(_, spare)| spare.owner == last.owner))
+            let is_last = |owner| last.iter().any(|(_, spare)| spare.owner == owner);
+            of_block.any(|(_, spare)| is_last(spare.owner))
         };
         let mut free: Vec<BlockId> = self.data.clone();
         free.retain(|&block| {
@@ -364,16 +448,22 @@ impl PlainFtl {
     }
 
     /// The last page programmed may decay, so it is copied to a new block.
-    fn rescue(&mut self, nand: &mut Nand, last: Option<(Ppn, Spare)>) -> Result<()> {
-        let Some((ppn, spare)) = last else { return Ok(()) };
+    fn rescue(&mut self, nand: &mut Nand, (ppn, spare): (Ppn, Spare)) -> Result<()> {
         let used = self.map[spare.owner.0 as usize] == Some(ppn);
         if self.has("open-block-resumed") && used {
             let block = nand.geometry().block_of(ppn);
             self.open = Some((block, nand.geometry().offset_of(ppn) + 1));
         }
-        match used && !self.has("unstable-trusted") {
-            true => self.copy(nand, ppn),
-            false => Ok(()),
+        if !used || self.has("unstable-trusted") {
+            return Ok(());
+        }
+        match self.copy(nand, ppn) {
+            Err(ftl::Error::Chip(nand::Error::Unreadable(_)))
+                if self.has("failed-rescue-ignored") =>
+            {
+                Ok(())
+            }
+            done => done,
         }
     }
 }
@@ -392,7 +482,13 @@ impl Base for PlainFtl {
         let full = nand.geometry().full_mask();
         for index in 0..run.pages {
             let lpn = run.first.plus(index);
-            if let Some(ppn) = self.map[lpn.0 as usize] {
+            let is_part = run.mask(index, full) != full && self.has("part-not-read");
+            if is_part || lpn.0 == 0 && self.hides_first {
+                continue;
+            }
+            self.cached.take_if(|(page, _)| *page != lpn || index > 0);
+            let cached = self.cached.map(|(_, old)| old);
+            if let Some(ppn) = cached.or(self.map[lpn.0 as usize]) {
                 nand.read(ppn, lpn, run.mask(index, full), sink, Cause::Host)?;
             }
         }
@@ -401,6 +497,7 @@ impl Base for PlainFtl {
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
         let pages = if self.has("trims-first-page-only") { 1 } else { pages };
+        (self.cached, self.hides_first) = (None, false);
         for lpn in first.0..first.0 + pages {
             self.map[lpn as usize] = None;
             self.tombstones[lpn as usize] = nand.take_sequence();
@@ -409,11 +506,18 @@ impl Base for PlainFtl {
         Ok(())
     }
 
-    fn flush(&mut self, nand: &mut Nand, _: Option<&Run>) -> Result<()> {
-        match self.unflushed && !self.has("tombstones-not-flushed") {
-            true => self.write_snapshot(nand),
-            false => Ok(()),
+    fn flush(&mut self, nand: &mut Nand, forced: Option<&Run>) -> Result<()> {
+        if self.unflushed && !self.has("tombstones-not-flushed") {
+            self.write_snapshot(nand)?;
         }
+        let waits = match forced {
+            Some(_) => !self.has("force-without-wait"),
+            None => !self.has("flush-without-wait"),
+        };
+        if waits {
+            nand.wait();
+        }
+        Ok(())
     }
 
     fn place(&self, _: &Nand, lpn: Lpn) -> Option<Ppn> {
@@ -434,7 +538,13 @@ impl Ftl for PlainFtl {
     ftl::base_is!(self);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
+        if run.stream == 3 && self.has("stream-forgotten") {
+            return Ok(0);
+        }
         (0..run.pages).try_for_each(|index| self.write_page(nand, run, index))?;
+        self.writes += 1;
+        let is_near = (6..=12).contains(&run.first.0) && self.writes > 8;
+        self.hides_first = is_near && self.has("first-page-hidden");
         Ok(0)
     }
 
