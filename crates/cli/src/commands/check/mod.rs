@@ -187,11 +187,32 @@ pub fn run(args: &Args) -> failure::Result<u8> {
         (None, Some(crash)) => replay_crashes(args, crash),
         (None, None) => campaign(args),
     }?;
-    Ok(if found_nothing { DONE } else { VIOLATION })
+    Ok(exit_code(found_nothing))
+}
+
+fn exit_code(found_nothing: bool) -> u8 {
+    if found_nothing { DONE } else { VIOLATION }
 }
 
 /// Tries everything that the options select. Returns whether nothing was found.
 fn campaign(args: &Args) -> failure::Result<bool> {
+    let campaign = selected(args)?;
+    let monitor = CheckMonitor::new(args.quiet, campaign.case_count(), campaign.budget);
+    let report = campaign.run_watched(&monitor).map_err(unusable)?;
+    drop(monitor);
+    if !args.quiet {
+        say(&summary(&report));
+        campaign.log.iter().for_each(|sample| say(&log::summary(sample)));
+    }
+    say(&findings(&report.total().failed));
+    if signals::is_interrupted() {
+        return Err(sim::Error::Interrupted.into());
+    }
+    found_nothing(&report)
+}
+
+/// What the options select.
+fn selected(args: &Args) -> failure::Result<Campaign> {
     let log = args.log_writes.as_deref().map(|path| log_sample(args, path)).transpose()?;
     let is_named = log.is_none();
     let has_programs = is_named && asks_for_all(&args.workload);
@@ -212,27 +233,25 @@ fn campaign(args: &Args) -> failure::Result<bool> {
         budget: budget(args)?,
     };
     every_geometry_has_a_workload(args, &campaign)?;
-    let monitor = CheckMonitor::new(args.quiet, campaign.case_count(), campaign.budget);
-    let report = campaign.run_watched(&monitor).map_err(unusable)?;
-    drop(monitor);
-    if !args.quiet {
-        say(&summary(&report));
-        campaign.log.iter().for_each(|sample| say(&log::summary(sample)));
-    }
-    let failed = report.total().failed;
-    for failure in failed.iter().take(SHOWN_MAX) {
-        complain(failure);
-    }
+    Ok(campaign)
+}
+
+/// The first failures, and the number of further ones.
+fn findings(failed: &[FailedCase]) -> String {
+    let mut text: String = failed.iter().take(SHOWN_MAX).map(|it| format!("{it}\n")).collect();
     if failed.len() > SHOWN_MAX {
-        say(&format!("… and {} more\n", failed.len() - SHOWN_MAX));
+        text += &format!("… and {} more\n", failed.len() - SHOWN_MAX);
     }
-    if signals::is_interrupted() {
-        return Err(sim::Error::Interrupted.into());
+    text
+}
+
+/// Whether a campaign that tried everything found nothing.
+fn found_nothing(report: &CampaignReport) -> failure::Result<bool> {
+    let is_clean = report.rows.iter().all(|(_, tried)| tried.failed.is_empty());
+    if is_clean {
+        everything_was_tried(report)?;
     }
-    if failed.is_empty() {
-        everything_was_tried(&report)?;
-    }
-    Ok(failed.is_empty())
+    Ok(is_clean)
 }
 
 /// A geometry that was named and gets no case must not look as if it had passed.
@@ -408,7 +427,7 @@ fn replayed(
             Err(failure::Failure::usage(why))
         }
         Err(failure) => {
-            complain(&failure);
+            say(&findings(&[failure]));
             Ok(false)
         }
     }
@@ -550,11 +569,109 @@ fn unusable(error: ftl::Error) -> failure::Failure {
     failure::Failure::usage(error.to_string())
 }
 
-fn complain(failure: &FailedCase) {
-    say(&format!("{failure}\n"));
-}
-
 /// Prints to standard output. If that is closed, nobody reads it, so errors are ignored.
 fn say(text: &str) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use check::finding::{Defect, Finding};
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn args(line: &str) -> Args {
+        Line::parse_from(["check"].into_iter().chain(line.split_whitespace())).args
+    }
+
+    /// A report of two FTLs, each of which failed this number of times.
+    fn report(failed: [usize; 2]) -> CampaignReport {
+        let model = DeviceModel::named("tiny").unwrap();
+        let row = |(spec, failed)| {
+            let subject = Subject::from_spec(spec).unwrap();
+            let case = Case::new(&subject, model, "hot", 1, Durability::Full).unwrap();
+            let finding = Finding::new(Defect::Lost, "a sector is gone");
+            let failed = vec![FailedCase::new(&case, &[], finding); failed];
+            let mut cuts = CutCounts { first: 4000, second: 50, deeper: 6, ..Default::default() };
+            cuts.by_kind[Outcome::Torn as usize][DecayTime::Never as usize] = 4056;
+            let crashes = CrashCounts { first: 700, second: 80, ..Default::default() };
+            (subject, Totals { cases: 3, compared: 90, drawn_anew: 1, cuts, crashes, failed })
+        };
+        CampaignReport {
+            rows: ["page", "fast"].into_iter().zip(failed).map(row).collect(),
+            refused: 0,
+            untried: Vec::new(),
+            seeds: 1,
+            wall: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn every_finding_is_counted_and_the_first_ones_are_printed() {
+        let report = report([5, 7]);
+        assert!(matches!(found_nothing(&report), Ok(false)));
+        let text = findings(&report.total().failed);
+        assert_eq!(text.matches("lost: a sector is gone\n  Replay:  ftlab check").count(), 10);
+        assert!(text.ends_with("\n… and 2 more\n"), "{text}");
+        assert!(!findings(&report.rows[0].1.failed).contains("more"));
+        let text = summary(&report);
+        let row = |name: &str| {
+            let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+            line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(row("page"), ["page", "3", "90", "4,000", "50", "6", "700", "80", "5"]);
+        assert_eq!(row("total"), ["total", "6", "180", "8,000", "100", "12", "1,400", "160", "12"]);
+        assert_eq!(row("torn"), ["torn", "basic", "8,112", "8,112", "0", "0", "0"]);
+        assert!(!text.contains("stale"), "that was not tried: {text}");
+    }
+
+    #[test]
+    fn a_campaign_is_clean_if_it_found_nothing_and_tried_everything() {
+        assert!(matches!(found_nothing(&report([0, 0])), Ok(true)));
+        assert!(matches!(found_nothing(&report([0, 1])), Ok(false)));
+        let cut_short = CampaignReport { untried: vec!["fast".to_owned()], ..report([0, 0]) };
+        let failure = found_nothing(&cut_short).unwrap_err();
+        let why = failure.message();
+        assert!(why.ends_with("before any case of 1 of 2 forms was tried: fast"), "{why}");
+    }
+
+    #[test]
+    fn a_replay_that_finds_something_is_not_clean_and_ends_with_code_3() {
+        let failed = report([1, 0]).total().failed.remove(0);
+        let found_nothing = replayed(&args("--ftl page"), Err(failed)).unwrap();
+        assert_eq!(exit_code(found_nothing), VIOLATION);
+        assert_eq!(exit_code(replayed(&args("--quiet"), Ok(None)).unwrap()), DONE);
+    }
+
+    #[test]
+    fn options_select_what_is_tried() {
+        let line = "--ftl page --seed 7 --depth 4 --second-cuts 9 --first-cuts 2 --on image";
+        let chosen = selected(&args(line)).unwrap();
+        assert_eq!((chosen.seeds, chosen.depth, chosen.one_first_in), (vec![7], 4, 2));
+        assert_eq!((chosen.second_cuts, chosen.storage), (SecondCuts::OneIn(9), Storage::Image));
+        assert_eq!((chosen.subjects.len(), chosen.short_programs), (1, 2));
+        assert_eq!(chosen.workloads.len(), WORKLOADS.len());
+        let none = selected(&args("--ftl page --second-cuts 0 --workload hot")).unwrap();
+        assert_eq!((none.second_cuts, none.short_programs), (SecondCuts::None, 0));
+        let every = selected(&args("--ftl page --second-cuts 1")).unwrap();
+        assert_eq!((every.second_cuts, every.depth), (SecondCuts::All, 2));
+    }
+
+    #[test]
+    fn by_default_every_form_is_tried_on_every_small_chip() {
+        let chosen = selected(&args("")).unwrap();
+        let small = |model: &&DeviceModel| model.logical_pages() <= 64;
+        let names: Vec<&str> = chosen.models.iter().map(|model| model.name).collect();
+        assert!(DEVICE_MODELS.iter().filter(small).all(|model| names.contains(&model.name)));
+        assert!(names.contains(&"windows") && !names.contains(&"small"), "{names:?}");
+        assert!(chosen.subjects.len() > 5 * SCHEMES.len(), "{} forms", chosen.subjects.len());
+        assert_eq!(chosen.faults, Faults::ALL);
+    }
 }
