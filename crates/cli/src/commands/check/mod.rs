@@ -381,26 +381,40 @@ fn replay_crashes(args: &Args, after: u64) -> failure::Result<bool> {
 /// Runs one case with the given cuts. Returns whether nothing was found.
 fn replay_cuts(args: &Args, cut: u64) -> failure::Result<bool> {
     let case = single_case(args)?;
+    let all = cuts_to_replay(args, &case, cut)?;
+    are_clean(all.iter().map(|cuts| replay_one(args, &case, cuts)))
+}
+
+/// The cuts of each replay: with the outcome that was named, or with each that is promised.
+fn cuts_to_replay(args: &Args, case: &Case, cut: u64) -> failure::Result<Vec<Vec<PowerCut>>> {
     let later: Vec<PowerCut> =
         args.second.iter().map(|text| PowerCut::parse(text)).collect::<spec::Result<_>>()?;
     let outcomes = match &args.outcome {
         Some(text) => vec![text.as_str()],
         None => Outcome::NAMES.to_vec(),
     };
-    let mut clean = true;
+    let mut all = Vec::new();
     for outcome in outcomes {
         let first = PowerCut::with_outcome(cut, outcome)?;
         let cuts: Vec<PowerCut> = [first].into_iter().chain(later.iter().copied()).collect();
-        match cuts.iter().find(|&&cut| !promises(&case, cut)) {
+        match cuts.iter().find(|&&cut| !promises(case, cut)) {
             Some(cut) if args.outcome.is_some() || cut != &first => {
                 let durability = case.durability.name();
                 let why = format!("durability `{durability}` promises nothing after the cut {cut}");
                 return Err(failure::Failure::usage(why));
             }
-            Some(_) => continue,
-            None => {}
+            Some(_) => {}
+            None => all.push(cuts),
         }
-        clean &= replay_one(args, &case, &cuts)?;
+    }
+    Ok(all)
+}
+
+/// Whether none of several replays found anything. All of them run.
+fn are_clean(replays: impl Iterator<Item = failure::Result<bool>>) -> failure::Result<bool> {
+    let mut clean = true;
+    for replay in replays {
+        clean &= replay?;
     }
     Ok(clean)
 }
@@ -412,24 +426,27 @@ fn replay_one(args: &Args, case: &Case, cuts: &[PowerCut]) -> failure::Result<bo
     replayed(args, done.map(|missed| missed.map(|cut| ("cut", cut.to_string()))))
 }
 
-/// Reports a replay, which may name a cut or crash that never happened.
-fn replayed(
-    args: &Args,
-    done: Result<Option<(&str, String)>, FailedCase>,
-) -> failure::Result<bool> {
+/// How a replay ended. It may name a cut or crash that never happened.
+type Ended = Result<Option<(&'static str, String)>, FailedCase>;
+
+/// Reports a replay. Returns whether nothing was found.
+fn replayed(args: &Args, done: Ended) -> failure::Result<bool> {
+    let (is_clean, text) = ending(done)?;
+    if !is_clean || !args.quiet {
+        say(&text);
+    }
+    Ok(is_clean)
+}
+
+/// Whether a replay found nothing, and its last line or what it found.
+fn ending(done: Ended) -> failure::Result<(bool, String)> {
     match done {
-        Ok(None) => {
-            tell(args, "  all is well\n");
-            Ok(true)
-        }
+        Ok(None) => Ok((true, "  all is well\n".to_owned())),
         Ok(Some((what, missed))) => {
             let why = format!("the {what} {missed} never happens: the run ends before it");
             Err(failure::Failure::usage(why))
         }
-        Err(failure) => {
-            say(&findings(&[failure]));
-            Ok(false)
-        }
+        Err(failure) => Ok((false, findings(&[failure]))),
     }
 }
 
@@ -643,11 +660,16 @@ mod tests {
     }
 
     #[test]
-    fn a_replay_that_finds_something_is_not_clean_and_ends_with_code_3() {
-        let failed = report([1, 0]).total().failed.remove(0);
-        let found_nothing = replayed(&args("--ftl page"), Err(failed)).unwrap();
-        assert_eq!(exit_code(found_nothing), VIOLATION);
-        assert_eq!(exit_code(replayed(&args("--quiet"), Ok(None)).unwrap()), DONE);
+    fn a_replay_ends_well_if_everything_that_was_replayed_did() {
+        assert_eq!([true, false].map(exit_code), [DONE, VIOLATION]);
+        let clean = |replays: [bool; 2]| are_clean(replays.into_iter().map(Ok)).unwrap();
+        assert_eq!([[true, true], [false, true], [true, false]].map(clean), [true, false, false]);
+        assert_eq!(ending(Ok(None)).unwrap(), (true, "  all is well\n".to_owned()));
+        let failed = report([0, 1]).total().failed.remove(0);
+        let (is_clean, text) = ending(Err(failed)).unwrap();
+        assert!(!is_clean && text.starts_with("lost: a sector is gone\n  Replay:  "), "{text}");
+        let missed = ending(Ok(Some(("cut", "9:torn".to_owned())))).unwrap_err();
+        assert!(missed.message().starts_with("the cut 9:torn never happens"));
     }
 
     #[test]
