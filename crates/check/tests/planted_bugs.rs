@@ -204,6 +204,29 @@ fn every_hidden_bug_is_found_by_what_shows_it_alone() {
     assert!(draws.contains(&1), "every draw of the dies is another one: {draws:?}");
 }
 
+/// With durability `paper` the power is cut too, and data are judged as ever.
+#[test]
+fn under_paper_lost_data_are_found() {
+    let under_paper = |bug| {
+        let campaign = Campaign {
+            durability: Durability::Paper,
+            workloads: ["random", "fill-random"].map(str::to_owned).to_vec(),
+            short_programs: 0,
+            // No blocks are added for a trim log, in which the plain FTL keeps its tombstones.
+            ..campaign(bug, &["tiny:extra=10"], SecondCuts::None)
+        };
+        campaign.run().unwrap().total()
+    };
+    let sound = under_paper("none");
+    assert!(sound.failed.is_empty() && sound.cuts.first > 100, "{:?}", sound.cuts);
+    for bug in ["versions-ignored", "unstable-trusted", "torn-page-refused"] {
+        let failed = under_paper(bug).failed;
+        let failed = failed.first().unwrap_or_else(|| panic!("`{bug}` was not found"));
+        assert!(!failed.cuts.is_empty(), "{bug}: {failed}");
+        assert_eq!(replayed(failed), Some(failed.finding.clone()), "{bug}: {failed}");
+    }
+}
+
 /// A log of a disk: writes of parts of pages, flushes, discards and marks.
 fn logged() -> Vec<Logged> {
     let mut rng = Rng::new(1);
