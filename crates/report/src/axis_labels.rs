@@ -162,6 +162,12 @@ mod tests {
     }
 
     #[test]
+    fn a_ratio_of_two_runs_has_no_unit() {
+        let ratio = metric_axis("time_us.total", "", true, [2e7]);
+        assert_eq!(ratio, (1.0, "serial time, relative to the other run".to_owned()));
+    }
+
+    #[test]
     fn long_times_are_shown_in_seconds() {
         assert_eq!(scaled("serial time (µs)", [2e7, 1.0]), (1e-6, "serial time (s)".to_owned()));
         assert_eq!(scaled("serial time (µs)", [9.0]), (1.0, "serial time (µs)".to_owned()));

@@ -69,6 +69,11 @@ mod tests {
     }
 
     #[test]
+    fn terabytes_written_are_decimal() {
+        assert_eq!([1.5e12, 150e12, 2e15].map(tbw), ["1.500 TBW", "150 TBW", "2,000 TBW"]);
+    }
+
+    #[test]
     fn digits_are_grouped_before_the_point_only() {
         let counts = [0, 999, 1000, 1_234_567].map(count);
         assert_eq!(counts, ["0", "999", "1,000", "1,234,567"]);

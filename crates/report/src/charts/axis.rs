@@ -317,6 +317,27 @@ mod tests {
     }
 
     #[test]
+    fn an_axis_of_several_magnitudes_is_logarithmic_and_sizes_have_their_units() {
+        let axis = |sizes: [&str; 3]| {
+            let point = |size: &&str| {
+                let varied = json!({"buffer": size});
+                Point::new(String::new(), varied.as_object().unwrap(), Some(1.0))
+            };
+            let points: Vec<Point> = sizes.iter().map(point).collect();
+            Axis::choose(&points, None, None).unwrap().encoding(&points)
+        };
+        let wide = axis(["4KiB", "64KiB", "1MiB"]);
+        assert_eq!(
+            (&wide["scale"]["type"], &wide["title"]),
+            (&json!("log"), &json!("write buffer"))
+        );
+        assert_eq!(wide["axis"]["labelExpr"], BINARY);
+        let narrow = axis(["1MB", "2MB", "4MB"]);
+        assert_eq!(narrow["scale"].get("type"), None);
+        assert_eq!(narrow["axis"]["labelExpr"], DECIMAL);
+    }
+
+    #[test]
     fn a_few_curves_differ_by_shape_and_more_have_a_panel_each() {
         let drawn = |ftls: &[&str]| {
             let point = |row: usize| {

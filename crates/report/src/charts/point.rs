@@ -132,6 +132,13 @@ mod tests {
     }
 
     #[test]
+    fn another_unit_is_that_of_published_values_too() {
+        let point = Point::new("one".into(), &Map::new(), Some(2.0));
+        let point = point.against(Wanted::Between(1.0, 3.0)).times(10.0);
+        assert_eq!((point.measured, point.published), (Some(20.0), [Some(10.0), Some(30.0)]));
+    }
+
+    #[test]
     fn infinite_ends_of_a_range_are_left_out() {
         let point = Point::new("one".into(), &Map::new(), Some(0.3));
         assert!(!point.is_published());

@@ -154,3 +154,52 @@ pub(super) fn wear(runs: &[LabelledResult]) -> Option<Figure> {
         table: Some(DataTable::new(head, runs.iter().map(row))),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// The values that a figure of a run draws, and the rows of its table.
+    fn drawn(
+        of: fn(&[LabelledResult]) -> Option<Figure>,
+        result: &Value,
+    ) -> (Vec<Value>, Vec<Vec<String>>) {
+        let figure = of(&[LabelledResult { label: "a", result }]).unwrap();
+        let values = figure.spec["data"]["values"].as_array().unwrap().clone();
+        (values, figure.table.unwrap().rows)
+    }
+
+    /// The fields of each value.
+    fn fields<const N: usize>(values: &[Value], names: [&str; N]) -> Vec<[f64; N]> {
+        values.iter().map(|value| names.map(|name| value[name].as_f64().unwrap())).collect()
+    }
+
+    #[test]
+    fn bars_of_merges_stand_beside_each_other() {
+        let (values, rows) =
+            drawn(associated_blocks, &json!({"merges": {"associated_blocks": [0, 3, 1]}}));
+        assert_eq!(fields(&values, ["Na", "share"]), [[1.0, 0.75], [2.0, 0.25]]);
+        let ends = fields(&values, ["from", "to"]);
+        assert!(ends[0][0] < 1.0 && 1.0 < ends[0][1] && ends[0][1] < ends[1][0], "{ends:?}");
+        assert_eq!(rows, [["a", "4", "1.25"]]);
+    }
+
+    #[test]
+    fn victims_are_added_up_to_all_of_them() {
+        let (values, rows) =
+            drawn(victim_utilisation, &json!({"scheme": {"victim_utilisation": [1, 0, 3]}}));
+        let expected = [[0.0, 0.25], [0.5, 0.25], [1.0, 1.0]];
+        assert_eq!(fields(&values, ["used", "share"]), expected);
+        assert_eq!(rows, [["a", "4", "25"]]);
+    }
+
+    #[test]
+    fn a_cell_has_the_mean_of_its_own_blocks() {
+        let map = json!({"blocks": 5, "blocks_per_cell": 2, "erases": [4, 6, 2]});
+        let (values, _) = drawn(wear, &json!({"wear": {"map": map}}));
+        let expected = [[0.0, 2.0, 2.0], [2.0, 2.0, 3.0], [4.0, 1.0, 2.0]];
+        assert_eq!(fields(&values, ["first block", "blocks", "erases"]), expected);
+    }
+}

@@ -323,6 +323,28 @@ mod tests {
     }
 
     #[test]
+    fn the_parts_of_a_class_follow_each_other_up_to_all_of_its_time() {
+        let result = result();
+        let values = bars_of_classes(&LabelledResult { label: "a", result: &result });
+        for class in values.chunks(PARTS.len()) {
+            let place = |at: usize, key: &str| class[at][key].as_f64().unwrap();
+            assert_eq!((place(0, "share_from"), place(5, "share_to")), (0.0, 1.0));
+            for at in 1..PARTS.len() {
+                assert_eq!(place(at, "share_from"), place(at - 1, "share_to"), "{at}");
+            }
+        }
+    }
+
+    #[test]
+    fn bars_of_dies_and_channels_stand_beside_each_other() {
+        let result = result();
+        let figure = utilisation(&[LabelledResult { label: "a", result: &result }]).unwrap();
+        let values = figure.spec["data"]["values"].as_array().unwrap();
+        let place = |at: usize, key: &str| values[at][key].as_f64().unwrap();
+        assert!((1..3).all(|at| place(at - 1, "to") < place(at, "from")), "{values:?}");
+    }
+
+    #[test]
     fn classes_begin_where_the_ones_before_them_end() {
         for (to_us, from_us) in [(65.536, 57.344), (81.92, 65.536), (98.304, 81.92), (0.005, 0.004)]
         {
@@ -335,7 +357,9 @@ mod tests {
         let result = result();
         let runs = [LabelledResult { label: "a", result: &result }];
         let figure = responses_over_time(&runs).unwrap();
-        assert_eq!(figure.spec["data"]["values"].as_array().unwrap().len(), 2);
+        let values = figure.spec["data"]["values"].as_array().unwrap();
+        assert_eq!(values.len(), 2);
+        assert_eq!((&values[0]["since"], &values[0]["until"]), (&json!(0.0), &json!(0.002)));
         assert_eq!(figure.table.unwrap().rows, [["a", "2", "2", "150"]]);
         let rows = utilisation(&runs).unwrap().table.unwrap().rows;
         assert_eq!(rows, [["a, dies", "60", "50", "70"], ["a, channels", "10", "10", "10"]]);

@@ -193,6 +193,18 @@ mod tests {
     }
 
     #[test]
+    fn throughput_is_the_inverse_of_the_service_time() {
+        let result = json!({"series": {
+            "every": 1, "requests": [1, 2, 3], "mean_service_us": [100.0, 500.0, 200.0],
+        }});
+        let figure = over_requests(&[LabelledResult { label: "a", result: &result }], &THROUGHPUT);
+        let figure = figure.unwrap();
+        let values = figure.spec["data"]["values"].as_array().unwrap().iter();
+        assert!(values.map(|value| &value["value"]).eq([10_000.0, 2000.0, 5000.0].iter()));
+        assert_eq!(figure.table.unwrap().rows, [["a", "2,000", "5,000", "10,000", "5,000"]]);
+    }
+
+    #[test]
     fn a_course_without_change_is_left_out_and_equal_ones_are_drawn_once() {
         let [flat, steep] = [result(&[3, 3], &[1, 1]), result(&[3, 1], &[1, 1])];
         let run = |label, result| LabelledResult { label, result };

@@ -233,6 +233,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn parts_of_a_bar_follow_each_other_and_letters_stand_within_them() {
+        let result = json!({"time_us": {"total": 6e6, "host": 3e6, "gc": 2e6, "map": 1e6}});
+        let figure = time_by_cause(&[LabelledResult { label: "a", result: &result }]);
+        let values = figure.spec["data"]["values"].as_array().unwrap().iter();
+        let places = values.map(|it| ["from", "middle", "to"].map(|key| it[key].as_f64().unwrap()));
+        let expected = [[0.0, 1.5, 3.0], [3.0, 4.0, 5.0], [5.0, 5.5, 6.0]];
+        assert!(places.eq(expected));
+    }
+
+    #[test]
     fn a_curve_begins_at_the_share_of_requests_that_take_any_time() {
         let buckets = [json!([0.0, 25]), json!([100.0, 50]), json!([2000.0, 25])];
         assert_eq!(cumulative(&buckets), [(100.0, 0.75), (100.0, 0.25), (2000.0, 0.005)]);
