@@ -322,6 +322,21 @@ mod tests {
         assert_eq!(journal.row(2).unwrap(), "{}", "its own");
     }
 
+    /// A null device takes every byte, but cannot be synced.
+    #[test]
+    fn a_row_that_cannot_be_synced_is_not_done() {
+        let unsyncable = || {
+            let path = PathBuf::from("/dev/null");
+            let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+            Journal { file, path, rows: vec![None; 3], end: 0, is_locked: true }
+        };
+        assert!(unsyncable().keep(0, "{}").is_err());
+        let directory = tempfile::tempdir().unwrap();
+        let mut other = opened(&directory.path().join("j"));
+        other.keep(1, "{}").unwrap();
+        assert!(unsyncable().keep_all(&other).is_err());
+    }
+
     /// Without locks, a second writer is noticed by the length of the file.
     #[test]
     fn without_locks_a_second_writer_is_noticed() {

@@ -200,6 +200,17 @@ mod tests {
         });
     }
 
+    #[test]
+    fn no_shard_begins_while_a_sweep_over_all_rows_is_running() {
+        beside_output(|journals| {
+            let whole = journals.open(Shard::WHOLE).unwrap();
+            let refused = journals.open(shard(1, 2)).err();
+            assert!(matches!(refused, Some(Error::JournalInUse { .. })), "{refused:?}");
+            drop(whole);
+            journals.open(shard(1, 2)).unwrap();
+        });
+    }
+
     /// Wherever gathering is killed, all rows are still there for the next attempt.
     #[test]
     fn gathering_can_be_killed_anywhere() {

@@ -201,6 +201,9 @@ impl Progress for RowProgress<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+    use std::sync::Mutex;
+
     use super::*;
     use serde_json::json;
 
@@ -221,10 +224,14 @@ mod tests {
 
     /// Runs a sweep with one worker. Returns its journal and its result.
     fn swept(progress: &At) -> (Journal, Result<()>) {
-        let plan = Plan::parse("p", PLAN, Scale::Full).unwrap();
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("journal");
-        let mut journal = Journal::open(&path, "plan", plan.rows.len()).unwrap();
+        let mut journal = Journal::open(&directory.path().join("journal"), "plan", 4).unwrap();
+        let ended = sweep_into(&mut journal, progress);
+        (journal, ended)
+    }
+
+    fn sweep_into(journal: &mut Journal, progress: &dyn SweepProgress) -> Result<()> {
+        let plan = Plan::parse("p", PLAN, Scale::Full).unwrap();
         let sweep = Sweep {
             plan: &plan,
             shard: Shard::WHOLE,
@@ -233,8 +240,42 @@ mod tests {
             memory_bytes: 0,
             limit_bytes: None,
         };
-        let ended = sweep.run(&mut journal, progress);
-        (journal, ended)
+        sweep.run(journal, progress)
+    }
+
+    /// Looks into the journal whenever a row is said to be kept, and notes the row.
+    struct InJournal<'a>(&'a Path, Mutex<Vec<usize>>);
+
+    impl SweepProgress for InJournal<'_> {
+        fn report(&self, _: usize, _: Stage, _: u64, _: Option<u64>) -> Result<()> {
+            Ok(())
+        }
+
+        fn kept(&self, row: usize) {
+            let text = std::fs::read_to_string(self.0).unwrap();
+            let last = text.lines().last().unwrap().split(' ').nth(1).unwrap();
+            assert_eq!(last, row.to_string(), "it is not in the journal yet");
+            self.1.lock().unwrap().push(row);
+        }
+    }
+
+    #[test]
+    fn a_continued_sweep_runs_only_the_rows_that_are_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("journal");
+        let mut journal = Journal::open(&path, "plan", 4).unwrap();
+        [2, 0].iter().for_each(|&row| journal.keep(row, "{}").unwrap());
+        let progress = InJournal(&path, Mutex::default());
+        sweep_into(&mut journal, &progress).unwrap();
+        assert_eq!(progress.1.into_inner().unwrap(), [1, 3]);
+        assert_eq!([0, 2].map(|row| journal.row(row).unwrap()), ["{}", "{}"]);
+        for row in [1, 3] {
+            let json: serde_json::Value = serde_json::from_str(&journal.row(row).unwrap()).unwrap();
+            assert_eq!(
+                (&json["sweep"]["row"], &json["run"]["seed"]),
+                (&json!(row), &json!(row + 1))
+            );
+        }
     }
 
     #[test]

@@ -1,0 +1,33 @@
+"""Journals of sweeps: rows that are not synced, run again, or lost."""
+
+PACKAGES = ["ftlab-sim --lib sweep"]
+
+JOURNAL = "crates/sim/src/sweep/journal.rs"
+JOURNALS = "crates/sim/src/sweep/journals.rs"
+SWEEP = "crates/sim/src/sweep/mod.rs"
+ROW = "crates/sim/src/sweep/row.rs"
+
+# Name, description, file, original text, replacement.
+MUTANTS = [
+    ("hole-row-unsynced", "sweep: a row counts as done before it is on the disk", JOURNAL,
+     "        self.append(row, json)?;\n        self.sync()\n",
+     "        self.append(row, json)\n"),
+    ("hole-gathered-unsynced", "sweep: journals are deleted before their rows are on the disk elsewhere", JOURNAL,
+     "                self.append(row, &other.row(row)?)?;\n            }\n        }\n        self.sync()\n",
+     "                self.append(row, &other.row(row)?)?;\n            }\n        }\n        Ok(())\n"),
+    ("hole-rows-run-again", "sweep: a sweep that is continued runs all rows again", SWEEP,
+     "        left.retain(|&row| !journal.has(row));\n",
+     "        left.retain(|_| true);\n"),
+    ("hole-kept-too-early", "sweep: a row is reported as kept before it is in the journal", SWEEP,
+     "                journal.keep(row, &json).inspect_err(|_| work.stop())?;\n                progress.kept(row);\n",
+     "                progress.kept(row);\n                journal.keep(row, &json).inspect_err(|_| work.stop())?;\n"),
+    ("hole-row-misplaced", "sweep: rows that are left are numbered from zero", SWEEP,
+     "if done.send((index, row::json(index, row, &ran))).is_err() {",
+     "if done.send((index, row::json(next, row, &ran))).is_err() {"),
+    ("hole-whole-journal-ignored", "sweep: rows of a plain sweep count as missing", JOURNALS,
+     "all().any(|journal| journal.has(*row))",
+     "shards.iter().any(|(_, journal)| journal.has(*row))"),
+    ("hole-shard-beside-whole", "sweep: a shard begins although a sweep over all rows is running", JOURNALS,
+     "            Journal::refuse_if_in_use(&self.path(Shard::WHOLE))?;\n",
+     ""),
+]
