@@ -1,6 +1,6 @@
 //! Images under right checksums that this program would never write.
 
-use image::layout::{Layout, SUPERBLOCK_BYTES};
+use image::layout::{BLOCK_ENTRY_BYTES, Layout, SUPERBLOCK_BYTES};
 use image::medium::shared_bytes::SharedBytes;
 use image::{Error, ImageStore, LossyDisk};
 
@@ -13,8 +13,14 @@ fn checksum(parts: &[&[u8]]) -> [u8; 4] {
 
 /// A blank image, with other bytes at a place of both superblocks.
 fn with_head(place: usize, new: &[u8]) -> Vec<u8> {
+    with_copies(&[0, 1], place, new)
+}
+
+/// The same for some of the superblocks.
+fn with_copies(copies: &[usize], place: usize, new: &[u8]) -> Vec<u8> {
     let mut bytes = blank(tiny(), NARROW).to_vec();
-    for copy in bytes.chunks_exact_mut(SUPERBLOCK_BYTES).take(2) {
+    for copy in copies {
+        let copy = &mut bytes[copy * SUPERBLOCK_BYTES..][..SUPERBLOCK_BYTES];
         copy[place..place + new.len()].copy_from_slice(new);
         let crc = checksum(&[&copy[..12], &copy[16..]]);
         copy[12..16].copy_from_slice(&crc);
@@ -63,4 +69,27 @@ fn a_file_that_ends_before_its_first_page_is_not_salvaged() {
     assert!(matches!(salvage(bytes[..length - 1].to_vec()), Err(Error::Length { .. })));
     let large = with_head(80, &(1_u32 << 29).to_le_bytes());
     assert!(matches!(salvage(large), Err(Error::Length { .. })));
+}
+
+/// The older copy may describe a state that the newer format no longer keeps.
+#[test]
+fn an_image_with_one_superblock_of_a_later_format_is_refused() {
+    for copy in [0, 1] {
+        let why = refusal(with_copies(&[copy], 8, &[2]));
+        assert_eq!(why, "the image has format 2; this program reads format 1");
+    }
+}
+
+#[test]
+fn two_blocks_in_one_slot_are_refused_wherever_they_are() {
+    let layout = Layout { geometry: tiny(), room: NARROW };
+    let place = layout.table(0) as usize;
+    let mut table = blank(tiny(), NARROW).to_vec()[place..][..layout.table_bytes()].to_vec();
+    for (block, slot) in [(0, 1), (1, 2), (3, 1)] {
+        table[block * BLOCK_ENTRY_BYTES] = slot;
+        table[block * BLOCK_ENTRY_BYTES + 1..][..3].fill(0);
+    }
+    let mut bytes = with_head(52, &checksum(&[&table]));
+    bytes[place..][..table.len()].copy_from_slice(&table);
+    assert_eq!(refusal(bytes), "the image is damaged: two blocks are in slot 1");
 }

@@ -1,8 +1,9 @@
 //! Disks that are full or fail: from then on the image can only be read, and no sync succeeds.
 
+use image::image_store::PagePart;
 use image::medium::lossy_disk::Unsynced;
 use image::medium::shared_bytes::SharedBytes;
-use image::{ImageStore, LossyDisk};
+use image::{Error, ImageStore, LossyDisk};
 use nand::page_store::{Area, Extent, Fault, SyncBy, load_spare};
 use nand::payload::Mode;
 use nand::{BlockId, MemoryStore, PageStore, Ppn};
@@ -99,5 +100,17 @@ fn a_disk_that_cannot_be_read_fails_requests_and_nothing_else() {
     assert_eq!(read.header, page.header);
     store.sync(SyncBy::Store).unwrap();
     disk.with(|disk| disk.unreadable = true);
-    assert!(ImageStore::open(Box::new(disk.clone())).is_err());
+    let unopened = ImageStore::open(Box::new(disk.clone())).err();
+    assert!(matches!(unopened, Some(Error::Io(_))), "{unopened:?}");
+}
+
+#[test]
+fn a_data_area_that_cannot_be_read_is_a_damage_of_its_page() {
+    let disk = LossyDisk::of(blank(tiny(), NARROW));
+    let mut store = ImageStore::open(Box::new(disk.clone())).unwrap();
+    store.save(Ppn(0), &random_page(&mut Random(1), &tiny()), Area::Recorded).unwrap();
+    // This brings the records into memory, so only data areas are read from now on.
+    assert_eq!(store.damaged_pages(true).count(), 0);
+    disk.with(|disk| disk.unreadable = true);
+    assert_eq!(store.damaged_pages(true).collect::<Vec<_>>(), [(Ppn(0), PagePart::Data)]);
 }

@@ -7,6 +7,8 @@ mod creation;
 mod damage;
 mod failures;
 mod fixture;
+mod heads;
 mod random;
+mod salvage;
 mod split_syncs;
 mod work;
