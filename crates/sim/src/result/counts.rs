@@ -136,3 +136,23 @@ impl From<ftl::Merges> for MergesPart {
         MergesPart { switch, partial, full, dead, associated_blocks }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merges_of_each_kind_stay_apart() {
+        let merges =
+            ftl::Merges { switch: 1, partial: 2, full: 3, dead: 4, associated_blocks: vec![5] };
+        let part = MergesPart::from(merges);
+        assert_eq!([part.switch, part.partial, part.full, part.dead], [1, 2, 3, 4]);
+        assert_eq!(part.associated_blocks, [5]);
+    }
+
+    #[test]
+    fn accesses_to_the_dram_are_in_the_total() {
+        let part = TimePart::of(&Tally::default(), &Timing::ZERO, 7000);
+        assert_eq!((part.dram, part.total, part.host), (7.0, 7.0, 0.0));
+    }
+}

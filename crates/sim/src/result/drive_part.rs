@@ -78,3 +78,17 @@ fn profile_json(profile: &Profile) -> Map<String, Value> {
     let figures = figures.map(|(key, value)| (key.to_owned(), Value::from(value)));
     [name].into_iter().chain(figures).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_per_second_and_decimal() {
+        let mut usage = Usage::default();
+        (usage.until_ns, usage.answered) = (2_000_000_000, 10);
+        let (profile, times) = ("ideal".parse().unwrap(), DriveTimes::new(false, 0));
+        let part = DrivePart::of(&profile, &usage, &times, 6_000_000);
+        assert_eq!((part.seconds, part.iops, part.mb_per_s), (2.0, Some(5.0), Some(3.0)));
+    }
+}
