@@ -53,8 +53,12 @@ fn room_is_given_in_the_order_of_issue() {
         "ideal:program=200us,buffer=8KiB,acknowledge=buffer",
         "ideal:channels=2,stripe=1,program=200us,buffer=4KiB,acknowledge=buffer",
         ROWS,
+        // Two requests fit. Their row has room for a third one, which may not be there yet.
+        "ideal:planes=2,pages_at_once=3,program=200us,buffer=10KiB,acknowledge=buffer",
     ] {
-        assert_eq!(answers(profile, 16, &requests).len(), 200, "{profile}");
+        for depth in [1, 16] {
+            assert_eq!(answers(profile, depth, &requests).len(), 200, "{profile}, depth {depth}");
+        }
     }
 }
 
