@@ -244,13 +244,17 @@ mod tests {
 
     use super::*;
 
-    /// Whether a pace is vouched for whose drive takes 100 us for each of 1,000 answers. Every
-    /// `each`-th of them leaves `late_us` late.
-    fn is_vouched(each: u32, late_us: u64, floor_us: u64) -> bool {
+    fn pacing(floor_us: u64) -> Pacing {
         let chip = ChipModel::from_spec(&Spec::parse("slc-fast2010").unwrap()).unwrap();
         let geometry = chip.geometry(8).unwrap();
         let floor = Duration::from_micros(floor_us);
-        let mut pacing = Pacing::new(&"ideal".parse().unwrap(), &geometry, chip.timing, floor);
+        Pacing::new(&"ideal".parse().unwrap(), &geometry, chip.timing, floor)
+    }
+
+    /// Whether a pace is vouched for whose drive takes 100 us for each of 1,000 answers. Every
+    /// `each`-th of them leaves `late_us` late.
+    fn is_vouched(each: u32, late_us: u64, floor_us: u64) -> bool {
+        let mut pacing = pacing(floor_us);
         for answer in 1..=1000 {
             let late_us = if answer % each == 0 { late_us } else { 0 };
             pacing.left(Duration::from_micros(100), Duration::from_micros(late_us));
@@ -267,5 +271,16 @@ mod tests {
         assert!(!is_vouched(100, 4200, 20), "the mean is too high: 142 us");
         assert!(is_vouched(500, 4200, 20), "mean 108 us, and nobody promises more than p99");
         assert!(!is_vouched(1, 0, 110), "a round trip takes longer than the drive");
+    }
+
+    #[test]
+    fn times_have_their_percentiles_and_an_answer_below_the_floor_counts_however_late_it_is() {
+        let mut pacing = pacing(30);
+        let micros = Duration::from_micros;
+        (1..=100).for_each(|us| pacing.left(micros(us), micros(1000)));
+        let Kept { responses, seen, late, below_floor, answers, .. } = pacing.kept();
+        assert_eq!([responses.p50, responses.p99].map(|it| it.as_micros()), [50, 99]);
+        assert_eq!([seen.p50, late.p50].map(|it| it.as_micros()), [1050, 1000]);
+        assert_eq!((answers, below_floor), (100, 0.29));
     }
 }

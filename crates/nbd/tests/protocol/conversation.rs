@@ -7,6 +7,7 @@ use nbd::device::live::Live;
 use nbd::device::recorder::Recorder;
 use nbd::export::Export;
 use nbd::server::pipe;
+use nbd::session::{Encryption, Session, Step};
 use spec::Spec;
 
 pub const FIXED: u32 = 1;
@@ -127,6 +128,25 @@ impl Script {
         let mut output = Vec::new();
         pipe::serve(live, &mut &self.0[..], &mut output).unwrap();
         Answers(output)
+    }
+
+    /// Says it to a session that offers these exports. Returns the session, what it wants in the
+    /// end, and all that it answers.
+    pub fn say_to_session(
+        &self,
+        exports: &[Export],
+        encryption: Encryption,
+    ) -> (Session, Step, Answers) {
+        let mut session = Session::new(encryption);
+        session.input.room(self.0.len())[..self.0.len()].copy_from_slice(&self.0);
+        session.input.came(self.0.len());
+        loop {
+            let step = session.step(exports);
+            if step != Step::Progress {
+                let answers = Answers(session.output.bytes().to_vec());
+                return (session, step, answers);
+            }
+        }
     }
 }
 

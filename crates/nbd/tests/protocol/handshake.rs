@@ -4,7 +4,7 @@ use std::io::{Error, ErrorKind, Result, Write};
 
 use nbd::export::Export;
 use nbd::server::pipe;
-use nbd::session::{Encryption, Session, Step};
+use nbd::session::{Encryption, Step};
 
 use crate::conversation::*;
 
@@ -194,24 +194,19 @@ fn a_client_that_does_not_wait_for_answers_has_hung_up() {
 /// What a session that must be encrypted does with these bytes, and all that it answers.
 fn unencrypted(script: &Script) -> (Step, Answers) {
     let exports: [Export; 1] = [live(device("page", &[])).export().clone()];
-    let mut session = Session::new(Encryption::Required);
-    session.input.room(script.0.len())[..script.0.len()].copy_from_slice(&script.0);
-    session.input.came(script.0.len());
-    loop {
-        let step = session.step(&exports);
-        if step != Step::Progress {
-            return (step, Answers(session.output.bytes().to_vec()));
-        }
-    }
+    let (_, step, answers) = script.say_to_session(&exports, Encryption::Required);
+    (step, answers)
 }
 
 #[test]
 fn nothing_but_encryption_is_agreed_on_before_it() {
-    let data = wanted("disk", &[]);
+    let [data, unknown] = ["disk", "none"].map(|name| wanted(name, &[]));
     let refused = [
         (LIST, &b""[..]),
         (INFO, &data),
         (GO, &data),
+        (INFO, &unknown),
+        (GO, &unknown),
         (STRUCTURED, b""),
         (LIST_CONTEXTS, b""),
         (SET_CONTEXTS, b""),

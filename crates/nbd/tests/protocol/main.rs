@@ -1,5 +1,7 @@
 //! The protocol, spoken byte by byte, without sockets.
 
 mod conversation;
+mod exports;
 mod handshake;
 mod requests;
+mod statistics;

@@ -6,8 +6,10 @@ mod clients;
 #[allow(dead_code, reason = "the tests of the protocol use all of it")]
 mod conversation;
 mod exports;
+mod groups;
 mod manners;
 mod orders;
+mod paces;
 mod records;
 mod running;
 mod slow_file;
