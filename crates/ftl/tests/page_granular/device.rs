@@ -1,7 +1,8 @@
 //! A small page-granular device, its counts, and random steps for it and a naive model.
 
 use ftl::contract::foresight::Foresight;
-use ftl::contract::page_policy::PolicySource;
+use ftl::contract::page_policy::{PagePolicy, PolicySource};
+use ftl::part::page::placed;
 use ftl::{Choice, Ftl, MountConfig, Result, Run};
 use nand::{Cause, Data, Lpn, Mode, Nand, Op, Timing};
 use rand_core::Rng;
@@ -84,6 +85,15 @@ impl Real {
     pub fn power_cycle(&mut self) {
         self.nand.power().cycle();
         self.ftl = mount(&self.choice, &mut self.nand, None, None).unwrap();
+        self.ftl.audit(&self.nand).unwrap();
+    }
+
+    /// The same for a scheme that only places pages: afterwards this policy places them.
+    pub fn power_cycle_under(&mut self, policy: impl PagePolicy + 'static) {
+        self.nand.power().cycle();
+        let blocks = blocks(self.nand.geometry());
+        let device = config(&self.choice, LOGICAL_BLOCKS, &blocks, TIMING);
+        self.ftl = placed::mount(&mut self.nand, &device, |_| policy).unwrap();
         self.ftl.audit(&self.nand).unwrap();
     }
 

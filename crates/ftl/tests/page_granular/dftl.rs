@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use ftl::{MapEvent, Metric, MissCosts, Run};
-use nand::{Cause, Data, Lpn, Op, Sink};
+use nand::{Cause, Data, Lpn, Mode, Op, Ppn, Sink};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -51,6 +51,12 @@ impl Real {
         let run = Run::whole(Lpn(first), pages, PAGE_BYTES, Data::None);
         self.ftl.read(&mut self.nand, &run, &mut Sink::None).unwrap();
         self.ftl.audit(&self.nand).unwrap();
+    }
+
+    /// The place of the first translation page. Its number follows those of the host's pages.
+    fn translation_page(&self) -> Ppn {
+        let first = Lpn(4 * LOGICAL_BLOCKS);
+        self.ftl.place(&self.nand, first).expect("it was written")
     }
 
     fn forget_counts(&mut self) {
@@ -128,6 +134,46 @@ fn a_read_that_misses_reads_a_translation_page_and_one_that_hits_none() {
     assert_eq!(map_work(&real), [2, 1, 0, 0]);
     assert_eq!(real.nand.tally().count(Op::Read, Cause::Host), 4);
     assert_eq!(figure(&real, "cmt_read_misses"), 2.0);
+}
+
+/// A device whose first translation page cannot be read, and the place of that page. The single
+/// cached entry is of another page.
+fn with_lost_translation_page() -> (Real, Ppn) {
+    let mut real = Real::in_mode("dftl:cmt=8,entries=4", SEQUENTIAL, 4, 20, Mode::Stamps);
+    for page in [0, 4] {
+        let run = Run::whole(Lpn(page), 1, PAGE_BYTES, Data::Stamp(1));
+        real.ftl.write_run(&mut real.nand, &run).unwrap();
+    }
+    let ppn = real.translation_page();
+    real.nand.power().lose_data(ppn).unwrap();
+    real.forget_counts();
+    (real, ppn)
+}
+
+/// Nothing is lost with it: spare areas say the same. It is read once more before it is written.
+#[test]
+fn a_lost_translation_page_is_written_anew_when_an_entry_of_it_leaves() {
+    let (mut real, lost) = with_lost_translation_page();
+    let scans = |real: &Real| {
+        real.nand.tally().count(Op::SpareRead, Cause::Map) / u64::from(real.nand.geometry().pages())
+    };
+    real.read(0, 1);
+    assert_eq!(scans(&real), 1);
+    real.read(4, 1);
+    assert_eq!(scans(&real), 2);
+    assert!(real.translation_page() != lost, "it is still there");
+    real.read(0, 1);
+    assert_eq!(scans(&real), 2, "it can be read again");
+}
+
+#[test]
+fn a_mount_does_without_a_lost_translation_page_and_leaves_the_cache_at_its_size() {
+    let (mut real, lost) = with_lost_translation_page();
+    real.power_cycle();
+    assert_eq!(figure(&real, "cmt_entries"), 1.0);
+    real.read(0, 1);
+    real.read(4, 1);
+    assert!(real.translation_page() != lost, "it is still there");
 }
 
 #[test]

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex};
 use ftl::contract::page_policy::{
     Candidates, Class, ErasedBlock, HostWrite, MovedPage, PagePolicy, PlacedDevice, PolicySource,
 };
-use ftl::{Error, Result};
-use nand::Mode;
+use ftl::{Error, Result, Run};
+use nand::{Data, Lpn, Mode, Op};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::device::{Counts, LOGICAL_BLOCKS, Real, Step, step};
+use crate::device::{Counts, LOGICAL_BLOCKS, PAGE_BYTES, Real, Step, step};
 
 /// A rule that chooses victims.
 type Rule = fn(&Candidates) -> usize;
@@ -224,6 +224,60 @@ fn a_policy_is_told_the_truth() {
     let (counts, told) = (real.counts(), told.lock().unwrap());
     assert_eq!((told.now, told.copied, told.erased), (counts.host, counts.copies, counts.erases));
     assert!(told.copied > 1000, "garbage collection had little to do");
+}
+
+/// Host pages that are written after the mount of the next test.
+const AFTER_MOUNT: u64 = 300;
+
+fn greedy_among_young(candidates: &Candidates) -> usize {
+    assert!(candidates.ages.iter().all(|&age| age <= AFTER_MOUNT), "{candidates:?}");
+    greedy(candidates)
+}
+
+/// No time of a write survives, so every page counts as just written, and every block as just
+/// opened and filled. But the clock goes on.
+#[test]
+fn after_a_mount_the_clock_goes_on_and_all_ages_begin_anew() {
+    let mut real =
+        Real::placed_by(Some(&Tested::plain(1)), "page", "sequential", 8, 2, Mode::Stamps).unwrap();
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
+    let mut write = |real: &mut Real, stamp| {
+        let page = rng.next_u32() % (8 * LOGICAL_BLOCKS);
+        let run = Run::whole(Lpn(page), 1, PAGE_BYTES, Data::Stamp(stamp));
+        real.ftl.write_run(&mut real.nand, &run).unwrap();
+    };
+    (1..2000).for_each(|stamp| write(&mut real, stamp));
+    let programs = real.nand.tally().total(Op::Program);
+
+    let calls = Arc::new(Mutex::new([0; 3]));
+    let [first, second, third] = [(); 3].map(|()| Arc::clone(&calls));
+    let place = move |write: &HostWrite| {
+        first.lock().unwrap()[0] += 1;
+        // The first program has the number 0 or 1.
+        assert!(write.now + 1 >= programs, "{write:?} after {programs} programs");
+        assert!(write.lifespan.is_none_or(|lifespan| lifespan <= AFTER_MOUNT), "{write:?}");
+        Ok(0)
+    };
+    let place_copy = move |copy: &MovedPage| {
+        second.lock().unwrap()[1] += 1;
+        assert!(copy.age <= AFTER_MOUNT, "{copy:?}");
+        Ok(0)
+    };
+    let erased = move |block: &ErasedBlock| {
+        third.lock().unwrap()[2] += 1;
+        assert!(block.lifespan <= AFTER_MOUNT, "{block:?}");
+    };
+    let policy = Tested {
+        place: Arc::new(Mutex::new(place)),
+        place_copy: Arc::new(Mutex::new(place_copy)),
+        erased: Arc::new(Mutex::new(erased)),
+        victim: Some(greedy_among_young),
+        ..Tested::plain(1)
+    };
+    real.power_cycle_under(policy);
+    (0..AFTER_MOUNT as u32).for_each(|stamp| write(&mut real, 2000 + stamp));
+    let [places, copies, erases] = *calls.lock().unwrap();
+    assert!(places == AFTER_MOUNT && copies > 100 && erases > 50, "{places} {copies} {erases}");
 }
 
 /// Nine of ten writes go to an eighth of the pages. A block of such pages dies soon.
