@@ -44,7 +44,7 @@ fn every_scheme_conforms_under_a_sector_log() {
 
 #[test]
 fn every_scheme_survives_cuts_under_a_sector_log() {
-    let campaign = campaign(under(&[("none", "8KiB"), ("3KiB", "4KiB")]), models(&["tiny"]));
+    let campaign = campaign(under(&[("none", "8KiB"), ("3KiB", "4KiB")]), models(&["tiny-dies"]));
     finds_nothing(&Campaign { workloads: partial_writes(), ..campaign }, 666);
 }
 
