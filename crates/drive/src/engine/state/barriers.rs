@@ -17,14 +17,14 @@ pub(crate) struct Barriers {
 }
 
 impl Barriers {
-    /// What comes from now on waits for all that came. Returns whether there is anything to wait
-    /// for.
+    /// What comes from now on waits for all that came, and at least one operation comes. Returns
+    /// whether there is anything to wait for.
     pub fn raise(&mut self) -> bool {
-        let has_members = self.later.back().map_or(self.running > 0, |last| !last.is_empty());
-        if has_members {
+        let has_to_wait = self.running > 0;
+        if has_to_wait {
             self.later.push_back(Vec::new());
         }
-        has_members
+        has_to_wait
     }
 
     /// A program or an erase comes. Returns whether it has to wait.
