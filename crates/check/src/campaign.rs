@@ -45,7 +45,8 @@ pub struct Campaign {
     pub seeds: Vec<u64>,
     /// Where the chips are. On images, the machine crashes too.
     pub storage: Storage,
-    /// Whether trims must survive. Without full durability there are no power cuts.
+    /// Whether trims must survive. It also says which faults are tried: those that it promises to
+    /// survive.
     pub durability: Durability,
     /// What a power cut may leave on flash.
     pub faults: Faults,

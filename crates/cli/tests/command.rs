@@ -591,6 +591,9 @@ fn a_replay_of_a_cut_that_the_durability_does_not_cover_is_refused() {
     }
     let tried = printed(&[&check[..], &paper, &["--quiet"]].concat());
     assert_eq!(tried, "", "the other outcomes are tried");
+    let pairs = ["check", "--ftl", "page", "--geometry", "tiny-mlc", "--workload", "sequential"];
+    let stderr = refused(2, &[&pairs[..], &paper].concat());
+    assert!(stderr.contains("promises nothing after a cut on this chip"), "{stderr}");
     let never = ["--cut", "9999", "--outcome", "torn", "--quiet"];
     let stderr = refused(2, &[&check[..], &never].concat());
     assert!(stderr.contains("the cut 9999:torn never happens"), "{stderr}");

@@ -78,5 +78,5 @@ fn the_loss_of_a_newest_page_is_noticed_or_changes_nothing() {
         }
     }
     println!("{noticed} losses noticed, {harmless} harmless");
-    assert!(noticed > 4 * harmless);
+    assert!(noticed > 80, "only {noticed} losses were noticed");
 }

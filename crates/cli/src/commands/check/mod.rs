@@ -407,6 +407,12 @@ fn cuts_to_replay(args: &Args, case: &Case, cut: u64) -> failure::Result<Vec<Vec
             None => all.push(cuts),
         }
     }
+    if all.is_empty() {
+        // A replay that tries nothing must not look as if it had found nothing.
+        let durability = case.durability.name();
+        let why = format!("durability `{durability}` promises nothing after a cut on this chip");
+        return Err(failure::Failure::usage(why));
+    }
     Ok(all)
 }
 

@@ -17,8 +17,8 @@ pub(crate) struct Barriers {
 }
 
 impl Barriers {
-    /// What comes from now on waits for all that came, and at least one operation comes. Returns
-    /// whether there is anything to wait for.
+    /// All programs and erases from now on wait for those before. At least one must follow. Returns
+    /// whether any before have not ended.
     pub fn raise(&mut self) -> bool {
         let has_to_wait = self.running > 0;
         if has_to_wait {
