@@ -313,7 +313,7 @@ fn wrong_plans_and_outputs_are_refused_before_anything_runs() {
     assert!(place.refused(1, "rows.csv", &[]).contains("cannot read plan plan.toml"));
 }
 
-/// One in twenty rows of each experiment can be run at the quick scale.
+/// One in forty rows of each experiment can be run at the quick scale.
 #[test]
 fn rows_of_every_experiment_run_at_the_quick_scale() {
     let place = Place::new("");
@@ -325,7 +325,7 @@ fn rows_of_every_experiment_run_at_the_quick_scale() {
         let out = format!("{}.jsonl", name.display());
         let mut sweep = Command::new(env!("CARGO_BIN_EXE_ftlab"));
         sweep.current_dir(&place.directory).arg("sweep").arg(&plan).args(["--out", &out]);
-        let output = sweep.args(["--scale", "quick", "--shard", "3/20"]).output().unwrap();
+        let output = sweep.args(["--scale", "quick", "--shard", "3/40"]).output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), stderr.as_ref()), (Some(0), ""), "{out}");
         seen += 1;

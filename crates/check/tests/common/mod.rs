@@ -11,7 +11,7 @@ use ftl::{Choice, Durability, SCHEMES, Scheme};
 use spec::Spec;
 
 /// One in this number of cuts is tried, all if the tests are optimised, as in `make test-long`.
-pub const ONE_CUT_IN: u32 = if cfg!(debug_assertions) { 3 } else { 1 };
+pub const ONE_CUT_IN: u32 = if cfg!(debug_assertions) { 4 } else { 1 };
 
 /// All registered schemes, or those that the environment variable `FTLAB_SCHEMES` lists. A name
 /// that is not registered fails, because a test without its scheme would pass.

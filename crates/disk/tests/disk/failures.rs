@@ -51,7 +51,7 @@ fn a_failure_at_any_write_or_sync_makes_the_disk_read_only() {
     for device in devices() {
         println!("{}", name(&device));
         let is_page = device.choice.scheme.name == "page" && device.layers.is_empty();
-        let step = if is_page { 5 } else { 131 };
+        let step = if is_page { 7 } else { 263 };
         let failed = (0..).step_by(step).take_while(|fuel| fail_after(&device, *fuel)).count();
         assert!(failed * step > 100, "the storage failed at {failed} points only");
     }

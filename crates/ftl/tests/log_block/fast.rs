@@ -425,7 +425,7 @@ const MERGES: [(&str, &[u32], u32, u64); 5] = [
 fn a_merge_survives_two_cuts() {
     for (kind, writes, page, cuts) in MERGES {
         let tried = survives_two_cuts(kind, ("fast", [3, 3]), (writes, page), [cuts + 4, 12]);
-        assert_eq!(tried, (cuts + 4) * 12 * 64 * 2, "{kind}");
+        assert_eq!(tried, (cuts + 4) * 12 * 64, "{kind}");
     }
 }
 

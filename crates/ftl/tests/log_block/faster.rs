@@ -411,7 +411,7 @@ const RECLAIMS: [(&str, &str, &[u32], u32, u64); 5] = [
 fn a_reclaim_survives_two_cuts() {
     for (what, form, writes, page, cuts) in RECLAIMS {
         let tried = survives_two_cuts(what, (form, [3, 4]), (writes, page), [cuts + 4, 12]);
-        assert_eq!(tried, (cuts + 4) * 12 * 64 * 2, "{what}");
+        assert_eq!(tried, (cuts + 4) * 12 * 64, "{what}");
     }
 }
 

@@ -42,7 +42,7 @@ fn steady(workload: &str, blocks: u64, extra: u64, ftl: &str) -> RunResult {
 fn with_the_spare_of_the_law_nothing_is_copied_and_with_half_of_it_much_is() {
     let points = [
         ("uniform:seed=1", 512),
-        ("uniform:seed=2", 1280),
+        ("uniform:seed=2", 768),
         ("skew:hot=80/20", 1024),
         ("zipf:theta=0.9", 1024),
     ];
