@@ -2,9 +2,13 @@
 
 # The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "page,lsb,nftl"
-PACKAGES = ["ftlab-nand", "ftlab-drive", "ftlab-check"]
+PACKAGES = ["ftlab-nand", "ftlab-drive", "ftlab-sim --test drive", "ftlab-check"]
 
 CUT = "crates/nand/src/power_cut.rs"
+FLASH = "crates/nand/src/flash_array.rs"
+RECORDED = "crates/sim/src/run/recorded.rs"
+RECORDER = "crates/drive/src/recorder.rs"
+SHELTER = "crates/ftl/src/part/recovery/pair_shelter.rs"
 MOUNT = "crates/ftl/src/part/recovery/trim_log/mount.rs"
 OPERATIONS = "crates/nand/src/nand/operations.rs"
 PLAN = "crates/drive/src/engine/plan.rs"
@@ -37,11 +41,11 @@ MUTANTS = [
      "self.in_flight += usize::from(flash.geometry().dies() > 1);",
      "self.in_flight += usize::from(flash.geometry().dies() > 8);"),
     ("dies-never-weak", "dies: the checker leaves no weak page after a brown-out", CUT,
-     "    if outcome == Outcome::BrownedOut {",
-     "    if outcome == Outcome::BrownedOut && in_flight.is_empty() {"),
+     "                    && outcome == Outcome::BrownedOut\n",
+     "                    && outcome == Outcome::BrownedOut\n                    && in_flight.is_empty()\n"),
     ("dies-one-weak", "dies: the checker leaves only the last page weak after a brown-out", CUT,
-     "        for operation in complete {",
-     "        for operation in complete.into_iter().next_back() {"),
+     "let is_weak = |ppn| draw.is_multiple_of(2) || scatter(ppn, draw).is_multiple_of(2);",
+     "let last = in_flight.iter().rev().find_map(|it| match it.operation {\n        Interruptible::Program(ppn) => Some(ppn),\n        Interruptible::Erase(_) => None,\n    });\n    let is_weak = |ppn| Some(ppn) == last;"),
     ("dies-interrupted-again", "dies: the checker lets a die go on after its interrupted operation", CUT,
      "        self.left = left.checked_sub(1);",
      "        self.left = left.checked_sub(1).or(Some(7));"),
@@ -54,4 +58,34 @@ MUTANTS = [
     ("dies-copies-pass", "drive: copies pass a barrier", PLAN,
      "        self.queue_program(own, &program, erase);\n        self.wait_for_barrier(own);",
      "        self.queue_program(own, &program, erase);\n        self.barriers.enter(own);"),
+    ("dies-flush-without-mark", "dies: a flush without trims leaves no mark", TRIMS,
+     "let needs_mark = nand.geometry().dies() > 1 && nand.wait() != self.marked;",
+     "let needs_mark = nand.geometry().dies() > 1 && nand.wait() < self.marked;"),
+    ("dies-unmarked-elsewhere", "dies: unmarked pages in blocks of another part do not become void", MOUNT,
+     "voids.push((ppn..pages_of(geometry, block).end, before));\n                    break;",
+     "break;"),
+    ("dies-mark-drops-itself", "dies: a mount drops the mark and what is right before it", MOUNT,
+     "map(|copy| copy.spare.sequence).max().unwrap_or(0);\n        scan.ignore",
+     "map(|copy| copy.spare.sequence).max().map_or(0, |mark| mark - 2);\n        scan.ignore"),
+    ("dies-shelter-needs-mark", "dies: copies in the shelter behind the last mark are dropped", MOUNT,
+     "copy.spare.sequence > mark && !shelter.contains(&geometry.block_of(copy.ppn))",
+     "copy.spare.sequence > mark && (shelter.len() < 9 || !shelter.contains(&geometry.block_of(copy.ppn)))"),
+    ("dies-upper-page-at-once", "dies: an upper page does not wait for the copies of its lower pages", SHELTER,
+     "            nand.wait();\n        }\n        Ok(())",
+     "        }\n        Ok(())"),
+    ("dies-dropped-page-restored", "dies: a copy in the shelter stands in for a page behind the mark", SHELTER,
+     "if is_latest && is_destroyed && spare.sequence <= mark {",
+     "if is_latest && is_destroyed && (spare.sequence <= mark || mark > 0) {"),
+    ("dies-image-alone", "dies: the checker reorders nothing on images", FLASH,
+     "self.geometry.dies() > 1 && self.keeps_pages()",
+     "self.geometry.dies() > 1 && self.mode() == Mode::Stamps"),
+    ("dies-recorder-forgets", "drive: a wait of the FTL does not reach the drive", RECORDED,
+     "        if let Some(drive) = &mut self.drive {\n            drive.all_idle();\n        }\n",
+     ""),
+    ("dies-recorder-marks-read", "drive: the first operation after a wait is the one that waits, reads too", RECORDER,
+     "let is_write = |it: &&mut Issued| matches!(it.op, Op::Program | Op::Erase);",
+     "let is_write = |it: &&mut Issued| it.place < u32::MAX;"),
+    ("dies-rows-open", "drive: rows stay open across a barrier", PLAN,
+     "        if !self.profile.protected && self.barriers.raise() {\n            self.close_rows();\n        }",
+     "        if !self.profile.protected {\n            self.barriers.raise();\n        }"),
 ]

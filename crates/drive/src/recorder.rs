@@ -63,3 +63,31 @@ impl OpSink for Recorder {
         self.after_all = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use nand::{BlockId, Lpn, Ppn};
+
+    use super::*;
+
+    #[test]
+    fn the_first_program_or_erase_after_a_wait_is_the_one_that_waits() {
+        let mut recorder = Recorder::default();
+        let read = Operation::Read { ppn: Ppn(3), owner: Lpn(0) };
+        let program = Operation::Program { first: Ppn(8), owners: &[0, 1] };
+        recorder.take(Cause::Host, &program);
+        recorder.all_idle();
+        recorder.take(Cause::Host, &read);
+        recorder.take(Cause::Host, &program);
+        recorder.all_idle();
+        recorder.take(Cause::Gc, &Operation::Copy { from: &[Ppn(3)], to: Ppn(10), owners: &[0] });
+        recorder.take(Cause::Gc, &Operation::Erase { block: BlockId(1) });
+        let mut recorded = Vec::new();
+        recorder.drain_to(&mut recorded);
+        let waits: Vec<_> = recorded.iter().map(|it| (it.op, it.after_all)).collect();
+        let (read, program) = (Op::Read, Op::Program);
+        let host = [(program, false), (program, false), (read, false), (program, true)];
+        let rest = [(program, false), (read, false), (program, true), (Op::Erase, false)];
+        assert_eq!(waits, [host, rest].concat());
+    }
+}

@@ -263,6 +263,30 @@ fn writes_behind_a_barrier_wait_in_every_drive_that_can_lose_them() {
     }
 }
 
+/// A row is not filled up with pages behind a barrier: they would wait for it, and it for them.
+#[test]
+fn a_barrier_lets_the_rows_before_it_go() {
+    let profile = "ideal:planes=2,pages_at_once=3,program=200us,buffer=32KiB,acknowledge=buffer";
+    let geometry = Geometry::new(2048, 64, 64, 64, ProgramOrder::Ascending).unwrap();
+    let mut drive = Drive::new(&profile.parse().unwrap(), &geometry, Timing::ZERO);
+    drive.keep_journal();
+    for (at_ns, place, after_all) in [(0, 0, false), (1_000_000, 1, true)] {
+        let issued = Issued { after_all, ..Issued::new(Op::Program, Cause::Host, place) };
+        let (op, bytes) = (trace::Op::Write, 2048);
+        let request = HostRequest { op, bytes, force: false, memory_ns: 0, load: 0 };
+        drive.submit(at_ns, request, &[issued]);
+    }
+    while drive.next_answer(10_000_000).is_some() {}
+    let mut journal = Vec::new();
+    drive.drain_journal(&mut journal);
+    let ended = journal.iter().filter_map(|entry| match entry {
+        Entry::Operation(own) => Some((own.place, own.started_ns)),
+        _ => None,
+    });
+    assert_eq!(ended.collect::<Vec<_>>(), [(0, 1_000_000)]);
+    drive.finish();
+}
+
 #[test]
 fn operations_on_a_block_keep_their_order_in_every_drive() {
     for (more, depth) in [

@@ -189,13 +189,19 @@ pub fn reordered(
 ) -> Result<FlashArray> {
     let mut flash = idle.try_clone()?;
     let mut dies = DieAtCut::all(idle, in_flight, draw);
-    let mut complete = Vec::new();
+    let is_weak = |ppn| draw.is_multiple_of(2) || scatter(ppn, draw).is_multiple_of(2);
     for Snapshot { operation, after, .. } in in_flight {
         let die = &mut dies[operation.die(idle) as usize];
         match die.next() {
             Progress::Complete => {
                 operation.repeat(&mut flash, after)?;
-                complete.push(*operation);
+                // What comes later on this die may still destroy or erase the page.
+                if let Interruptible::Program(ppn) = *operation
+                    && outcome == Outcome::BrownedOut
+                    && is_weak(ppn)
+                {
+                    flash.tear(ppn, Health::Unstable)?;
+                }
             }
             Progress::Interrupted => {
                 let outcomes: Vec<Outcome> = operation.outcomes_on_its_die(after).collect();
@@ -206,15 +212,6 @@ pub fn reordered(
                 interrupt(&mut flash, *operation, left)?;
             }
             Progress::NotBegun => {}
-        }
-    }
-    if outcome == Outcome::BrownedOut {
-        for operation in complete {
-            if let Interruptible::Program(ppn) = operation
-                && (draw.is_multiple_of(2) || scatter(ppn, draw).is_multiple_of(2))
-            {
-                flash.tear(ppn, Health::Unstable)?;
-            }
         }
     }
     Ok(flash)

@@ -292,8 +292,9 @@ fn a_recorded_snapshot_equals_an_armed_cut() {
 
 /// The chip of the fixture on two dies, and four programs in flight behind a first one: pages 1
 /// and 2 of block 0, and pages 0 and 1 of block 1. The power fails in the last one.
-fn cut_chip(outcome: Outcome, draw: u64) -> (Nand, Vec<Snapshot>) {
+fn cut_chip(pairing: Pairing, outcome: Outcome, draw: u64) -> (Nand, Vec<Snapshot>) {
     let geometry = Geometry::new(2048, 64, 4, 8, ProgramOrder::Sequential).unwrap();
+    let geometry = geometry.with_pairing(pairing).unwrap();
     let run = |power: &dyn Fn(&mut Nand)| {
         let mut nand = Nand::new(geometry.with_dies(2).unwrap(), Mode::Stamps);
         power(&mut nand);
@@ -339,7 +340,7 @@ fn before_and_after_decay(nand: &mut Nand) -> [Vec<PageState>; 2] {
 fn every_die_is_as_far_as_it_likes_and_works_in_order() {
     let (mut done, mut interrupted) = (BTreeSet::new(), BTreeSet::new());
     for draw in 0..200 {
-        let (mut cut, snapshots) = cut_chip(Outcome::Reordered, draw);
+        let (mut cut, snapshots) = cut_chip(Pairing::NONE, Outcome::Reordered, draw);
         let in_flight: Vec<usize> = snapshots.iter().map(|it| it.in_flight).collect();
         assert_eq!(in_flight, [0, 0, 1, 2, 3]);
         let rebuilt = reordered(&snapshots[0].after, &snapshots[1..], Outcome::Reordered, draw);
@@ -381,7 +382,7 @@ fn a_brown_out_leaves_weak_pages_in_flight() {
     let mut some_lost = 0;
     for draw in 0..200 {
         let [sound, weak] = [Outcome::Reordered, Outcome::BrownedOut]
-            .map(|outcome| before_and_after_decay(&mut cut_chip(outcome, draw).0));
+            .map(|outcome| before_and_after_decay(&mut cut_chip(Pairing::NONE, outcome, draw).0));
         assert_eq!(weak[0], sound[0], "{draw}");
         let there = |states: &[PageState]| are_there(states).iter().filter(|it| **it).count();
         let [complete, kept] = [&sound[1], &weak[1]].map(|states| there(states));
@@ -390,6 +391,21 @@ fn a_brown_out_leaves_weak_pages_in_flight() {
         some_lost += u32::from(kept > 0 && kept < complete);
     }
     assert!(some_lost > 20, "{some_lost} of 100");
+}
+
+/// A page that was complete may be weak. If the next program of its die destroys it, it cannot be
+/// read at all.
+#[test]
+fn a_weak_page_can_be_destroyed() {
+    let pairing = Pairing { bits: 2, distance: 1 };
+    let mut destroyed = 0;
+    for draw in 0..200 {
+        let [sound, weak] = [Outcome::Reordered, Outcome::BrownedOut]
+            .map(|outcome| states(&mut cut_chip(pairing, outcome, draw).0));
+        assert_eq!(weak, sound, "{draw}");
+        destroyed += u32::from(weak[4..6] == [PageState::Unreadable; 2]);
+    }
+    assert!(destroyed > 5, "{destroyed} of 200");
 }
 
 #[test]
