@@ -3,6 +3,7 @@
 
     python3 tools/campaign.py cuts FILE --minutes 60         power cuts with every fault, on every device model
     python3 tools/campaign.py images FILE --minutes 60       the same on images, and crashes of the machine below them
+    python3 tools/campaign.py drawn FILE --minutes 60        cuts up to three deep on drawn chips, in memory and on images
     python3 tools/campaign.py operations FILE --minutes 30   random reads, writes, trims and flushes, every sector compared
     python3 tools/campaign.py table FILE                     what the campaigns in FILE have tried, as tables for the docs
 
@@ -42,8 +43,9 @@ MODELS = {
     "small": (512, 0),
     "small-tlc": (512, 0),
     "windows": (512, 0),
-    "drawn": (512, 4096),
 }
+# Of the first and of the further cuts on drawn chips, one in this number.
+ON_DRAWN = {"memory": (8, 256), "image": (40, 8192)}
 LAYERS = {
     "none": [],
     "buffer": ["--buffer", "3KiB"],
@@ -54,6 +56,8 @@ LAYERS = {
 }
 # On images, second cuts and crashes are tried this many times less often.
 RARER_ON_IMAGES = 32
+# What the first table of `check` counts, as its columns say.
+KINDS = ["cases", "cuts", "second cuts", "deeper cuts", "crashes", "second crashes"]
 # Layers on devices of many MiB.
 LARGE_LAYERS = {
     "none": [],
@@ -90,23 +94,40 @@ def cut_commands(first_seed: int, models: list, place: list):
                 yield "none", ["--ftl", "all", "--second-cuts", str(rarer), *common]
 
 
+def drawn_commands(first_seed: int):
+    """All schemes on drawn chips, without end. A case has a chip of its own; one round in four is on images."""
+    for seed in itertools.count(first_seed):
+        place = "image" if seed % 4 == 0 else "memory"
+        first, further = [str(one_in) for one_in in ON_DRAWN[place]]
+        rare = ["--first-cuts", first, "--second-cuts", further, "--depth", "3"]
+        common = ["--geometry", "drawn", "--seed", str(seed), "--short-programs", "0", "--on", place, *rare]
+        for layer, options in LAYERS.items():
+            names = SCHEMES_WITH_MAPS if layer == "one DRAM budget" else schemes()
+            suffix = " on images" if place == "image" else ""
+            yield layer + suffix, [*chosen(names), *options, *common]
+
+
 def count_cuts(text: str) -> dict:
-    """The counts in the tables of `check`."""
-    subjects, outcomes, losses = collections.Counter(), collections.Counter(), collections.Counter()
+    """The counts in the tables of `check`, whose first lines name their columns."""
+    schemes, outcomes, losses = {}, collections.Counter(), collections.Counter()
+    names = []
     for line in text.splitlines():
-        cells = re.split(r"\s{2,}", line.strip())
-        numbers = [int(cell.replace(",", "")) for cell in cells[1:] if re.fullmatch(r"[\d,]+", cell)]
-        if len(numbers) in (5, 7) and len(cells) == len(numbers) + 1 and cells[0] != "total":
-            scheme = re.split(r"[: ]", cells[0])[0]
-            for at, number in enumerate(numbers[2:-1]):
-                subjects[scheme, at] += number
-        elif len(cells) == 7 and len(numbers) == 5:
-            outcomes[cells[0]] += numbers[0]
-            outcomes["decays later"] += numbers[3] + numbers[4]
-        elif len(cells) == 2 and len(numbers) == 1:
-            losses[cells[0]] += numbers[0]
-    by_scheme = {scheme: [subjects[scheme, at] for at in range(4)] for scheme, _ in subjects}
-    return {"schemes": by_scheme, "outcomes": outcomes, "losses": losses}
+        first, *cells = re.split(r"\s{2,}", line.strip())
+        if not cells:
+            names = []
+        elif not names:
+            names = [first, *cells]
+        elif first != "total":
+            numbers = {name: int(cell.replace(",", "")) for name, cell in zip(names[1:], cells) if cell[0].isdigit()}
+            if names[0] == "ftl":
+                counts = schemes.setdefault(re.split(r"[: ]", first)[0], collections.Counter())
+                counts.update({kind: numbers.get(kind, 0) for kind in KINDS})
+            elif names[0] == "outcome":
+                outcomes[first] += numbers["cuts"]
+                outcomes["decays later"] += numbers["during the mount"] + numbers["after the mount"]
+            elif names[0] == "loss":
+                losses[first] += numbers["crashes"]
+    return {"schemes": schemes, "outcomes": outcomes, "losses": losses}
 
 
 def performed(*arguments) -> str | None:
@@ -207,8 +228,7 @@ def table(path: pathlib.Path) -> None:
     cuts, layers, outcomes, losses, operations = {}, {}, {}, {}, {}
     for run in runs(path):
         for scheme, numbers in run.get("schemes", {}).items():
-            # A campaign in memory has no crashes.
-            numbers = (numbers + [0, 0])[:4]
+            numbers = [numbers[kind] for kind in KINDS]
             added(cuts, scheme, numbers)
             added(layers, run["layer"], numbers)
         for outcome, number in run.get("outcomes", {}).items():
@@ -219,9 +239,8 @@ def table(path: pathlib.Path) -> None:
             added(operations, scheme, numbers)
     later = outcomes.pop("decays later", [0])[0]
     if cuts:
-        kinds = ["cuts", "second cuts", "crashes", "second crashes"]
-        print_table(["scheme", *kinds], cuts)
-        print_table(["layers", *kinds], layers)
+        print_table(["scheme", *KINDS], cuts)
+        print_table(["layers", *KINDS], layers)
         print_table(["outcome", "cuts"], outcomes)
         if losses:
             print_table(["loss", "crashes"], losses)
@@ -232,7 +251,7 @@ def table(path: pathlib.Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["cuts", "images", "operations", "table"])
+    parser.add_argument("what", choices=["cuts", "images", "drawn", "operations", "table"])
     parser.add_argument("file", type=pathlib.Path)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--first-seed", type=int, default=1)
@@ -243,6 +262,8 @@ def main() -> int:
             place = ["--on", "image"] if arguments.what == "images" else []
             commands = cut_commands(arguments.first_seed, arguments.model or list(MODELS), place)
             return campaign(commands, attack, arguments.file, arguments.minutes)
+        case "drawn":
+            return campaign(drawn_commands(arguments.first_seed), attack, arguments.file, arguments.minutes)
         case "operations":
             with tempfile.TemporaryDirectory() as folder:
                 perform = functools.partial(operate, folder)
