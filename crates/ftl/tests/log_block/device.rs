@@ -248,7 +248,7 @@ pub const ORDERS: [&str; 3] = ["any", "ascending", "sequential"];
 /// cuts between the erases of a data block and its log block, and cuts during recovery. The merge
 /// is caused by writing `page` after `writes`. The last argument is the number of operations to cut
 /// in the first and in the second life. Each pair of outcomes is tried on one chip, and the second
-/// cut falls into the mount or into the merge: both take turns. Returns the number of pairs of cuts.
+/// cut falls into the mount or into the merge: both take turns. Returns the number of pairs.
 pub fn survives_two_cuts(
     what: &str,
     (ftl, shape): (&str, [u32; 2]),
