@@ -127,8 +127,13 @@ pub struct Args {
     second_cuts: u32,
     /// Cuts of one case, at most: with 3 and more, cuts follow second ones as these follow first
     /// ones
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    depth: usize,
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 2,
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
+    depth: u16,
     /// Try all workloads of up to N steps on the smallest chip
     #[arg(long, value_name = "N", default_value_t = 2)]
     short_programs: usize,
@@ -229,7 +234,7 @@ fn selected(args: &Args) -> failure::Result<Campaign> {
         faults: Faults::parse(&args.faults)?,
         one_first_in: args.first_cuts,
         second_cuts: second_cuts(args),
-        depth: args.depth,
+        depth: args.depth.into(),
         budget: budget(args)?,
     };
     every_geometry_has_a_workload(args, &campaign)?;
@@ -690,6 +695,10 @@ mod tests {
         assert_eq!((none.second_cuts, none.short_programs), (SecondCuts::None, 0));
         let every = selected(&args("--ftl page --second-cuts 1")).unwrap();
         assert_eq!((every.second_cuts, every.depth), (SecondCuts::All, 2));
+        for none in ["--depth 0", "--first-cuts 0"] {
+            let line = ["check"].into_iter().chain(none.split(' '));
+            assert!(Line::try_parse_from(line).is_err(), "{none}");
+        }
     }
 
     #[test]
