@@ -68,9 +68,11 @@ impl Export {
         }
     }
 
-    /// The least, the preferred and the greatest size of requests, in bytes.
+    /// The least, the preferred and the greatest size of requests, in bytes. Clients ignore all
+    /// three if the preferred size is below the least one.
     pub fn block_sizes(&self) -> [u32; 3] {
-        [self.least_bytes, self.preferred_bytes, PAYLOAD_BYTES_MAX]
+        let preferred_bytes = self.preferred_bytes.max(self.least_bytes);
+        [self.least_bytes, preferred_bytes, PAYLOAD_BYTES_MAX]
     }
 }
 

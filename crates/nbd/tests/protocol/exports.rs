@@ -48,6 +48,18 @@ fn an_export_is_found_by_its_whole_name() {
 }
 
 #[test]
+fn the_preferred_size_of_requests_is_at_least_the_least_one() {
+    for (least_bytes, preferred_bytes) in [(1, 2048), (512, 2048), (4096, 4096)] {
+        let export = Export { least_bytes, ..export("disk") };
+        let script = flags().option(INFO, &wanted("disk", &[3]));
+        let (.., mut answers) = script.say_to_session(&[export], Encryption::Impossible);
+        answers.greeting().option();
+        let sizes = [least_bytes, preferred_bytes, 64 << 20].map(u32::to_be_bytes).concat();
+        assert_eq!(answers.option().data, [&[0, 3][..], &sizes].concat());
+    }
+}
+
+#[test]
 fn in_the_old_way_an_export_without_power_ends_the_connection() {
     let off = Export { is_on: false, ..export("disk") };
     let script = flags().option(EXPORT_NAME, b"disk");
