@@ -71,14 +71,33 @@ fn no_events(trace: &StoredTrace, format: &'static str, found: &[u8]) -> Error {
     Error::NoEvents { name: trace.name().to_owned(), format, found }
 }
 
-/// A sentence about events that the tracer lost, if there are any.
-pub(crate) fn lost_events_note(lost: u64) -> Option<String> {
-    (lost > 0).then(|| {
-        format!(
-            "{lost} events were lost when the trace was recorded, so requests are missing; larger \
-             buffers of the tracer keep them."
-        )
-    })
+/// Events that a tracer lost.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LostEvents {
+    /// Their number.
+    pub lost: u64,
+    /// The number of events that were not lost; 0 if it is not known.
+    pub kept: u64,
+}
+
+impl LostEvents {
+    /// A sentence about them, if there are any.
+    pub(crate) fn note(self) -> Option<String> {
+        let LostEvents { lost, kept } = self;
+        let percent = 100.0 * lost as f64 / (lost as f64 + kept as f64);
+        let share = match kept {
+            0 => String::new(),
+            _ if percent < 0.1 => " (less than 0.1 %)".to_owned(),
+            _ => format!(" ({percent:.1} %)"),
+        };
+        let (events, were) = if lost == 1 { ("event", "was") } else { ("events", "were") };
+        (lost > 0).then(|| {
+            format!(
+                "{lost} {events}{share} {were} lost when the trace was recorded, so requests are \
+                 missing; larger buffers of the tracer keep them."
+            )
+        })
+    }
 }
 
 /// The letter of the operation, and the flags, of an RWBS word.

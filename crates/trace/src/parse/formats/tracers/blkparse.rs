@@ -23,7 +23,7 @@ use spec::Params;
 
 use crate::error::Result;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::block_layer::{ACTION_PARAMS, Replayed, lost_events_note, op_of, rwbs};
+use crate::parse::block_layer::{ACTION_PARAMS, LostEvents, Replayed, op_of, rwbs};
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
@@ -113,8 +113,8 @@ struct Blkparse {
     has_unix_times: bool,
     /// Requests with a time before the start of the trace.
     before_start: u64,
-    /// Events that were lost, as the summary says.
-    lost: u64,
+    /// Events that were lost or kept, as the summaries of the devices say.
+    lost_events: LostEvents,
 }
 
 const CPU: ParseError = ParseError::new("column 2, the CPU, is not a number");
@@ -175,7 +175,7 @@ impl TraceParser for Blkparse {
         let notes = [
             Some(self.replayed.note()),
             before_start_note(self.before_start),
-            lost_events_note(self.lost),
+            self.lost_events.note(),
         ];
         notes.into_iter().flatten().collect()
     }
@@ -183,7 +183,8 @@ impl TraceParser for Blkparse {
 
 impl Blkparse {
     fn new(replayed: Replayed) -> Blkparse {
-        Blkparse { replayed, has_unix_times: false, before_start: 0, lost: 0 }
+        let lost_events = LostEvents::default();
+        Blkparse { replayed, has_unix_times: false, before_start: 0, lost_events }
     }
 
     /// The time that a printed one means; one before the start of the trace is counted down from
@@ -194,20 +195,32 @@ impl Blkparse {
         if is_before_start(whole_ns) && !self.has_unix_times { whole_ns } else { printed_ns }
     }
 
-    /// A line of the summary. It says how many events were lost, if any were:
-    /// `Skips: 2 forward (398 -  99.3%)`.
+    /// A line of the summary of a device. Two of them say how many events were kept and lost:
+    /// `Events (8,0): 3 entries` and `Skips: 2 forward (398 -  99.3%)`.
     #[cold]
     fn summary(&mut self, line: &[u8]) -> Parsed {
-        if let Some(skips) = line.trim_ascii().strip_prefix(b"Skips:") {
-            let (_, count) = skips.split_at(memchr::memchr(b'(', skips).unwrap_or(skips.len()));
-            let digits =
-                count.iter().skip(1).take_while(|byte| !matches!(byte, b' ' | b'-' | b')'));
-            let digits: Vec<u8> = digits.copied().filter(u8::is_ascii_digit).collect();
-            let lost = Field::new(&digits).number().unwrap_or(0);
-            self.lost = self.lost.saturating_add(lost);
+        let line = line.trim_ascii();
+        let LostEvents { lost, kept } = &mut self.lost_events;
+        if line.starts_with(b"Events (") {
+            *kept = kept.saturating_add(grouped_number(after(line, b"): ")));
+        } else if line.starts_with(b"Skips:") {
+            *lost = lost.saturating_add(grouped_number(after(line, b"(")));
         }
         Parsed::Other
     }
+}
+
+/// The text after the first `mark`; empty without one.
+fn after<'a>(text: &'a [u8], mark: &[u8]) -> &'a [u8] {
+    memchr::memmem::find(text, mark).map_or(&[], |at| &text[at + mark.len()..])
+}
+
+/// The number up to the next blank, such as `1,002`. The locale separates thousands. 0 if there is
+/// none.
+fn grouped_number(text: &[u8]) -> u64 {
+    let digits = text.iter().take_while(|byte| !matches!(byte, b' ' | b'-' | b')'));
+    let digits: Vec<u8> = digits.copied().filter(u8::is_ascii_digit).collect();
+    Field::new(&digits).number().unwrap_or(0)
 }
 
 /// A printed time with what blkparse leaves out of times before the start.
@@ -343,13 +356,26 @@ CPU0 (8,16):
 
     #[test]
     fn events_that_the_summary_calls_lost_are_in_a_note() {
-        let mut parser = Blkparse::new(Replayed::given(b'D'));
-        for line in ["Skips: 2 forward (398 -  99.3%)", "Skips: 1 forward (1,002 -   0.3%)", "Skip"]
-        {
-            assert_eq!(parser.parse(line.as_bytes(), &mut Devices::default()), Ok(Parsed::Other));
-        }
-        assert!(parser.notes()[1].starts_with("1400 events were lost"), "{:?}", parser.notes());
-        assert_eq!(Blkparse::new(Replayed::given(b'D')).notes().len(), 1);
+        let notes = |lines: &[&str]| {
+            let mut parser = Blkparse::new(Replayed::given(b'D'));
+            for line in lines {
+                let parsed = parser.parse(line.as_bytes(), &mut Devices::default());
+                assert_eq!(parsed, Ok(Parsed::Other));
+            }
+            parser.notes()
+        };
+        let one = ["Events (8,0): 3 entries", "Skips: 2 forward (398 -  99.3%)"];
+        let other = ["Events (sda): 333,001 entries", "Skips: 1 forward (1,002 -   0.3%)"];
+        let lost = |lines: &[&str]| notes(lines)[1].clone();
+        assert!(lost(&one).starts_with("398 events (99.3 %) were lost"), "{}", lost(&one));
+        let both = lost(&[one, other].concat());
+        assert!(both.starts_with("1400 events (0.4 %) were lost"), "{both}");
+        let excerpt = lost(&[one[1], "Skip", "Skips:", "Events ("]);
+        assert!(excerpt.starts_with("398 events were lost"), "{excerpt}");
+        let rare = lost(&["Events (8,0): 9,999 entries", "Skips: 1 forward (1 -   0.0%)"]);
+        assert!(rare.starts_with("1 event (less than 0.1 %) was lost"), "{rare}");
+        assert_eq!(notes(&other[..1]).len(), 1);
+        assert_eq!(notes(&[]).len(), 1);
     }
 
     #[test]

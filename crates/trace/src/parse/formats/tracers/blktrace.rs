@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::input::resolve_path::common_of_cpus;
 use crate::input::sliding_window::SlidingWindow;
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::block_layer::{ACTION_PARAMS, Replayed, lost_events_note, op_of};
+use crate::parse::block_layer::{ACTION_PARAMS, LostEvents, Replayed, op_of};
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::normalize::Normalizer;
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
@@ -227,9 +227,11 @@ struct EventFile {
 struct Sequence {
     /// The bytes of device and CPU.
     key: u64,
+    /// The number before the first one.
+    start: u32,
     /// The highest number.
     last: u32,
-    /// Numbers below it that no event has.
+    /// Numbers between both that no event has.
     lost: u64,
 }
 
@@ -258,7 +260,10 @@ impl Sequences {
             let known = self.others.iter().position(|one| one.key == key);
             let next = match known {
                 Some(index) => self.others.swap_remove(index),
-                None => Sequence { key, last: number.wrapping_sub(1), lost: 0 },
+                None => {
+                    let start = number.wrapping_sub(1);
+                    Sequence { key, start, last: start, lost: 0 }
+                }
             };
             let before = std::mem::replace(&mut self.latest, next);
             if self.others.len() < MOST_SEQUENCES {
@@ -276,8 +281,8 @@ impl Sequences {
         }
     }
 
-    fn lost(&self) -> u64 {
-        self.others.iter().chain([&self.latest]).map(|one| one.lost).sum()
+    fn all(&self) -> impl Iterator<Item = &Sequence> {
+        self.others.iter().chain([&self.latest])
     }
 }
 
@@ -419,6 +424,15 @@ impl MergedReader {
         self.normalizer.bad_record(error, part, self.streams[index].record_number)
     }
 
+    fn lost(&self) -> LostEvents {
+        let sequences = self.streams.iter().flat_map(|stream| stream.sequences.all());
+        sequences.fold(LostEvents::default(), |LostEvents { lost, kept }, one| {
+            let numbers = u64::from(one.last.wrapping_sub(one.start));
+            // In a damaged file the numbers may start again more than once.
+            LostEvents { lost: lost + one.lost, kept: kept + numbers.saturating_sub(one.lost) }
+        })
+    }
+
     /// The file with the earliest event; of several, the first.
     #[inline(always)]
     fn earliest(&self) -> Option<usize> {
@@ -458,8 +472,7 @@ impl Reader for MergedReader {
     fn report(&self) -> ReadReport {
         let files = self.streams.len();
         let merged = (files > 1).then(|| format!("{files} files are merged by time."));
-        let lost = lost_events_note(self.streams.iter().map(|it| it.sequences.lost()).sum());
-        let notes = [self.replayed.note()].into_iter().chain(merged).chain(lost);
+        let notes = [self.replayed.note()].into_iter().chain(merged).chain(self.lost().note());
         self.normalizer.report(notes.collect())
     }
 }

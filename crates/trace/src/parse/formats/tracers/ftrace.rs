@@ -35,7 +35,7 @@ use self::fields::{BEYOND, Fields, Requested};
 use self::mmc::Cards;
 use crate::error::{Error, Result, quote};
 use crate::input::stored_trace::StoredTrace;
-use crate::parse::block_layer::{lost_events_note, op_of, rwbs};
+use crate::parse::block_layer::{LostEvents, op_of, rwbs};
 use crate::parse::devices::Devices;
 use crate::parse::format::{Format, Opening, Specimen};
 use crate::parse::parsed::{ParseError, ParseResult, Parsed, RawRequest};
@@ -328,7 +328,8 @@ impl TraceParser for Ftrace {
                 self.block_bytes
             )
         });
-        let lost = lost_events_note(self.lost);
+        // The file may be an excerpt, so the number of events that were not lost is not known.
+        let lost = LostEvents { lost: self.lost, kept: 0 }.note();
         [Some(event), block, lost].into_iter().flatten().collect()
     }
 }

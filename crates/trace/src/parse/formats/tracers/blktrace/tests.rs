@@ -165,7 +165,11 @@ fn gaps_in_sequence_numbers_are_lost_events() {
     for big in [false, true] {
         assert_eq!(notes(&[1, 2, 4, 3, 5], big).len(), 1, "not in order, but complete");
         let lost = notes(&[1, 90, 401], big);
-        assert!(lost[1].starts_with("398 events were lost"), "{lost:?}");
+        assert!(lost[1].starts_with("398 events (99.3 %) were lost"), "{lost:?}");
+        let lost = notes(&[7, 8, 10], big);
+        assert!(lost[1].starts_with("1 event (25.0 %) was lost"), "{lost:?}");
         assert_eq!(notes(&[7, u32::MAX], big).len(), 2);
+        let damaged = notes(&[7, u32::MAX, 0, u32::MAX], big);
+        assert!(damaged[1].starts_with("8589934581 events were lost"), "{damaged:?}");
     }
 }
