@@ -87,4 +87,7 @@ MUTANTS = [
     ("hole-injury-place", "failures on demand: the place of the error lies before the request", INJURIES,
      "Some(failure.offset.max(request.offset))",
      "Some(failure.offset)"),
+    ("hole-preferred-below-least", "exports: the preferred size of requests may be below the least one", EXPORT,
+     "self.preferred_bytes.max(self.least_bytes)",
+     "self.preferred_bytes.max(1)"),
 ]

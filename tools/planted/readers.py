@@ -2,6 +2,7 @@
 
 PACKAGES = ["ftlab-trace"]
 
+BL = "crates/trace/src/parse/block_layer.rs"
 A = "crates/trace/src/input/archive.rs"
 I = "crates/trace/src/input/stored_trace.rs"
 N = "crates/trace/src/input/resolve_path.rs"
@@ -55,4 +56,6 @@ MUTANTS = [
      "3..=8 | 10 | 11", "3..=6 | 10 | 11"),
     ("records-cut-off", "archives: a record cut off at the end of a member is accepted", L,
      "record if record.len() < bytes =>", "record if record.is_empty() =>"),
+    ("lost-share-of-kept", "lost events: their share is that of the events that were kept", BL,
+     "100.0 * lost as f64 / (lost as f64 + kept as f64)", "100.0 * lost as f64 / kept as f64"),
 ]
