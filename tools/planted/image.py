@@ -86,4 +86,6 @@ MUTANTS = [
     ("image-lock-shared", "image: two processes open the same image", DISK_FILE,
      "FlockOperation::NonBlockingLockExclusive",
      "FlockOperation::NonBlockingLockShared"),
+    ("superblock-in-place", "the newer superblock is overwritten first", STORE,
+     "for copy in [1 - self.copy, self.copy] {", "for copy in [self.copy, 1 - self.copy] {"),
 ]

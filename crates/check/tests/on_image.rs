@@ -69,7 +69,7 @@ fn paired_pages_survive_cuts_and_crashes_on_an_image() {
 
 /// A crash may damage what the crash before it has spared, such as the other superblock.
 #[test]
-fn an_image_survives_every_second_crash() {
+fn an_image_survives_second_crashes() {
     let subjects = under(&[Layers::default()]).into_iter().take(1);
     let campaign = on_images(subjects.collect(), &["least"], &["random"]);
     // The other tests, and those in memory, cut the power with all faults.
