@@ -39,6 +39,8 @@ pub enum Kind {
     Count,
     /// A share of a whole: `7%`.
     Share,
+    /// A whole number, or a share of a whole: `2`, `7%`.
+    CountOrShare,
     /// A time: `5ms`.
     Time,
     /// `true` or `false`.
@@ -173,6 +175,7 @@ impl Kind {
             },
             Kind::Count => Value::Count(parse_count(text)?),
             Kind::Share => Value::Share(Share::parse(text)?),
+            Kind::CountOrShare => count_or_share(text)?,
             Kind::Time => Value::TimeNs(parse_time_ns(text)?),
             Kind::Switch => Value::Switch(parse_switch(text)?),
             Kind::Real => Value::Real(parse_real(text)?),
@@ -184,6 +187,15 @@ impl Kind {
             Kind::Text => Value::Text(text.to_owned()),
         })
     }
+}
+
+/// A text with a percent sign is a share, so `1` is one and not the whole.
+fn count_or_share(text: &str) -> Result<Value> {
+    let parsed = match text.ends_with('%') {
+        true => Share::parse(text).map(Value::Share),
+        false => parse_count(text).map(Value::Count),
+    };
+    parsed.map_err(|_| malformed(text, "a whole number such as 4, or a share such as `8%`"))
 }
 
 fn size_or(text: &str, words: &[&str]) -> Error {
@@ -431,6 +443,18 @@ mod tests {
         let kind = Kind::SizeOr(&["auto"]);
         assert_eq!(kind.parse("auto").unwrap(), Value::Choice("auto"));
         assert_eq!(kind.parse("8KiB").unwrap(), Value::Size(8192));
+    }
+
+    #[test]
+    fn a_count_or_share_is_a_share_if_it_ends_in_percent() {
+        let parse = |text| Kind::CountOrShare.parse(text);
+        assert_eq!(parse("1").unwrap(), Value::Count(1));
+        assert_eq!(parse("8%").unwrap(), Value::Share(Share::parse("8%").unwrap()));
+        for text in ["0.5", "-1", "8 %", "few"] {
+            let message = parse(text).unwrap_err().to_string();
+            let expected = "is not a whole number such as 4, or a share such as `8%`";
+            assert_eq!(message, format!("`{text}` {expected}"));
+        }
     }
 
     #[test]

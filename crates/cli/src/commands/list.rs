@@ -217,6 +217,7 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Size | Kind::SizeOr(_) => "size",
         Kind::Count => "count",
         Kind::Share => "share",
+        Kind::CountOrShare => "count or share",
         Kind::Time => "time",
         Kind::Switch => "switch",
         Kind::Real => "real",
