@@ -111,6 +111,16 @@ fn a_page_that_is_not_young_stays_in_its_region() {
 }
 
 #[test]
+fn with_promote_always_a_rewritten_page_climbs_whatever_its_age() {
+    let others: Vec<u32> = (8..40).collect();
+    for (spec, expected) in [("dac:young=4", [33, 0, 0]), ("dac:promote=always", [32, 1, 0])] {
+        let mut real = device(spec, 8);
+        write_each(&mut real, &[&[5], others.as_slice(), &[5]].concat());
+        assert_eq!(sizes(&real), expected, "{spec}");
+    }
+}
+
+#[test]
 fn a_run_is_judged_page_by_page() {
     let mut real = device("dac:young=4", 8);
     write_each(&mut real, &[0, 1]);
@@ -191,6 +201,10 @@ fn the_least_extra_is_the_reserve_and_one_block_per_region() {
     let chip = nand::ChipModel::from_spec(&spec::Spec::parse("slc-last").unwrap()).unwrap();
     let error = choice.check(&chip, 100, 40).unwrap_err().to_string();
     assert_eq!(error, "dac: regions=16; 1 to 15 are possible");
+    let spec = spec::Spec::parse("dac:young=9,promote=always").unwrap();
+    let choice = ftl::Choice::from_spec(&spec).unwrap();
+    let error = choice.check(&chip, 100, 40).unwrap_err().to_string();
+    assert_eq!(error, "dac: young=9 has no effect with promote=always; leave one out");
 }
 
 #[test]
@@ -199,7 +213,10 @@ fn ram_is_the_page_map_and_five_bytes_per_page_for_regions_and_ages() {
     let pages = u64::from(LOGICAL_BLOCKS) * 4;
     let ram = real.ftl.report().ram;
     assert_eq!(ram.map, 4 * pages);
-    assert_eq!(ram.other - device("page", 8).ftl.report().ram.other, 5 * pages);
+    let base = device("page", 8).ftl.report().ram.other;
+    assert_eq!(ram.other - base, 5 * pages);
+    let always = device("dac:promote=always", 8).ftl.report().ram.other;
+    assert_eq!(always - base, pages, "no ages");
 }
 
 #[test]
@@ -253,7 +270,11 @@ impl NaiveDac {
         NaiveDac {
             np,
             regions,
-            young: params.count("young"),
+            young: if params.choice("promote") == "always" {
+                u64::MAX
+            } else {
+                params.count("young")
+            },
             blocks: (0..logical + extra).map(|_| Block::default()).collect(),
             free: (0..logical + extra).collect(),
             open: vec![None; regions],
@@ -341,9 +362,10 @@ fn valid(blocks: &[Block], pages: &[Page], block: usize) -> Vec<usize> {
 fn dac_counts_as_the_naive_model_counts() {
     for setting in settings() {
         for (regions, young, np, extra) in
-            [(2, 48, 4, 3), (3, 20, 4, 4), (3, 72, 6, 6), (5, 9, 4, 9)]
+            [(2, 48, 4, 3), (3, 20, 4, 4), (3, 0, 6, 6), (5, 9, 4, 9)]
         {
-            let spec = format!("dac:regions={regions},young={young},{setting}");
+            let promote = if young == 0 { "always" } else { "young" };
+            let spec = format!("dac:regions={regions},promote={promote},young={young},{setting}");
             let mut real = Real::new(&spec, "sequential", np, extra);
             let mut naive = NaiveDac::new(&spec, np, extra as usize);
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);

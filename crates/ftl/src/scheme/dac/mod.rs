@@ -26,6 +26,9 @@
 //! **Recovery.** The region of a page is in its kind byte, and survives a power cut. The age does
 //! not: after a mount every page counts as just written.
 //!
+//! The author's firmware of 2011 has no age test: each rewrite moves a page up. `promote=always` does
+//! the same, and needs no ages.
+//!
 //! Choices: a page is *young* if fewer than `young` host pages were written since it was last
 //! written or changed region; the default is the number of logical pages. The paper speaks of time.
 //! A page that is copied within the coldest region has not changed region.
@@ -65,12 +68,20 @@ const PARAMS: &[&[Param]] = &[
                   1 to 15",
         },
         Param {
+            name: "promote",
+            kind: Kind::Choice(&["young", "always"]),
+            default: "young",
+            unit: "",
+            doc: "which pages move up when the host rewrites them: young, those that were written \
+                  or changed region lately; always, all",
+        },
+        Param {
             name: "young",
             kind: Kind::Count,
             default: "0",
             unit: "host pages",
             doc: "a page moves up if it is rewritten after fewer host pages than this, at most \
-                  2^31; 0: the number of logical pages",
+                  2^31; 0: the number of logical pages; only with promote=young",
         },
         registry::victim_param("cost_benefit"),
     ],
@@ -89,7 +100,10 @@ pub static SCHEME: Scheme = Scheme {
     least_extra: |params, _, _| RESERVE + params.count("regions") as u32,
     open_blocks: Some(|params| params.count("regions") as u32),
     memory: |params, geometry, _| {
-        let age = page_ages::bytes(geometry.pages(), params.count("young"));
+        let age = match has_ages(params) {
+            true => page_ages::bytes(geometry.pages(), params.count("young")),
+            false => 0,
+        };
         table_bytes(geometry, 4 + age, 40)
     },
     mount,
@@ -104,7 +118,15 @@ fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
     if young > YOUNG_MAX {
         return Some(format!("young={young}; at most {YOUNG_MAX} is possible"));
     }
+    if young > 0 && !has_ages(params) {
+        return Some(format!("young={young} has no effect with promote=always; leave one out"));
+    }
     registry::refuses(params)
+}
+
+/// Whether a page moves up only while it is young.
+fn has_ages(params: &Params) -> bool {
+    params.choice("promote") == "young"
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
@@ -114,13 +136,10 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let ftl = Clustered {
         frontiers: vec![Frontier::NONE; regions],
         regions: BlockClasses::new(nand.geometry(), regions),
-        ages: PageAges::new(
-            pages,
-            match device.params.count("young") {
-                0 => pages.into(),
-                young => young,
-            },
-        ),
+        ages: has_ages(device.params).then(|| {
+            let young = device.params.count("young");
+            PageAges::new(pages, if young == 0 { pages.into() } else { young })
+        }),
         counts: RegionCounts { written: vec![0; regions], ..RegionCounts::default() },
         map,
     };
@@ -135,7 +154,8 @@ struct Clustered {
     /// The open block of each region.
     frontiers: Vec<Frontier>,
     regions: BlockClasses,
-    ages: PageAges,
+    /// None if every rewritten page moves up.
+    ages: Option<PageAges>,
     counts: RegionCounts,
 }
 
@@ -159,12 +179,12 @@ impl Clustered {
     }
 
     /// The region to which a page of region `old` goes if it is written after `written` host pages:
-    /// one up if it is young.
+    /// one up if it is young, or whatever its age.
     #[inline]
     fn target(&self, old: Option<Region>, lpn: Lpn, written: u64) -> Region {
         let hottest = self.frontiers.len() as Region - 1;
-        let up = |region| region + u8::from(self.ages.is_young(lpn, written));
-        old.map_or(0, |region| up(region).min(hottest))
+        let rises = || self.ages.as_ref().is_none_or(|ages| ages.is_young(lpn, written));
+        old.map_or(0, |region| (region + u8::from(rises())).min(hottest))
     }
 
     /// Writes the pages of a run from page `index` on, up to the first page that goes to another
@@ -193,7 +213,17 @@ impl Clustered {
     fn note(&mut self, lpn: Lpn, from: Option<Region>, to: Region, now: u64) {
         self.counts.promotions += u64::from(from.is_some_and(|from| from < to));
         self.counts.written[to as usize] += 1;
-        self.ages.renew(lpn, now);
+        if let Some(ages) = &mut self.ages {
+            ages.renew(lpn, now);
+        }
+    }
+
+    /// Prepares the ages for this number of pages.
+    #[inline]
+    fn prepare_ages(&mut self, pages: u32) {
+        if let Some(ages) = &mut self.ages {
+            ages.prepare(self.map.written(), pages);
+        }
     }
 
     /// Writes the first of the requests that follow a run, as [`Ftl::write`] does: single whole
@@ -202,7 +232,7 @@ impl Clustered {
         let mut written = 0;
         for span in single_pages(nand, next) {
             let (lpn, now) = (Lpn(span.first), self.map.written());
-            self.ages.prepare(now, 1);
+            self.prepare_ages(1);
             let old = self.region_of(nand.geometry(), lpn);
             let region = self.target(old, lpn, now);
             let frontier = &mut self.frontiers[region as usize];
@@ -268,8 +298,10 @@ impl Clustered {
         self.map.empty(nand, victim, frontier, kind, cause, |lpn, _| {
             last = Some(lpn);
             if from != target {
-                ages.renew(lpn, written);
                 demotions += 1;
+                if let Some(ages) = ages.as_mut() {
+                    ages.renew(lpn, written);
+                }
             }
         })?;
         self.counts.demotions += demotions;
@@ -285,7 +317,9 @@ impl Clustered {
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
         let (geometry, regions) = (*nand.geometry(), &mut self.regions);
         let recovered = self.map.recover(nand, device, |copy| regions.found(&geometry, copy))?;
-        self.ages.reset(self.map.written());
+        if let Some(ages) = &mut self.ages {
+            ages.reset(self.map.written());
+        }
         if let Some(block) = recovered.endangered {
             self.empty(nand, block, self.regions.of(block), Cause::Meta)?;
         }
@@ -321,7 +355,7 @@ impl Ftl for Clustered {
 
     fn write(&mut self, nand: &mut Nand, run: &Run, next: &[Span]) -> Result<usize> {
         self.map.flat.check_bases(nand, run)?;
-        self.ages.prepare(self.map.written(), run.pages);
+        self.prepare_ages(run.pages);
         let mut index = 0;
         while index < run.pages {
             index += self.write_some(nand, run, index)?;
@@ -335,10 +369,12 @@ impl Ftl for Clustered {
         self.audit_sizes(nand)
     }
 
-    /// Beside the page map, RAM holds for each page its region (a byte) and its age (four).
+    /// Beside the page map, RAM holds for each page its region (a byte) and its age (four), if ages
+    /// are needed.
     fn report(&self) -> Report {
         let mut report = self.map.report();
-        report.ram.other += 5 * u64::from(self.map.logical_pages());
+        let bytes = if self.ages.is_some() { 5 } else { 1 };
+        report.ram.other += bytes * u64::from(self.map.logical_pages());
         let sizes = self.region_pages();
         let [coldest, hottest] = [sizes[0], sizes[sizes.len() - 1]].map(|pages| pages as f64);
         report.gauges = vec![("coldest_pages", coldest), ("hottest_pages", hottest)];
