@@ -55,8 +55,7 @@ impl Subject {
     /// choice, a switch or a count. Settings that the scheme refuses are left out.
     pub fn single_changes(scheme: &'static Scheme) -> Vec<Subject> {
         let changes = |param: &'static Param| {
-            let values = with_each_value(&[], param).into_iter().filter(|it| !it.is_empty());
-            values.chain(other_count(param).map(|pair| vec![pair]))
+            other_values(param).chain(other_count(param).map(|pair| vec![pair]))
         };
         let changed = scheme.params.iter().flat_map(changes);
         let all = core::iter::once(Vec::new()).chain(corners(scheme)).chain(changed);
@@ -64,10 +63,12 @@ impl Subject {
     }
 
     /// The scheme with every combination of its choices and switches, with its corner settings, and
-    /// with each combination and one changed count. Settings that the scheme refuses are left out.
+    /// with each combination and one changed count. A parameter without a default changes part of a
+    /// preset; it is changed by itself only. Settings that the scheme refuses are left out.
     pub fn all_combinations(scheme: &'static Scheme) -> Vec<Subject> {
         let mut combinations: Vec<Settings> = vec![Vec::new()];
-        for param in scheme.params {
+        let is_key = |param: &&'static Param| param.default.is_empty();
+        for param in scheme.params.iter().filter(|param| !is_key(param)) {
             combinations = combinations.iter().flat_map(|it| with_each_value(it, param)).collect();
         }
         let counts = scheme.params.iter().filter_map(other_count);
@@ -78,7 +79,8 @@ impl Subject {
                 combinations.iter().map(with)
             })
             .collect();
-        let all = combinations.into_iter().chain(corners(scheme)).chain(changed);
+        let keys = scheme.params.iter().filter(is_key).flat_map(other_values);
+        let all = combinations.into_iter().chain(corners(scheme)).chain(changed).chain(keys);
         all.filter_map(|settings| Subject::accepted(scheme, &settings)).collect()
     }
 
@@ -101,6 +103,11 @@ fn with_each_value(settings: &[(String, String)], param: &Param) -> Vec<Settings
         false => [settings, &[(param.name.to_owned(), (*value).to_owned())]].concat(),
     };
     values.iter().map(with).collect()
+}
+
+/// Each value of a choice or a switch but its default, as the only setting.
+fn other_values(param: &'static Param) -> impl Iterator<Item = Settings> {
+    with_each_value(&[], param).into_iter().filter(|settings| !settings.is_empty())
 }
 
 /// The corner settings that a scheme lists.
@@ -136,6 +143,7 @@ mod tests {
         Param { name: "draws", kind: Kind::Count, default: "2", unit: "", doc: "" },
         Param { name: "log", kind: Kind::Count, default: "0", unit: "", doc: "" },
         Param { name: "eager", kind: Kind::Switch, default: "false", unit: "", doc: "" },
+        Param::key("way", Kind::Choice(&["up", "down"]), "", ""),
     ];
 
     static SCHEME: Scheme = Scheme {
@@ -163,6 +171,8 @@ mod tests {
             "sample:draws=3",
             "sample:log=2",
             "sample:eager=true",
+            "sample:way=up",
+            "sample:way=down",
         ];
         assert_eq!(specs(Subject::single_changes(&SCHEME)), expected);
     }
@@ -170,7 +180,7 @@ mod tests {
     #[test]
     fn all_combinations_are_listed_except_refused_ones() {
         let all = specs(Subject::all_combinations(&SCHEME));
-        assert_eq!(all.len(), 5 + 1 + 5 * 2, "{all:?}");
+        assert_eq!(all.len(), 5 + 1 + 5 * 2 + 2, "{all:?}");
         for spec in ["sample", "sample:order=newest,eager=true", "sample:order=any,draws=3"] {
             assert_eq!(all.iter().filter(|it| *it == spec).count(), 1, "{spec} in {all:?}");
         }
