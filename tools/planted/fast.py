@@ -7,6 +7,7 @@ FAST = "crates/ftl/src/scheme/fast/mod.rs"
 ASSOCIATIVE = "crates/ftl/src/part/log/fully_associative.rs"
 RANDOM = "crates/ftl/src/part/log/random_log.rs"
 SEQUENTIAL = "crates/ftl/src/part/log/sequential_block.rs"
+FORECAST = "crates/ftl/src/scheme/fast/log_forecast.rs"
 MERGE = "crates/ftl/src/part/log/merge.rs"
 
 # Name, description, file, original text, replacement.
@@ -14,13 +15,13 @@ MUTANTS = [
     ("fast-run-passes-stream", "fast, write: a run to the random log includes the page that is next in the stream", ASSOCIATIVE,
      "TargetBlock::Random(pages.min(next.0 - lpn.0))", "TargetBlock::Random(pages)"),
     ("fast-youngest-victim", "fast, victim: the youngest random log block is reclaimed", RANDOM,
-     "self.blocks.pop_front()", "self.blocks.pop_back()"),
+     "self.blocks.iter().position(is_victim)", "self.blocks.iter().rposition(is_victim)"),
     ("fast-associated-twice", "fast, merge: a data block is merged once for each of its pages", RANDOM,
      "if !self.is_listed.contains(lbn) {", "if !self.is_listed.contains(lbn) || self.lbns.len() < 4 {"),
     ("fast-scratch-kept", "fast, merge: data blocks of earlier merges are taken for already listed", RANDOM,
      "self.lbns.drain(..).for_each(|lbn| self.is_listed.remove(lbn));", "self.lbns.clear();"),
     ("fast-budget-without-sw", "fast, budget: the SW block is not charged", ASSOCIATIVE,
-     "log_blocks.saturating_sub(u32::from(self.streams) + self.aside)", "log_blocks.saturating_sub(self.aside)"),
+     "log_blocks.saturating_sub(self.streams.blocks() + self.aside)", "log_blocks.saturating_sub(self.aside)"),
     ("fast-shrinks-late", "fast, budget: excess blocks are kept until the next write", FAST,
      "while self.log.is_over_its_maximum() {", "while self.log.random.len() > self.log.log_blocks() + 9 {"),
     ("fast-stream-beside-excess", "fast, mount: a stream opens although there are too many random log blocks", ASSOCIATIVE,
@@ -33,4 +34,12 @@ MUTANTS = [
      "match slots.all(|(newest, slot)| newest.0 == slot) {", "match slots.next().is_some_and(|(newest, slot)| newest.0 == slot) {"),
     ("fast-stream-counts-as-random", "fast, figures: associated blocks of random victims are miscounted", ASSOCIATIVE,
      "merge::count(&mut self.random_associated, associated.len());", "merge::count(&mut self.random_associated, 1);"),
+    ("fast-run-ignored-default", "fast: without the parameter a run opens the SW block", FAST,
+     ".unwrap_or(Streams::AtOffset0)", ".unwrap_or(Streams::ByRun)"),
+    ("fast-run-forecast-free", "fast, forecast: a stream that a run opens copies nothing", FORECAST,
+     "costs.add_at(shares, f64::from(offset) * self.copy_ns);", ""),
+    ("fast-run-forecast-waits", "fast, forecast: a full SW block waits for the next stream although a run opens it", FORECAST,
+     "let full = shares & shares_where(is_full);", "let full = shares & shares_where(is_full) & 1;"),
+    ("fast-run-forecast-owner", "fast, forecast: pages of the owner of the SW block open it again", FORECAST,
+     "self.runs[share].is_stream(lpn) && !is_owner(self.stream_end[share])", "self.runs[share].is_stream(lpn)"),
 ]

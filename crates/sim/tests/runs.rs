@@ -126,9 +126,9 @@ fn every_field_of_the_contract_is_there() {
 #[test]
 fn parameters_without_a_default_are_there_only_if_given() {
     let of = |ftl| serde_json::to_value(ran(&small(ftl))).unwrap()["ftl"]["params"].clone();
-    let (usual, given) = (of("faster"), of("faster:sequential=true"));
-    assert_eq!((usual.get("sequential"), given["sequential"].as_bool()), (None, Some(true)));
-    assert_eq!(usual["isolation_blocks"], given["isolation_blocks"]);
+    let (usual, given) = (of("faster"), of("faster:sequential=offset0"));
+    assert_eq!((usual.get("sequential"), given["sequential"].as_str()), (None, Some("offset0")));
+    assert_eq!(usual["merges_per_write"], given["merges_per_write"]);
 }
 
 #[test]

@@ -28,19 +28,53 @@ struct Block {
     merged: usize,
 }
 
+/// How the SW block is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sequential {
+    Run,
+    Offset0,
+    Never,
+}
+
 /// What faster adds to fast.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Rules {
     pub second_chance: bool,
+    /// A victim with fewer valid pages is carried whole.
+    pub threshold: usize,
+    pub mark_in_place: bool,
+    /// Whether carried pages have blocks of their own.
+    pub own_blocks: bool,
     pub isolation_blocks: usize,
+    pub late: bool,
     pub merges_per_write: usize,
-    /// Whether there is an SW block.
-    pub sequential: bool,
+    pub sequential: Sequential,
 }
 
 /// fast: everything that faster adds is switched off.
-pub const FAST: Rules =
-    Rules { second_chance: false, isolation_blocks: 0, merges_per_write: 0, sequential: true };
+pub const FAST: Rules = Rules {
+    second_chance: false,
+    threshold: 0,
+    mark_in_place: false,
+    own_blocks: false,
+    isolation_blocks: 0,
+    late: false,
+    merges_per_write: 0,
+    sequential: Sequential::Offset0,
+};
+
+/// How often each rule made a difference.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Uses {
+    /// Pages copied to a new SW block before its stream goes on.
+    pub stream_copies: u64,
+    /// Victims carried whole although some of their pages had their chance.
+    pub carried_whole: u64,
+    /// Victims marked where they stand.
+    pub marked: u64,
+    /// Pages after which isolated pages were left for later.
+    pub postponed: u64,
+}
 
 pub struct NaiveFast {
     rules: Rules,
@@ -51,8 +85,16 @@ pub struct NaiveFast {
     was_carried: Vec<bool>,
     sw: Option<Block>,
     rw: Vec<Block>,
+    /// The blocks that take pages of the host and carried pages.
+    head: u64,
+    carried_head: u64,
+    /// The page written last, and its position in a run of consecutive pages.
+    last: (usize, usize),
+    /// Whether a block was reclaimed or the SW block merged for the present page.
+    is_busy: bool,
     isolated: Vec<Block>,
     allocated: u64,
+    pub uses: Uses,
     pub counts: Counts,
     pub rw_associated: Vec<u64>,
     /// Number of pages that were carried or isolated.
@@ -66,6 +108,10 @@ pub struct NaiveFast {
     pub victims: Vec<[u64; 5]>,
 }
 
+fn sw_blocks(rules: Rules) -> usize {
+    usize::from(rules.sequential != Sequential::Never)
+}
+
 fn count(histogram: &mut Vec<u64>, n: usize) {
     histogram.resize(histogram.len().max(n + 1), 0);
     histogram[n] += 1;
@@ -76,14 +122,19 @@ impl NaiveFast {
         NaiveFast {
             rules,
             np,
-            rw_max: extra - 1 - usize::from(rules.sequential) - rules.isolation_blocks,
+            rw_max: extra - 1 - sw_blocks(rules) - rules.isolation_blocks,
             homes: Homes::new(order, np, logical),
             newest: vec![At::Nowhere; logical * np],
             was_carried: vec![false; logical * np],
             sw: None,
             rw: Vec::new(),
+            head: 0,
+            carried_head: 0,
+            last: (usize::MAX, 0),
+            is_busy: false,
             isolated: Vec::new(),
             allocated: 0,
+            uses: Uses::default(),
             counts: Counts::default(),
             rw_associated: Vec::new(),
             moved: 0,
@@ -95,7 +146,8 @@ impl NaiveFast {
 
     /// Sets the maximum number of log blocks, including SW and isolation.
     pub fn set_log_blocks(&mut self, log_blocks: usize) {
-        self.rw_max = log_blocks.saturating_sub(1 + self.rules.isolation_blocks).max(1);
+        let others = sw_blocks(self.rules) + self.rules.isolation_blocks;
+        self.rw_max = log_blocks.saturating_sub(others).max(1);
         while self.rw.len() > self.rw_max {
             let victim = self.rw.remove(0);
             self.merge_all(&victim);
@@ -119,8 +171,13 @@ impl NaiveFast {
     // ---- Writing --------------------------------------------------------------------------------
 
     fn write_page(&mut self, lpn: usize, partial: bool) {
-        for _ in 0..self.rules.merges_per_write {
-            self.merge_oldest_isolated(self.isolated.len());
+        self.last = match self.last {
+            (last, run) if last.wrapping_add(1) == lpn => (lpn, run + 1),
+            _ => (lpn, 1),
+        };
+        self.is_busy = false;
+        if !self.rules.late {
+            self.merge_progressively();
         }
         let at = loop {
             if self.homes.take(lpn) {
@@ -139,6 +196,62 @@ impl NaiveFast {
         self.newest[lpn] = at;
         self.was_carried[lpn] = false;
         self.counts.host += 1;
+        let by_run = self.rules.sequential == Sequential::Run;
+        if let Some(sw) = self.sw.take_if(|sw| by_run && sw.slots.len() == self.np) {
+            self.merge_sw(&sw);
+        }
+        if self.rules.late && !self.is_busy {
+            self.merge_progressively();
+        }
+    }
+
+    fn merge_progressively(&mut self) {
+        for _ in 0..self.rules.merges_per_write {
+            if self.is_merge_due() {
+                self.merge_oldest_isolated(self.isolated.len());
+            }
+        }
+    }
+
+    fn is_merge_due(&mut self) -> bool {
+        let is_empty = |block: &Block| self.valid_pages(block).is_empty();
+        let Some(emptied) = self.isolated.iter().position(|block| !is_empty(block)) else {
+            return false;
+        };
+        let has_room = self.isolated.last().is_some_and(|block| block.slots.len() < self.np);
+        let unused = self.rules.isolation_blocks - self.isolated.len();
+        let due = !self.rules.late || unused + usize::from(has_room) + emptied <= 2;
+        self.uses.postponed += u64::from(!due);
+        due
+    }
+
+    /// Whether a page that is not next in the SW block opens a new one.
+    fn opens_sw(&self, lpn: usize) -> bool {
+        let first = lpn / self.np * self.np;
+        match self.rules.sequential {
+            Sequential::Never => false,
+            Sequential::Offset0 => lpn == first,
+            Sequential::Run => {
+                let is_owner = self.sw.as_ref().is_some_and(|sw| sw.slots[0] == first);
+                let are_mapped = (first..lpn).all(|lpn| self.newest[lpn] != At::Nowhere);
+                self.last.1 >= 6 && !is_owner && are_mapped
+            }
+        }
+    }
+
+    /// Opens the SW block for a page, after copying the pages before it.
+    fn open_sw(&mut self, lpn: usize) -> At {
+        let first = lpn / self.np * self.np;
+        let sw = Block { slots: (first..=lpn).collect(), ..self.block() };
+        for (slot, page) in (first..lpn).enumerate() {
+            self.newest[page] = At::Log(sw.number, slot);
+            self.was_carried[page] = false;
+            self.counts.copies += 1;
+            self.uses.stream_copies += 1;
+        }
+        let at = At::Log(sw.number, lpn - first);
+        self.sw = Some(sw);
+        at
     }
 
     /// Takes a place in the log; none if a block had to be merged or opened first.
@@ -149,26 +262,22 @@ impl NaiveFast {
             sw.slots.push(lpn);
             return Some(At::Log(sw.number, sw.slots.len() - 1));
         }
-        if self.rules.sequential && lpn.is_multiple_of(np) {
+        if self.opens_sw(lpn) {
             match self.sw.take() {
                 Some(sw) => self.merge_sw(&sw),
-                None => {
-                    let sw = Block { slots: vec![lpn], ..self.block() };
-                    let at = At::Log(sw.number, 0);
-                    self.sw = Some(sw);
-                    return Some(at);
-                }
+                None => return Some(self.open_sw(lpn)),
             }
             return None;
         }
-        let may_grow = self.rw.len() < self.rw_max;
-        match self.rw.last_mut() {
+        let (may_grow, number) = (self.rw.len() < self.rw_max, self.head);
+        match self.rw.iter_mut().find(|block| block.number == number) {
             Some(head) if head.slots.len() < np => {
                 head.slots.push(lpn);
                 return Some(At::Log(head.number, head.slots.len() - 1));
             }
             _ if may_grow => {
                 let head = self.block();
+                self.head = head.number;
                 self.rw.push(head);
             }
             _ => self.reclaim(),
@@ -189,6 +298,7 @@ impl NaiveFast {
     }
 
     fn merge_sw(&mut self, sw: &Block) {
+        self.is_busy = true;
         let (lbn, filled) = (sw.slots[0] / self.np, sw.slots.len());
         let valid = self.valid_pages(sw).len();
         if valid == filled {
@@ -250,7 +360,11 @@ impl NaiveFast {
     // ---- What faster adds -----------------------------------------------------------------------
 
     fn reclaim(&mut self) {
-        let victim = self.rw.remove(0);
+        self.is_busy = true;
+        let is_open =
+            |block: &Block| block.number == self.carried_head && block.slots.len() < self.np;
+        let oldest = self.rw.iter().position(|block| !is_open(block)).unwrap();
+        let mut victim = self.rw.remove(oldest);
         let Rules { second_chance, isolation_blocks, .. } = self.rules;
         let is_lost = |&slot: &usize| !self.is_valid(&victim, slot);
         self.saved += (0..victim.carried).filter(is_lost).count() as u64;
@@ -258,9 +372,20 @@ impl NaiveFast {
         if is_dead || !second_chance && isolation_blocks == 0 {
             return self.merge_all(&victim);
         }
+        let valid = self.valid_pages(&victim);
+        let had_chance = valid.iter().any(|&lpn| self.was_carried[lpn]);
+        if self.rules.mark_in_place && second_chance && valid.len() == self.np && !had_chance {
+            valid.iter().for_each(|&lpn| self.was_carried[lpn] = true);
+            self.moved += self.np as u64;
+            self.uses.marked += 1;
+            victim.carried = self.np;
+            return self.rw.push(victim);
+        }
+        let is_whole = second_chance && valid.len() < self.rules.threshold;
+        self.uses.carried_whole += u64::from(is_whole && had_chance);
         let mut merged = 0;
-        for lpn in self.valid_pages(&victim) {
-            let is_last_visit = self.was_carried[lpn] || !second_chance;
+        for lpn in valid {
+            let is_last_visit = !is_whole && self.was_carried[lpn] || !second_chance;
             if is_last_visit && isolation_blocks > 0 {
                 self.isolate(lpn, &victim);
             } else if is_last_visit && self.valid_pages(&victim).contains(&lpn) {
@@ -277,18 +402,24 @@ impl NaiveFast {
     }
 
     fn carry(&mut self, victim: &Block) {
-        let rest = self.valid_pages(victim);
-        if rest.is_empty() {
-            return;
-        }
-        let head = self.block();
-        for (slot, &lpn) in rest.iter().enumerate() {
-            self.newest[lpn] = At::Log(head.number, slot);
+        for lpn in self.valid_pages(victim) {
+            let number = if self.rules.own_blocks { self.carried_head } else { self.head };
+            let has_room = |block: &Block| block.number == number && block.slots.len() < self.np;
+            let at = self.rw.iter().position(has_room).unwrap_or_else(|| {
+                let block = self.block();
+                *(if self.rules.own_blocks { &mut self.carried_head } else { &mut self.head }) =
+                    block.number;
+                self.rw.push(block);
+                self.rw.len() - 1
+            });
+            let head = &mut self.rw[at];
+            self.newest[lpn] = At::Log(head.number, head.slots.len());
+            head.slots.push(lpn);
+            head.carried += 1;
             self.was_carried[lpn] = true;
             self.counts.copies += 1;
             self.moved += 1;
         }
-        self.rw.push(Block { carried: rest.len(), slots: rest, ..head });
     }
 
     fn isolate(&mut self, lpn: usize, victim: &Block) {

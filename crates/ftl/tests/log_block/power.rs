@@ -6,15 +6,16 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::device::Mortal;
 
-const FORMS: [&str; 8] = [
+const FORMS: [&str; 9] = [
     "bast",
     "fmax",
     "fast",
-    "faster",
-    "faster:merges_per_write=0",
+    "faster:as=table2",
+    "faster:as=paper",
+    "faster:as=firmware,merges_per_write=0",
     "faster:second_chance=false",
-    "faster:isolation=false",
-    "faster:sequential=false",
+    "faster:isolation=false,carried=own",
+    "faster:as=paper,sequential=false",
 ];
 
 #[test]

@@ -1,6 +1,7 @@
 //! A fully associative log: a log block takes pages of any logical block. Beside it, one block
 //! serves a sequential stream, unless the scheme leaves it to the random log. fast and faster are
-//! built on it.
+//! built on it. There are two rules by which a stream is recognised ([`Streams`]). That of FAST is
+//! a write at offset 0:
 //!
 //! ```text
 //! data [0 1 2 3] [4 5 6 7] [8 9 a b]   SW [4 5 _ _]   RW [9 2 9 1] [b 7 2 _]   clean [_ _ _ _]
@@ -10,6 +11,20 @@
 //! write 8: offset 0             as for 4, for LBN 2
 //! write 5: none of these        to the head of the RW log
 //! ```
+//! The other one is a run of consecutive pages, of which the sixth opens the SW block:
+//!
+//! ```text
+//! data [0 … 15] [16 … 31]   SW [16 … 23 _ _]   RW [9 …]
+//!
+//! write 1 2 3 4 5               to the head of the RW log
+//! write 6: the run's sixth      the SW block is merged; a new one takes copies of 0 … 5, then 6
+//! write 7: next in the SW       appended there
+//! write 3: none of these        to the head of the RW log, as all other pages of LBN 0
+//! ```
+//! A full block is then merged at once, and not when the next stream needs it: a page of its owner
+//! that went to RW meanwhile would turn the switch into a full merge. A page before the run may be
+//! unmapped. Then there is nothing to copy for its slot, and the stream stays in RW.
+//!
 //! A page whose home is still erased is written there, before any of these rules applies. The same
 //! holds if the merge that makes room for a page leaves its home erased.
 //!
@@ -35,6 +50,7 @@
 use core::ops::Range;
 
 use nand::{BlockId, Lpn, Nand};
+use spec::{Kind, Param, Params};
 
 use crate::contract::{Error, Merges, Metric, MountConfig, Report, Result, Run, Violation, ensure};
 use crate::part::log::log_map::{LogMap, WriteTarget};
@@ -54,12 +70,86 @@ pub fn entry_bytes(pages_per_block: u32) -> u64 {
     PAGE_ENTRY_BYTES * u64::from(pages_per_block)
 }
 
+/// The position in a run of consecutive pages from which on a page belongs to a stream. The
+/// firmware of FASTer's author (2011) opens the SW block with the sixth page.
+const STREAM_FROM: u32 = 6;
+
+/// How a sequential stream is recognised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streams {
+    /// Not at all: there is no SW block, and RW has one more.
+    None,
+    /// By a write at offset 0.
+    AtOffset0,
+    /// By a run of consecutive pages.
+    ByRun,
+}
+
+impl Streams {
+    /// The parameter `sequential`. Its default is that of the scheme.
+    pub const fn param(doc: &'static str) -> Param {
+        Param::key("sequential", Kind::Choice(&["run", "offset0", "false"]), "", doc)
+    }
+
+    /// The value of the parameter, if it was given.
+    pub fn given(params: &Params) -> Option<Streams> {
+        params.opt_choice("sequential").map(|word| match word {
+            "run" => Streams::ByRun,
+            "offset0" => Streams::AtOffset0,
+            _ => Streams::None,
+        })
+    }
+
+    /// Number of SW blocks.
+    pub fn blocks(self) -> u32 {
+        u32::from(self != Streams::None)
+    }
+}
+
+/// The run of consecutive pages that the host is writing.
+#[derive(Clone, Copy, Debug)]
+pub struct HostRun {
+    /// The page after the last one.
+    next: Lpn,
+    /// Number of pages so far.
+    pages: u32,
+}
+
+impl HostRun {
+    /// Nothing was written.
+    pub const NONE: HostRun = HostRun { next: Lpn::NONE, pages: 0 };
+
+    /// The position in its run that a page has if it is written now; the first page has position 1.
+    fn position(self, lpn: Lpn) -> u32 {
+        if lpn == self.next { self.pages.saturating_add(1) } else { 1 }
+    }
+
+    /// Whether a page belongs to a stream if it is written now.
+    pub fn is_stream(self, lpn: Lpn) -> bool {
+        self.position(lpn) >= STREAM_FROM
+    }
+
+    /// At most `most` pages from `lpn` on, and none behind the first page that begins a stream.
+    fn pages_alike(self, lpn: Lpn, most: u32) -> u32 {
+        match STREAM_FROM.saturating_sub(self.position(lpn)) {
+            0 => most,
+            before => most.min(before),
+        }
+    }
+
+    /// Adds pages that were written.
+    pub fn add(&mut self, first: Lpn, pages: u32) {
+        let before = self.position(first) - 1;
+        *self = HostRun { next: first.plus(pages), pages: before.saturating_add(pages) };
+    }
+}
+
 /// The block to which the next pages of a run belong, and the number of these pages.
 #[derive(Clone, Copy, Debug)]
 enum TargetBlock {
     /// Their data block.
     Home(u32),
-    /// A new SW block: the page starts a stream.
+    /// A new SW block: the page starts a stream, or is the first that shows it.
     NewSequential,
     /// The SW block: the page is next in the stream.
     Sequential(u32),
@@ -86,8 +176,11 @@ pub struct FullyAssociative {
     /// The random log.
     pub random: RandomLog,
     sequential: SequentialBlock,
-    /// Whether a write at offset 0 starts a stream.
-    streams: bool,
+    streams: Streams,
+    /// Kept only if streams are recognised by a run.
+    host_run: HostRun,
+    /// Whether the SW block was merged since the scheme last asked.
+    merged_stream: bool,
     /// Maximum number of blocks of the random log.
     random_max: u32,
     /// Number of log blocks that the scheme sets aside.
@@ -101,7 +194,7 @@ pub struct FullyAssociative {
 }
 
 impl FullyAssociative {
-    /// Mounts with `aside` log blocks set aside, and with an SW block if the log takes `streams`; a
+    /// Mounts with log blocks set aside: `aside` gives their number, from that of all log blocks. A
     /// factory-new chip is formatted. Returns the log blocks that were found, oldest first. The
     /// scheme must hand each to the random log or to its own list.
     ///
@@ -110,8 +203,8 @@ impl FullyAssociative {
     pub fn mount(
         nand: &mut Nand,
         device: &MountConfig,
-        aside: u32,
-        streams: bool,
+        aside: impl Fn(u32) -> u32,
+        streams: Streams,
     ) -> Result<(FullyAssociative, Vec<FoundLog>)> {
         let mut map = LogMap::format(nand, device);
         let found = match nand.is_factory_new() {
@@ -123,12 +216,14 @@ impl FullyAssociative {
             let why = format!("there are {count} log blocks, at most {most} are allowed");
             return Err(Error::Unmountable(why));
         }
-        let pages = nand.geometry().pages_per_block();
+        let (pages, aside) = (nand.geometry().pages_per_block(), aside(most));
         let log = FullyAssociative {
             random: RandomLog::new(most),
             sequential: SequentialBlock::default(),
             streams,
-            random_max: most - u32::from(streams) - aside,
+            host_run: HostRun::NONE,
+            merged_stream: false,
+            random_max: most - streams.blocks() - aside,
             aside,
             merges: Merges::default(),
             random_associated: Vec::new(),
@@ -148,12 +243,14 @@ impl FullyAssociative {
     #[inline(always)]
     pub fn step(&mut self, nand: &mut Nand, run: &Run, index: u32, most: u32) -> Result<WriteStep> {
         let lpn = run.first.plus(index);
+        let by_run = self.streams == Streams::ByRun;
+        let most = if by_run { self.host_run.pages_alike(lpn, most) } else { most };
         let target = match self.map.place(nand.geometry().program_order(), lpn, most) {
             WriteTarget::Home(pages) => TargetBlock::Home(pages),
             WriteTarget::Log(pages) => self.target_block(nand, lpn, pages),
         };
         let map = &mut self.map;
-        Ok(WriteStep::Wrote(match target {
+        let written = match target {
             TargetBlock::Home(pages) => map.write_home(nand, run, index, pages)?,
             TargetBlock::Sequential(pages) => {
                 self.sequential.append(nand, map, run, index, pages)?
@@ -162,17 +259,49 @@ impl FullyAssociative {
                 self.random.append(nand, map, run, index, pages)?
             }
             _ => return self.make_room(nand, target, lpn),
-        }))
+        };
+        if by_run {
+            self.host_run.add(lpn, written);
+            if self.sequential.is_full() {
+                self.merge_stream(nand)?;
+            }
+        }
+        Ok(WriteStep::Wrote(written))
     }
 
     fn target_block(&self, nand: &Nand, lpn: Lpn, pages: u32) -> TargetBlock {
         let offset = lpn.0 % nand.geometry().pages_per_block();
         match self.sequential.next() {
             Some(next) if next == lpn => TargetBlock::Sequential(pages),
-            _ if offset == 0 && self.streams => TargetBlock::NewSequential,
+            _ if self.opens_stream(lpn, offset) => TargetBlock::NewSequential,
             Some(next) if next > lpn => TargetBlock::Random(pages.min(next.0 - lpn.0)),
             _ => TargetBlock::Random(pages),
         }
+    }
+
+    /// Whether a page that is not next in the SW block opens a new one.
+    fn opens_stream(&self, lpn: Lpn, offset: u32) -> bool {
+        match self.streams {
+            Streams::None => false,
+            Streams::AtOffset0 => offset == 0,
+            Streams::ByRun => {
+                let before = lpn.0 - offset..lpn.0;
+                self.host_run.is_stream(lpn)
+                    && self.sequential.owner() != Some(self.map.lbn_of(lpn))
+                    && (offset == 0 || self.map.flat.mapped_run(before.clone()) == Some(before))
+            }
+        }
+    }
+
+    /// Merges the SW block in its present state.
+    fn merge_stream(&mut self, nand: &mut Nand) -> Result<()> {
+        self.merged_stream = true;
+        self.sequential.merge(nand, &mut self.map, &mut self.merges)
+    }
+
+    /// Whether the SW block was merged since the last call.
+    pub fn take_merged_stream(&mut self) -> bool {
+        core::mem::take(&mut self.merged_stream)
     }
 
     /// Makes room for a page: merges the SW block or opens a block, if it may.
@@ -182,7 +311,7 @@ impl FullyAssociative {
         let map = &mut self.map;
         match target {
             TargetBlock::NewSequential if self.sequential.block().is_some() => {
-                self.sequential.merge(nand, map, &mut self.merges)?;
+                self.merge_stream(nand)?;
             }
             TargetBlock::NewSequential if !is_over => self.sequential.open(nand, map, lpn)?,
             TargetBlock::Random(_) if may_grow => {
@@ -244,10 +373,15 @@ impl FullyAssociative {
     pub fn random_blocks(&self, bytes: u64) -> u32 {
         let paid = bytes / entry_bytes(self.map.pages_per_block());
         let log_blocks = paid.min(u64::from(self.map.extra_blocks() - 1)) as u32;
-        log_blocks.saturating_sub(u32::from(self.streams) + self.aside).max(1)
+        log_blocks.saturating_sub(self.streams.blocks() + self.aside).max(1)
     }
 
     // ---- Queries ------------------------------------------------------------------------------
+
+    /// How the log recognises sequential streams.
+    pub fn streams(&self) -> Streams {
+        self.streams
+    }
 
     /// Bytes of the log's map at its maximum.
     pub fn log_map_bytes(&self) -> u64 {
@@ -256,7 +390,7 @@ impl FullyAssociative {
 
     /// Maximum number of log blocks, including SW and those set aside.
     pub fn log_blocks(&self) -> u32 {
-        u32::from(self.streams) + self.random_max + self.aside
+        self.streams.blocks() + self.random_max + self.aside
     }
 
     /// Compares all data structures with each other and with the chip. `aside` lists the set-aside
@@ -286,6 +420,9 @@ impl FullyAssociative {
         let mean = if merges > 0 { merged as f64 / merges as f64 } else { 0.0 };
         let mut report = self.map.report();
         report.ram.map += self.log_map_bytes();
+        if self.streams == Streams::ByRun {
+            report.ram.other += size_of::<HostRun>() as u64;
+        }
         report.merges = Some(self.merges.clone());
         report.figures.extend([
             ("rw_associated_blocks", Metric::Counts(counts.clone())),

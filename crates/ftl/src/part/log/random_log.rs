@@ -11,8 +11,12 @@
 //! log until the log has taken as many further pages as it has slots: the *log window* (FASTer
 //! §III.B). Unless the host rewrites the page within this window, its data block is merged.
 //!
-//! Invariants: blocks are in the order of their allocation. Only the last block has erased slots
-//! that may be programmed; blocks that a mount found are closed.
+//! A scheme may carry pages over from a victim to the head, before the host writes there, or to a
+//! second head, in blocks of their own. It may also leave a victim as it is, mark all its pages as
+//! carried, and visit it again as if it had been allocated just now.
+//!
+//! Invariants: blocks are in the order of their allocation or last visit. Only a head has erased
+//! slots that may be programmed; blocks that a mount found are closed.
 
 use std::collections::VecDeque;
 
@@ -30,8 +34,18 @@ pub struct RandomBlock {
     /// The block.
     pub block: BlockId,
     /// Number of slots at the start of the block that hold pages carried over from a victim. The
-    /// host wrote the pages in the other slots.
+    /// host wrote the pages in the other slots. If all pages of a block were marked where they
+    /// stand, flash does not show it.
     pub carried: u32,
+}
+
+/// Where pages that are carried over from a victim go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CarriedTo {
+    /// To the head, in which the host writes on.
+    Head,
+    /// To blocks of their own.
+    OwnBlocks,
 }
 
 /// The blocks of the random log, in the order of their allocation.
@@ -39,12 +53,18 @@ pub struct RandomBlock {
 pub struct RandomLog {
     blocks: VecDeque<RandomBlock>,
     head: Frontier,
+    /// The block that takes carried pages, if they have blocks of their own.
+    carried_head: Frontier,
 }
 
 impl RandomLog {
     /// An empty log of at most `blocks` blocks.
     pub fn new(blocks: u32) -> RandomLog {
-        RandomLog { blocks: VecDeque::with_capacity(blocks as usize), head: Frontier::NONE }
+        RandomLog {
+            blocks: VecDeque::with_capacity(blocks as usize),
+            head: Frontier::NONE,
+            carried_head: Frontier::NONE,
+        }
     }
 
     /// Number of blocks in use.
@@ -92,10 +112,15 @@ impl RandomLog {
             "a new head was opened while the old one has {} free slots",
             self.room()
         );
+        let (block, head) = self.take_block(nand, map)?;
+        self.head = head;
+        Ok(block)
+    }
+
+    fn take_block(&mut self, nand: &mut Nand, map: &mut LogMap) -> Result<(BlockId, Frontier)> {
         let block = map.flat.pool.take(nand)?;
         self.blocks.push_back(RandomBlock { block, carried: 0 });
-        self.head = Frontier::open(block, nand.geometry());
-        Ok(block)
+        Ok((block, Frontier::open(block, nand.geometry())))
     }
 
     /// Appends up to `most` pages of a run to the head, as far as it has room. Returns how many.
@@ -129,25 +154,81 @@ impl RandomLog {
         pages: &[Ppn],
         kind: u8,
     ) -> Result<()> {
-        let used = nand.geometry().pages_per_block() - self.room();
-        let carried = self.blocks.back().map_or(0, |head| head.carried);
-        assert!(
-            used == carried,
-            "pages are carried behind {used} slots, {carried} of them carried"
-        );
-        map.move_pages(nand, pages, self.head.next(), Some(kind), Cause::Merge)?;
-        self.head.advance(pages.len() as u32, nand.geometry());
-        self.blocks.back_mut().expect("the head is a block").carried += pages.len() as u32;
+        self.head = self.take_in_at(self.head, nand, map, pages, kind)?;
         Ok(())
     }
 
-    /// Removes the block that was allocated first, which is the next victim, from the log.
+    /// Moves pages to a head. Returns that head.
+    fn take_in_at(
+        &mut self,
+        mut head: Frontier,
+        nand: &mut Nand,
+        map: &mut LogMap,
+        pages: &[Ppn],
+        kind: u8,
+    ) -> Result<Frontier> {
+        let (geometry, used) = (*nand.geometry(), nand.geometry().pages_per_block() - head.room());
+        let block = geometry.block_of(head.next());
+        map.move_pages(nand, pages, head.next(), Some(kind), Cause::Merge)?;
+        let log = self.blocks.iter_mut().rfind(|log| log.block == block);
+        let carried = &mut log.expect("a head is a block of the log").carried;
+        assert!(
+            used == *carried,
+            "pages are carried behind {used} slots, {carried} of them carried"
+        );
+        *carried += pages.len() as u32;
+        head.advance(pages.len() as u32, &geometry);
+        Ok(head)
+    }
+
+    /// Carries valid pages of a victim over, as [`take_in`](Self::take_in) does. Takes blocks from
+    /// the pool when there is no room.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn carry(
+        &mut self,
+        nand: &mut Nand,
+        map: &mut LogMap,
+        to: CarriedTo,
+        mut pages: &[Ppn],
+    ) -> Result<()> {
+        while !pages.is_empty() {
+            let mut head = match to {
+                CarriedTo::Head => self.head,
+                CarriedTo::OwnBlocks => self.carried_head,
+            };
+            if head.room() == 0 {
+                head = self.take_block(nand, map)?.1;
+            }
+            let now = (head.room() as usize).min(pages.len());
+            head = self.take_in_at(head, nand, map, &pages[..now], page_kind::CARRIED)?;
+            match to {
+                CarriedTo::Head => self.head = head,
+                CarriedTo::OwnBlocks => self.carried_head = head,
+            }
+            pages = &pages[now..];
+        }
+        Ok(())
+    }
+
+    /// Removes the next victim from the log: the block that was allocated first, but not the one
+    /// that takes carried pages.
     pub fn take_oldest(&mut self, nand: &Nand) -> RandomBlock {
-        let victim = self.blocks.pop_front().expect("the random log has a block to reclaim");
+        let open = self.carried_head.block(nand.geometry());
+        let is_victim = |log: &RandomBlock| Some(log.block) != open;
+        let victim = self.blocks.iter().position(is_victim).and_then(|at| self.blocks.remove(at));
+        let victim = victim.expect("the random log has a block to reclaim");
         if self.head.block(nand.geometry()) == Some(victim.block) {
             self.head = Frontier::NONE;
         }
         victim
+    }
+
+    /// Puts a victim back as the youngest block. All its pages count as carried from now on.
+    pub fn mark_all(&mut self, nand: &Nand, victim: RandomBlock) {
+        let carried = nand.geometry().pages_per_block();
+        self.blocks.push_back(RandomBlock { carried, ..victim });
     }
 
     /// Compares the log with the chip.
@@ -156,15 +237,18 @@ impl RandomLog {
     /// The first contradiction.
     pub fn audit(&self, nand: &Nand, map: &LogMap) -> core::result::Result<(), Violation> {
         self.blocks.iter().try_for_each(|&log| audit_carried(nand, map, log))?;
-        let Some(head) = self.head.block(nand.geometry()) else { return Ok(()) };
-        let last = self.blocks.back().map(|log| log.block);
-        ensure!(last == Some(head), "{head:?} is the head, but {last:?} is the youngest block");
-        self.head.audit(nand)
+        for head in [self.head, self.carried_head] {
+            let Some(block) = head.block(nand.geometry()) else { continue };
+            let is_here = self.blocks().any(|log| log == block);
+            ensure!(is_here, "{block:?} is a head, but not a block of the random log");
+            head.audit(nand)?;
+        }
+        Ok(())
     }
 }
 
 /// Compares the number of carried slots with the kinds of the valid pages, where the chip keeps
-/// spare areas.
+/// spare areas. The pages of a block may all have been marked where they stand.
 fn audit_carried(
     nand: &Nand,
     map: &LogMap,
@@ -173,8 +257,9 @@ fn audit_carried(
     for (_, ppn) in map.valid_pages(nand, block, 0..nand.geometry().pages_per_block()) {
         let Ok(Some((spare, _))) = nand.array().peek_spare(ppn) else { continue };
         let is_marked = matches!(spare.kind, page_kind::CARRIED | page_kind::ISOLATED);
+        let in_place = !is_marked && carried == nand.geometry().pages_per_block();
         ensure!(
-            is_marked == (nand.geometry().offset_of(ppn) < carried),
+            in_place || is_marked == (nand.geometry().offset_of(ppn) < carried),
             "{ppn:?} is carried: {is_marked}, but {carried} slots of {block:?} are"
         );
     }

@@ -7,6 +7,14 @@
 //! write 6        SW [4 5 6 _]     the next page in order, although page 5 is stale
 //! write 0        SW [0 _ _ _]     the former contents were merged first, as they were
 //! ```
+//! A scheme may open the block in the middle of a logical block. The pages before are then copied
+//! in, so that the block is in order from its first slot:
+//!
+//! ```text
+//! write 6        SW [4 5 6 _]     the host writes on from 6; 4 and 5 were copied
+//! ```
+//! If the power fails during these copies, a mount gives the block up like an unfinished merge.
+//!
 //! The merge of the former contents is a switch if the block is full, partial if it holds the first
 //! pages of its logical block, full if one of its pages is stale, and a single erase if all of them
 //! are stale. A full block is not merged at once: it waits for the next write at offset 0, even if
@@ -14,7 +22,7 @@
 //!
 //! Invariants: slot `i` holds page `i` of the owner, and no slot is skipped.
 
-use nand::{BlockId, Lpn, Nand};
+use nand::{BlockId, Cause, Lpn, Nand};
 
 use crate::contract::{Merges, Result, Run, Violation, ensure};
 use crate::part::log::log_map::{Lbn, LogMap};
@@ -47,16 +55,29 @@ impl SequentialBlock {
         self.stream.map(|stream| stream.log.block)
     }
 
-    /// Takes a block from the pool for the logical block that begins with page `first`.
+    /// The logical block that owns the block, if there is one.
+    pub fn owner(&self) -> Option<Lbn> {
+        self.stream.map(|stream| stream.owner)
+    }
+
+    /// Whether there is a block, and it is full.
+    pub fn is_full(&self) -> bool {
+        self.stream.is_some_and(|stream| stream.next.is_none())
+    }
+
+    /// Takes a block from the pool for a stream that begins or goes on with page `lpn`, and copies
+    /// the pages of its logical block before it, all of which must be mapped.
     ///
     /// # Errors
     /// The power fails.
-    pub fn open(&mut self, nand: &mut Nand, map: &mut LogMap, first: Lpn) -> Result<()> {
-        assert!(self.stream.is_none(), "a second sequential log block was opened, for {first:?}");
-        let offset = first.0 % map.pages_per_block();
-        assert!(offset == 0, "{first:?} at offset {offset} opened a sequential log block");
-        let log = LogBlock { block: map.flat.pool.take(nand)?, filled: 0 };
-        self.stream = Some(SequentialStream { owner: map.lbn_of(first), log, next: Some(first) });
+    pub fn open(&mut self, nand: &mut Nand, map: &mut LogMap, lpn: Lpn) -> Result<()> {
+        assert!(self.stream.is_none(), "a second sequential log block was opened, for {lpn:?}");
+        let (owner, offset) = (map.lbn_of(lpn), lpn.0 % map.pages_per_block());
+        let block = map.flat.pool.take(nand)?;
+        let filled = map.gather(nand, owner, 0..offset, block, Cause::Merge)?;
+        assert!(filled == offset, "{filled} of the {offset} pages before {lpn:?} are mapped");
+        let log = LogBlock { block, filled };
+        self.stream = Some(SequentialStream { owner, log, next: Some(lpn) });
         Ok(())
     }
 

@@ -19,6 +19,10 @@
 //! copies the rest of the data block, whatever the size of the log. It also takes the pages of the
 //! block out of the random log: those that had not reached the end need no other merge.
 //!
+//! With `sequential=run` the sixth consecutive page that arrives at a share opens the SW block there:
+//! the pages before it are copied, and a full block is merged at once. Choice: the opening takes all
+//! pages of the block out of the random log, not only those that are copied.
+//!
 //! **Sample.** Only some of the data blocks are [observed](crate::part::index::observed). A block
 //! of which no log has a page may be forgotten. **Epochs.** Times are numbers of short epochs. For
 //! each of the last epochs the forecast remembers how many pages had arrived at each size.
@@ -34,6 +38,7 @@ use crate::contract::{
     ForecastableMap, MapForecast, PageCosts, SHARES, ShareCosts, Shares, Violation,
 };
 use crate::part::index::observed::Observed;
+use crate::part::log::fully_associative::{HostRun, Streams};
 
 /// The most blocks in the sample.
 const BLOCKS_MAX: usize = 512;
@@ -48,6 +53,9 @@ pub struct LogForecast {
     copy_ns: f64,
     erase_ns: f64,
     arrivals: Arrivals,
+    streams: Streams,
+    /// The run of consecutive pages that have arrived last.
+    runs: Shares<HostRun>,
     /// The page behind the last one in the SW block; 0 if there is no SW block.
     stream_end: Shares<u32>,
     blocks: Observed<ObservedBlock>,
@@ -76,12 +84,19 @@ struct ObservedBlock {
 
 impl LogForecast {
     /// Nothing was written yet. The random log has these numbers of pages.
-    pub fn new(log_pages: Shares<u32>, pages_per_block: u32, timing: &Timing) -> LogForecast {
+    pub fn new(
+        log_pages: Shares<u32>,
+        pages_per_block: u32,
+        timing: &Timing,
+        streams: Streams,
+    ) -> LogForecast {
         LogForecast {
             pages_per_block,
             copy_ns: (timing.read_ns + timing.program_ns) as f64,
             erase_ns: timing.erase_ns as f64,
             arrivals: Arrivals::new(log_pages),
+            streams,
+            runs: [HostRun::NONE; SHARES],
             stream_end: [0; SHARES],
             blocks: Observed::new(BLOCKS_MAX),
         }
@@ -116,6 +131,59 @@ impl LogForecast {
 
     // ---- The sequential block -----------------------------------------------------------------
 
+    /// Those of these shares at which a page opens the SW block.
+    fn opening(&mut self, lpn: Lpn, shares: ShareSet) -> ShareSet {
+        let pages = self.pages_per_block;
+        match self.streams {
+            Streams::None => 0,
+            Streams::AtOffset0 if lpn.0.is_multiple_of(pages) => shares,
+            Streams::AtOffset0 => 0,
+            Streams::ByRun => {
+                let is_owner = |end: u32| end != 0 && (end - 1) / pages == lpn.0 / pages;
+                let opens = |share: usize| {
+                    self.runs[share].is_stream(lpn) && !is_owner(self.stream_end[share])
+                };
+                let opening = shares & shares_where(opens);
+                members(shares).for_each(|share| self.runs[share].add(lpn, 1));
+                opening
+            }
+        }
+    }
+
+    /// Opens the SW block at these shares with a page.
+    fn open_streams(&mut self, lpn: Lpn, shares: ShareSet, costs: &mut ShareCosts) {
+        let (block, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
+        self.merge_streams(shares, costs);
+        if self.streams == Streams::ByRun && shares != 0 {
+            costs.add_at(shares, f64::from(offset) * self.copy_ns);
+            self.take_out(block, shares, costs);
+        }
+        members(shares).for_each(|share| self.stream_end[share] = lpn.0 + 1);
+    }
+
+    /// Merges the full SW blocks of these shares, unless they wait for the next stream.
+    fn merge_full_streams(&mut self, shares: ShareSet, costs: &mut ShareCosts) {
+        let pages = self.pages_per_block;
+        if self.streams == Streams::ByRun {
+            let is_full = |share: usize| {
+                let end = self.stream_end[share];
+                end != 0 && end.is_multiple_of(pages)
+            };
+            let full = shares & shares_where(is_full);
+            self.merge_streams(full, costs);
+            members(full).for_each(|share| self.stream_end[share] = 0);
+        }
+    }
+
+    /// Takes the pages of a block out of the random log at these shares.
+    fn take_out(&mut self, block: u32, shares: ShareSet, costs: &mut ShareCosts) {
+        let merge_ns = self.merge_ns();
+        if let Some(observed) = self.blocks.get_mut(block) {
+            observed.count_merge(shares, &self.arrivals, merge_ns, costs);
+            observed.empty(shares, self.arrivals.epoch + 1);
+        }
+    }
+
     /// Merges the SW blocks of these shares.
     fn merge_streams(&mut self, shares: ShareSet, costs: &mut ShareCosts) {
         let mut left = shares;
@@ -134,11 +202,7 @@ impl LogForecast {
         let (block, last) = ((end - 1) / self.pages_per_block, (end - 1) % self.pages_per_block);
         let copies = self.pages_per_block - 1 - last;
         costs.add_at(shares, f64::from(copies) * self.copy_ns + self.erase_ns);
-        let merge_ns = self.merge_ns();
-        if let Some(observed) = self.blocks.get_mut(block) {
-            observed.count_merge(shares, &self.arrivals, merge_ns, costs);
-            observed.empty(shares, self.arrivals.epoch + 1);
-        }
+        self.take_out(block, shares, costs);
     }
 }
 
@@ -147,14 +211,13 @@ impl MapForecast for LogForecast {
     fn write(&mut self, lpn: Lpn, first: usize, _: &PageCosts, costs: &mut ShareCosts) {
         let (block, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
         let shares = shares_from(first);
-        if offset == 0 {
-            self.merge_streams(shares, costs);
-            members(shares).for_each(|share| self.stream_end[share] = lpn.0 + 1);
-            return;
-        }
-        let appended = shares & shares_where(|share| self.stream_end[share] == lpn.0);
+        let opening = self.opening(lpn, shares);
+        self.open_streams(lpn, opening, costs);
+        let is_next = |share: usize| offset != 0 && self.stream_end[share] == lpn.0;
+        let appended = shares & !opening & shares_where(is_next);
         members(appended).for_each(|share| self.stream_end[share] += 1);
-        self.arrive(block, offset, shares & !appended, costs);
+        self.merge_full_streams(opening | appended, costs);
+        self.arrive(block, offset, shares & !(opening | appended), costs);
     }
 
     /// Adds the costs of the merges that a trim reveals. Its page is stale from now on.
@@ -184,7 +247,7 @@ impl ForecastableMap for Fast {
     fn forecast(&self, sizes: &Shares<u64>) -> Box<dyn MapForecast> {
         let pages_per_block = self.log.map.pages_per_block();
         let pages = sizes.map(|bytes| self.log.random_blocks(bytes) * pages_per_block);
-        Box::new(LogForecast::new(pages, pages_per_block, &self.timing))
+        Box::new(LogForecast::new(pages, pages_per_block, &self.timing, self.log.streams()))
     }
 
     /// A page takes a page of the log, and so its part of the erase of a log block. The forecast
@@ -276,13 +339,6 @@ mod tests {
         costs.by_share().map(|ns| ns as u64)
     }
 
-    /// Where a page was written. The stream of the named block was merged before.
-    enum Place {
-        NewStream(Option<u32>),
-        Stream,
-        RandomLog,
-    }
-
     /// A log that is simulated page by page.
     #[derive(Default)]
     struct NaiveLog {
@@ -293,6 +349,8 @@ mod tests {
         arrivals: u32,
         /// The owner of the SW block, and the next page there.
         stream: Option<(u32, u32)>,
+        /// The page written last, and its position in a run.
+        last: (u32, u32),
     }
 
     impl NaiveLog {
@@ -301,19 +359,45 @@ mod tests {
             self.valid.retain(|lpn, _| lpn / PAGES != block);
         }
 
-        /// Writes a page to a log of `most` pages. Returns the blocks that are merged to make room.
-        fn write(&mut self, lpn: u32, most: u32) -> (Vec<u32>, Place) {
+        /// Whether a page that is not next in the SW block opens a new one.
+        fn opens(&mut self, lpn: u32, streams: Streams) -> bool {
+            self.last = (lpn, if self.last.0 + 1 == lpn { self.last.1 + 1 } else { 1 });
+            match streams {
+                Streams::None => false,
+                Streams::AtOffset0 => lpn.is_multiple_of(PAGES),
+                Streams::ByRun => {
+                    let is_owner = self.stream.is_some_and(|(owner, _)| owner == lpn / PAGES);
+                    self.last.1 >= 6 && !is_owner
+                }
+            }
+        }
+
+        /// Ends the stream if a page has filled its block. Returns the blocks that are merged.
+        fn end_full_stream(&mut self, streams: Streams) -> Vec<u32> {
+            let is_full = |stream: &mut (u32, u32)| stream.1.is_multiple_of(PAGES);
+            let full = self.stream.take_if(|stream| streams == Streams::ByRun && is_full(stream));
+            full.into_iter().for_each(|(block, _)| self.empty(block));
+            full.into_iter().map(|(block, _)| block).collect()
+        }
+
+        /// Writes a page to a log of `most` pages. Returns the blocks that are merged to make room,
+        /// and those that streams have merged or taken out of the random log.
+        fn write(&mut self, lpn: u32, most: u32, streams: Streams) -> (Vec<u32>, Vec<u32>, bool) {
             let mut merged = Vec::new();
-            if lpn.is_multiple_of(PAGES) {
+            if self.opens(lpn, streams) {
                 let before = self.stream.replace((lpn / PAGES, lpn + 1)).map(|stream| stream.0);
-                before.into_iter().for_each(|block| self.empty(block));
-                return (merged, Place::NewStream(before));
+                let taken_out = (streams == Streams::ByRun).then_some(lpn / PAGES);
+                let mut ended: Vec<u32> = before.into_iter().chain(taken_out).collect();
+                ended.iter().for_each(|block| self.empty(*block));
+                ended.extend(self.end_full_stream(streams));
+                return (merged, ended, false);
             }
             if let Some((_, next)) = &mut self.stream
                 && *next == lpn
+                && !lpn.is_multiple_of(PAGES)
             {
                 *next += 1;
-                return (merged, Place::Stream);
+                return (merged, self.end_full_stream(streams), false);
             }
             while self.slots.len() as u32 >= most {
                 let (oldest, arrival) = self.slots.pop_front().unwrap();
@@ -325,26 +409,23 @@ mod tests {
             self.arrivals += 1;
             self.slots.push_back((lpn, self.arrivals));
             self.valid.insert(lpn, self.arrivals);
-            (merged, Place::RandomLog)
+            (merged, Vec::new(), true)
         }
     }
 
     /// Writes to logs of 1 to 33 pages, and compares the forecast with a log of each size. Merges
     /// are counted at the next write to the block in the random log, or when its SW block is
     /// merged.
-    fn agrees_with_naive_logs(with_streams: bool) {
+    fn agrees_with_naive_logs(streams: Streams) {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
         let sizes: Shares<u32> = core::array::from_fn(|share| share as u32 + 1);
-        let mut forecast = LogForecast::new(sizes, PAGES, &TIMING);
+        let mut forecast = LogForecast::new(sizes, PAGES, &TIMING, streams);
         let (mut costs, mut expected) = (ShareCosts::ZERO, ShareCosts::ZERO);
         let mut logs: Vec<NaiveLog> = (0..SHARES).map(|_| NaiveLog::default()).collect();
         let mut owed: HashMap<u32, ShareSet> = HashMap::new();
         for step in 0..20_000 {
             let below = if rng.next_u32() % 4 == 0 { 12 } else { 80 };
             let lpn = rng.next_u32() % below;
-            if !with_streams && lpn.is_multiple_of(PAGES) {
-                continue;
-            }
             if rng.next_u32() % 16 == 0 {
                 logs.iter_mut().for_each(|log| _ = log.valid.remove(&lpn));
                 expected.add_at(owed.remove(&(lpn / PAGES)).unwrap_or(0), 1.0);
@@ -352,22 +433,20 @@ mod tests {
                 assert_eq!(counts(&costs), counts(&expected), "trim at step {step}");
                 continue;
             }
-            let mut place = Place::RandomLog;
-            for (share, log) in logs.iter_mut().enumerate() {
-                let (merged, found) = log.write(lpn, sizes[share]);
-                merged.iter().for_each(|block| *owed.entry(*block).or_default() |= 1 << share);
-                place = found;
+            let pages = if rng.next_u32() % 8 == 0 { 1 + rng.next_u32() % 12 } else { 1 };
+            for lpn in lpn..(lpn + pages).min(80) {
+                let mut noticed = Vec::new();
+                for (share, log) in logs.iter_mut().enumerate() {
+                    let (merged, ended, in_log) = log.write(lpn, sizes[share], streams);
+                    merged.iter().for_each(|block| *owed.entry(*block).or_default() |= 1 << share);
+                    noticed = ended.into_iter().chain(in_log.then_some(lpn / PAGES)).collect();
+                }
+                for shares in noticed.iter().filter_map(|block| owed.remove(block)) {
+                    expected.add_at(shares, 1.0);
+                }
+                forecast.write(Lpn(lpn), 0, &PageCosts::ZERO, &mut costs);
+                assert_eq!(counts(&costs), counts(&expected), "step {step}, page {lpn}");
             }
-            let noticed = match place {
-                Place::NewStream(before) => before,
-                Place::Stream => None,
-                Place::RandomLog => Some(lpn / PAGES),
-            };
-            if let Some(shares) = noticed.and_then(|block| owed.remove(&block)) {
-                expected.add_at(shares, 1.0);
-            }
-            forecast.write(Lpn(lpn), 0, &PageCosts::ZERO, &mut costs);
-            assert_eq!(counts(&costs), counts(&expected), "step {step}");
         }
         let merges = counts(&costs);
         assert!(merges[0] > merges[8] && merges[8] > merges[31] && merges[31] > 10, "{merges:?}");
@@ -376,18 +455,33 @@ mod tests {
 
     #[test]
     fn merges_are_those_of_a_log_of_each_size() {
-        agrees_with_naive_logs(false);
+        agrees_with_naive_logs(Streams::None);
     }
 
     #[test]
     fn a_stream_takes_the_pages_of_its_block_out_of_the_log() {
-        agrees_with_naive_logs(true);
+        agrees_with_naive_logs(Streams::AtOffset0);
+        agrees_with_naive_logs(Streams::ByRun);
+    }
+
+    #[test]
+    fn a_stream_that_a_run_opens_costs_the_copies_of_the_pages_before() {
+        let timing = Timing { read_ns: 10, program_ns: 100, erase_ns: 5000, ..Timing::ZERO };
+        let mut forecast = LogForecast::new([100; SHARES], PAGES, &timing, Streams::ByRun);
+        let mut costs = ShareCosts::ZERO;
+        // At shares from 20 on page 10 is the sixth of the run; pages 8 and 9 are copied.
+        (5..11).for_each(|lpn| forecast.write(Lpn(lpn), 20, &PageCosts::ZERO, &mut costs));
+        let found = counts(&costs);
+        assert_eq!((found[19], found[20], found[32]), (0, 220, 220));
+        forecast.write(Lpn(11), 0, &PageCosts::ZERO, &mut costs);
+        let found = counts(&costs);
+        assert_eq!((found[19], found[20]), (0, 220 + 5000), "the full block is switched");
     }
 
     #[test]
     fn a_stream_costs_the_copies_of_the_rest_where_it_reaches_the_log() {
         let timing = Timing { read_ns: 10, program_ns: 100, erase_ns: 5000, ..Timing::ZERO };
-        let mut forecast = LogForecast::new([100; SHARES], PAGES, &timing);
+        let mut forecast = LogForecast::new([100; SHARES], PAGES, &timing, Streams::AtOffset0);
         let mut costs = ShareCosts::ZERO;
         // Three pages of block 1; block 2 ends the stream at shares from 20 on.
         [4, 5, 6]
@@ -407,15 +501,13 @@ mod tests {
     fn a_sample_of_many_blocks_gives_the_law_of_na() {
         let (blocks, pages) = (8192, 64);
         let sizes: Shares<u32> = core::array::from_fn(|share| 1 + 1024 * share as u32);
-        let mut forecast = LogForecast::new(sizes, pages, &TIMING);
+        let mut forecast = LogForecast::new(sizes, pages, &TIMING, Streams::None);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
         let mut costs = ShareCosts::ZERO;
         let writes = 400_000;
         for _ in 0..writes {
             let lpn = rng.next_u32() % (blocks * pages);
-            if !lpn.is_multiple_of(pages) {
-                forecast.write(Lpn(lpn), 0, &PageCosts::ZERO, &mut costs);
-            }
+            forecast.write(Lpn(lpn), 0, &PageCosts::ZERO, &mut costs);
         }
         assert!(forecast.blocks.weight() > 8.0, "{}", forecast.blocks.weight());
         // After the log is full, a block is merged once in B + L writes. Merges at all shares are

@@ -20,6 +20,10 @@
 //! order. If a stream goes back or skips a page, its further pages go to the random log, and the SW
 //! block waits.
 //!
+//! `sequential=run` opens the SW block by the sixth consecutive page instead, as the firmware of
+//! FASTer's author does, and `sequential=false` never; see
+//! [`fully_associative`](crate::part::log::fully_associative).
+//!
 //! Of E extra blocks, one is SW, E − 2 are RW, and one is kept clean. Nothing is merged before the
 //! room is needed: a full SW block waits for the next write at offset 0, and a dead RW block for
 //! its turn. The map of the log can shrink and grow at run time (adaptive partitioning, §III.E): a
@@ -51,7 +55,7 @@ use crate::contract::{
     Result, Run, Scheme, Span, Violation, base_is,
 };
 use crate::part::log::fully_associative::{
-    FullyAssociative, LEAST_EXTRA, PAGE_ENTRY_BYTES, WriteStep, entry_bytes,
+    FullyAssociative, LEAST_EXTRA, PAGE_ENTRY_BYTES, Streams, WriteStep, entry_bytes,
 };
 use crate::part::log::log_map;
 use crate::part::log::random_log::RandomBlock;
@@ -64,6 +68,10 @@ pub static SCHEME: Scheme = Scheme {
     source: "Lee, Park, Chung, Lee, Park, Song: A log buffer-based flash translation layer using \
              fully-associative sector translation, ACM TECS 6(3), 2007; as FASTer §II.B, LAST \
              §2.3 and adaptive partitioning §II.C describe it",
+    params: &[Streams::param(
+        "how the log block for a sequential stream is opened: run, by the sixth consecutive page; \
+         offset0, by a write at offset 0; false, never; default: offset0",
+    )],
     map_budget: Some(MapBudget {
         replaces: "",
         unit_bytes: |geometry| entry_bytes(geometry.pages_per_block()),
@@ -85,7 +93,8 @@ struct Fast {
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
-    let (mut log, found) = FullyAssociative::mount(nand, device, 0, true)?;
+    let streams = Streams::given(device.params).unwrap_or(Streams::AtOffset0);
+    let (mut log, found) = FullyAssociative::mount(nand, device, |_| 0, streams)?;
     for found in found {
         log.random.take_over(RandomBlock { block: found.block, carried: 0 });
     }

@@ -28,6 +28,10 @@ use crate::part::log::merge;
 use crate::part::log::random_log::{RandomBlock, RandomLog};
 use crate::part::recovery::page_kind;
 
+/// Merging is due while at most this number of blocks are not full, if it is left as late as
+/// possible. A reclaim then finds room: it isolates at most as many pages as a block has.
+const LATE_BLOCKS: u32 = 2;
+
 /// The blocks of the isolation area, in the order of their allocation.
 #[derive(Clone, Debug)]
 pub struct IsolationArea {
@@ -115,6 +119,23 @@ impl IsolationArea {
     }
 
     // ---- Emptying -----------------------------------------------------------------------------
+
+    /// Whether there is a valid page, and at most two blocks are not full. A block is not full if
+    /// it is not in use, has room, or has been emptied.
+    #[inline]
+    pub fn is_nearly_full(&mut self, nand: &Nand, map: &LogMap) -> bool {
+        // The search may not know yet that blocks have been emptied; then there are only more.
+        !self.is_exhausted()
+            && self.not_full() <= LATE_BLOCKS
+            && self.oldest(nand, map).is_some()
+            && self.not_full() <= LATE_BLOCKS
+    }
+
+    /// Number of blocks that are not in use, have room, or have been passed by the search.
+    fn not_full(&self) -> u32 {
+        let unused = self.blocks_max - self.log.len();
+        unused + u32::from(self.room() > 0) + self.at.0 as u32
+    }
 
     /// Whether the search has passed every used slot, so that no valid page is left.
     #[inline]

@@ -6,69 +6,123 @@
 //!                5, carried before ─▶ isolation area [8 5 _ _]
 //!                9 and d, first visit ─▶ new head [9 d _ _], host writes are appended
 //!                the victim is erased; nothing was merged
-//!   next write   merges the data block of 8, then goes where it belongs
+//!   later        the data block of 8 is merged, then the data block of 5
 //! ```
 //! fast merges the data block of a page if the host does not rewrite the page within the log
 //! window. In skewed workloads many pages miss the window by little. So faster does not merge a
-//! valid page of a victim at once, but *carries it over* to the head of the log, once: the page
-//! then has a second window (§IV.A). Pages that are still valid on their second visit are cold.
-//! They are collected in the *isolation area*, a part of the log (§IV.B), and merged
-//! *progressively*: before each page that the host writes, the data blocks of the oldest isolated
-//! pages are merged, a few per write. No write waits until all data blocks of a victim are merged,
-//! so response times hardly vary.
+//! valid page of a victim at once, but *carries it over* to the head of the log: the page then has
+//! a second window (§IV.A). Pages that had their chance are cold. They are collected in the
+//! *isolation area*, a part of the log (§IV.B), and merged *progressively*, a few per write of the
+//! host. No write waits until all data blocks of a victim are merged, so response times hardly
+//! vary.
 //!
 //! Of E extra blocks, one is SW, one is kept clean, `isolation_blocks` are the isolation area, and
-//! the others are RW. The paper does not mention SW. With `sequential=false` there is none: writes
-//! at offset 0 go to RW like all others, so none of them merges a data block.
+//! the others are RW. With `sequential=false` there is no SW, and RW has one block more.
 //!
 //! A reclaim takes the oldest RW block V, dead or not. A dead block is erased, as in fast.
 //! Otherwise:
 //!
 //! 1. *Last visits.* Valid pages of V that were carried before are isolated, in the order of their
 //!    slots. If the area is full, its oldest block is reclaimed first: what is still valid in it is
-//!    merged by force. With `isolation=false` the data blocks of last visits are merged at once.
-//! 2. *First visits.* The other valid pages are copied to a clean block, the new head, in the order
-//!    of their slots. With `second_chance=false` there are none: all visits are last visits.
+//!    merged by force. With `isolation=false` the data blocks of last visits are merged at once. If
+//!    V has fewer valid pages than `threshold`, no visit is the last one.
+//! 2. *Other visits.* The other valid pages are copied, in the order of their slots, and get the
+//!    mark. With `second_chance=false` there are none: all visits are last visits.
 //! 3. V is erased. If nothing was merged for V, this counts as no merge.
 //!
-//! With both switches off the scheme equals fast in every count.
+//! With `as=paper` and both switches off the scheme equals fast in every count.
 //!
+//! # Rules beyond the text
+//! The paper leaves rules open that decide its figures. There are two more sources. The paper's
+//! first author published firmware for a real board in 2011; we observed its behaviour. And Table
+//! II gives the mean and the deviation of response times. From these two follows E[Na²]/E[Na], Na
+//! being the number of data blocks that are merged at once. The parameter `as` chooses a reading;
+//! each rule can also be set by itself.
+//!
+//! | parameter | `paper` | `table2` | `firmware` |
+//! |---|---|---|---|
+//! | `threshold` | 0% | 50% | 50% |
+//! | `merge` | eager | late | late |
+//! | `isolation_blocks` | 1 | 8% | 20% |
+//! | `sequential` | offset0 | run | run |
+//! | `mark_in_place` | false | false | true |
+//! | `carried` | shared | shared | shared |
+//!
+//! * **`threshold`**: a victim with fewer valid pages is carried over whole, again and again. It
+//!   keeps a nearly empty victim from costing a merge for each page; carrying its pages costs less
+//!   and fills only part of a block. §IV.A isolates each page that had its chance, yet cold pages
+//!   "will continue to be carried over". In the firmware the threshold is half of a block. In Table
+//!   II, E[Na²]/E[Na] of faster without isolation is about half a block at each size of the log, so
+//!   a victim was merged only if about half of its pages were valid.
+//! * **`merge`**: late merging follows the page of the host, but not in a write that reclaimed a
+//!   victim or merged SW, and only while at most two blocks of the area are not full. It leaves
+//!   isolated pages time to be rewritten, or to be merged together with others of their data block.
+//!   With eager merging the area is always nearly empty, and a larger one only takes blocks away
+//!   from RW. §IV.B merges "whenever a new write request arrives"; the firmware merges late.
+//! * **`isolation_blocks`**: "part of a log area" (§IV.A), 20 % of the log and at least 8 blocks in
+//!   the firmware. Under late merging the means of Table II hardly depend on it, from 2 blocks on.
+//! * **`sequential`**: the paper does not mention SW. In the firmware the sixth consecutive page
+//!   opens it. So single writes at offset 0, which random writes contain, cost no merge. Table II
+//!   agrees: fast fits with a block that is opened at offset 0, faster fits without.
+//! * **`mark_in_place`**: if all pages of a victim are valid and the host wrote all of them, they
+//!   are marked where they stand, and the next block is the victim. A copy would gain no room. A
+//!   rule of the firmware.
+//! * **`carried`**: "a newly allocated log block" (§IV.A); in the firmware host writes go on in it.
+//!   With `own`, a victim holds either carried pages or pages of the host. In Table II without
+//!   isolation, only this gives the published deviations.
+//!
+//! `table2` was chosen with Table II in view. Rules of the firmware that are not expressed: it
+//! keeps two blocks clean; the last page of each log block lists the others; first writes go to the
+//! log; a merge also copies pages that were never written; a second trigger of merges tunes itself.
+//!
+//! # Marks, order, recovery
 //! **The mark** of a carried page belongs to the version: a write of the host clears it. It needs
-//! no bit per page. Carried pages are at the start of a head, before all pages that the host writes
-//! there, so a count per block is enough. In flash the mark is the kind of the page.
+//! no bit per page. Carried pages are at the start of a block, before all pages that the host
+//! writes there, so a count per block is enough. In flash the mark is the kind of the page.
 //!
 //! **Order.** Last visits come first and go to blocks of the isolation area, which belong to the
-//! log already. Forced merges use the clean block and return one. Only then does the new head take
-//! the clean block, and V is erased directly after its last copy. So as long as V exists, a block
-//! that this reclaim has begun to fill holds only copies with twins in V, and a mount gives it up
-//! like an unfinished merge ([`merge`]). An isolation block that holds older pages too is kept; its
-//! copies are newer than those in V.
+//! log already. Forced merges use the clean block and return one. Only then may the other pages
+//! take the clean block, and V is erased directly after its last copy. So as long as V exists, a
+//! block that this reclaim has begun to fill holds only copies with twins in V, and a mount gives
+//! it up like an unfinished merge ([`merge`]). A block that holds older pages too, of the area or
+//! with `carried=own`, is kept; its copies are newer than those in V. With `carried=own` the block
+//! that takes carried pages is never a victim while it has room: otherwise a reclaim could move the
+//! same pages again and again.
 //!
-//! **Recovery**: see [`fully_associative`]. A log block with a valid isolated page becomes an
-//! isolation block, up to their maximum number. All others become RW blocks. The last marked page
-//! of an RW block tells how many of its slots are carried. If RW then has more blocks than its
-//! maximum, the oldest are merged as in fast before the log opens another block. Counts of merges
-//! per isolation block start at zero.
+//! **Recovery**: see [`fully_associative`](crate::part::log::fully_associative). A log block with a
+//! valid isolated page becomes an isolation block, up to their maximum number. All others become RW
+//! blocks. The last marked page of an RW block tells how many of its slots are carried. If RW then
+//! has more blocks than its maximum, the oldest are merged as in fast before the log opens another
+//! block. Counts of merges per isolation block start at zero. The rules add three cases:
+//! * A block marked in place is unmarked on flash, and the order of the log is that of the last
+//!   programs. So after a mount it is visited once more as if it had not been marked: its pages
+//!   gain a chance and lose nothing.
+//! * Copies in an SW block that the power failure left without a page of the stream all have twins,
+//!   and the mount gives the block up. With such a page it is a log block, as any former SW block.
+//! * All isolation blocks that a mount finds are closed. If the area was nearly full, it is full
+//!   now: merges are due at once, and a victim that comes first merges a block by force.
 //!
-//! Choices where the paper is silent: progressive merges precede every page of the host, including
-//! pages that are written at home or to SW. An empty isolation block is erased when the area needs
-//! its room. Isolation blocks are reclaimed in the order of their allocation, even if a younger one
-//! is empty. The merge of a data block for an isolated page takes its pages out of other log blocks
-//! too, as every full merge does. If such a page was marked, it counts as saved by its second
-//! chance.
+//! Choices where all sources are silent: progressive merges also accompany pages that are written
+//! at home or to SW. An empty isolation block is erased when the area needs its room. Isolation blocks
+//! are reclaimed in the order of their allocation, even if a younger one is empty. The merge of a
+//! data block for an isolated page takes its pages out of other log blocks too, as every full merge
+//! does. If such a page was marked, it counts as saved by its second chance. A block that was
+//! marked in place is visited again after all others.
 
 pub mod isolation_area;
+pub mod rules;
 
 use core::ops::Range;
 
 use nand::{BlockId, ChipModel, Nand};
-use spec::{Kind, Param, Params};
+use spec::Params;
 
 use self::isolation_area::IsolationArea;
+use self::rules::{MergeTime, Rules};
 use crate::contract::{
     Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
 };
-use crate::part::log::fully_associative::{self, FullyAssociative, WriteStep};
+use crate::part::log::fully_associative::{FullyAssociative, WriteStep};
 use crate::part::log::log_map;
 use crate::part::log::log_mount::FoundLog;
 use crate::part::log::merge;
@@ -80,7 +134,13 @@ pub static SCHEME: Scheme = Scheme {
     name: "faster",
     summary: "fast with a second chance for valid pages; cold pages are merged a few at a time",
     source: "Lim, Lee, Moon: FASTer FTL for enterprise-class flash memory SSDs, SNAPI 2010",
-    params: PARAMS,
+    params: rules::PARAMS,
+    corners: &[
+        "as=table2,isolation_blocks=4",
+        "as=table2,isolation=false,carried=own",
+        "as=firmware,isolation_blocks=3,merges_per_write=2",
+        "threshold=100%,carried=own,isolation_blocks=2",
+    ],
     refuses,
     least_extra,
     memory: |_, geometry, _| log_map::memory_bytes(geometry, 32),
@@ -88,70 +148,23 @@ pub static SCHEME: Scheme = Scheme {
     ..Scheme::PLAIN
 };
 
-static PARAMS: &[Param] = &[
-    Param {
-        name: "second_chance",
-        kind: Kind::Switch,
-        default: "true",
-        unit: "",
-        doc: "whether valid pages of a victim are copied to the head of the log once (§IV.A)",
-    },
-    Param {
-        name: "isolation",
-        kind: Kind::Switch,
-        default: "true",
-        unit: "",
-        doc: "whether pages that had their second chance go to an isolation area and are merged a \
-              few at a time (§IV.B)",
-    },
-    Param {
-        name: "isolation_blocks",
-        kind: Kind::Count,
-        default: "1",
-        unit: "blocks",
-        doc: "the number of log blocks in the isolation area; none with isolation=false",
-    },
-    Param {
-        name: "merges_per_write",
-        kind: Kind::Count,
-        default: "1",
-        unit: "data blocks",
-        doc: "the number of data blocks with isolated pages that are merged before each page that \
-              the host writes",
-    },
-    Param {
-        name: "sequential",
-        kind: Kind::Switch,
-        default: "",
-        unit: "",
-        doc: "whether a log block takes sequential streams, as in fast; the paper mentions none; \
-              default: true",
-    },
-];
-
 fn refuses(params: &Params, _: &ChipModel) -> Option<String> {
-    let none = params.switch("isolation") && params.count("isolation_blocks") == 0;
-    none.then(|| "isolation_blocks is 0; without an area say isolation=false".into())
+    Rules::of(params).refused()
 }
 
+/// The log, and a clean block for merging.
 fn least_extra(params: &Params, _: &ChipModel, _: u32) -> u32 {
-    fully_associative::LEAST_EXTRA.saturating_add(isolation_blocks(params))
-}
-
-fn isolation_blocks(params: &Params) -> u32 {
-    match params.switch("isolation") {
-        true => params.count("isolation_blocks").try_into().unwrap_or(u32::MAX),
-        false => 0,
-    }
+    Rules::of(params).least_log_blocks().saturating_add(1)
 }
 
 /// The FTL: fast's log with a second chance and an isolation area.
 #[derive(Debug)]
 struct Faster {
+    rules: Rules,
     log: FullyAssociative,
-    second_chance: bool,
     isolation: Option<IsolationArea>,
-    merges_per_write: u64,
+    /// Number of valid pages from which on a victim is not carried over whole.
+    threshold_pages: u32,
     /// The pages of a victim that are about to move; reused to save allocations.
     moving: Vec<nand::Ppn>,
     counts: FasterCounts,
@@ -160,9 +173,9 @@ struct Faster {
 /// Counts of host pages since the last reset.
 #[derive(Debug, Default)]
 struct FasterCounts {
-    /// Pages copied to the head on their first visit.
+    /// Pages carried over, or marked where they stand.
     carried: u64,
-    /// Carried pages that were not valid any more on their second visit.
+    /// Pages that were not valid any more on the first visit after that.
     saved: u64,
     /// Pages copied to the isolation area.
     isolated: u64,
@@ -173,15 +186,16 @@ struct FasterCounts {
 }
 
 fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
-    let aside = isolation_blocks(device.params);
-    let streams = device.params.opt_switch("sequential").unwrap_or(true);
-    let (log, found) = FullyAssociative::mount(nand, device, aside, streams)?;
+    let rules = Rules::of(device.params);
+    let aside = |log_blocks| rules.isolation_blocks(log_blocks);
+    let (log, found) = FullyAssociative::mount(nand, device, aside, rules.streams)?;
+    let (area, pages) = (aside(log.log_blocks()), nand.geometry().pages_per_block());
     let mut ftl = Faster {
+        rules,
         log,
-        second_chance: device.params.switch("second_chance"),
-        isolation: (aside > 0).then(|| IsolationArea::new(nand, aside)),
-        merges_per_write: device.params.count("merges_per_write"),
-        moving: Vec::with_capacity(nand.geometry().pages_per_block() as usize),
+        isolation: (area > 0).then(|| IsolationArea::new(nand, area)),
+        threshold_pages: rules.threshold.ceil_of(pages.into()) as u32,
+        moving: Vec::with_capacity(pages as usize),
         counts: FasterCounts::default(),
     };
     found.iter().for_each(|found| ftl.take_over(found));
@@ -203,24 +217,28 @@ impl Faster {
         }
     }
 
-    /// Merges the data blocks of the oldest isolated pages, as many as precede one write.
-    fn merge_progressively(&mut self, nand: &mut Nand) -> Result<()> {
+    /// Whether data blocks with isolated pages must be merged now.
+    #[inline]
+    fn must_merge(&mut self, nand: &Nand) -> bool {
         let Some(area) = self.isolation.as_mut().filter(|area| !area.is_exhausted()) else {
-            return Ok(());
+            return false;
         };
-        for _ in 0..self.merges_per_write {
-            match area.merge_oldest(nand, &mut self.log.map)? {
-                0 => break,
-                pages => self.counts.merged_progressively += pages,
-            }
+        match self.rules.merge {
+            MergeTime::Eager => area.oldest(nand, &self.log.map).is_some(),
+            MergeTime::Late => area.is_nearly_full(nand, &self.log.map),
         }
-        Ok(())
     }
 
-    /// Whether isolated pages are left.
-    fn has_isolated_pages(&mut self, nand: &Nand) -> bool {
-        let map = &self.log.map;
-        self.isolation.as_mut().is_some_and(|area| area.oldest(nand, map).is_some())
+    /// Merges the data blocks of the oldest isolated pages, as many as belong to one write.
+    fn merge_progressively(&mut self, nand: &mut Nand) -> Result<()> {
+        for _ in 0..self.rules.merges_per_write {
+            if !self.must_merge(nand) {
+                break;
+            }
+            let area = self.isolation.as_mut().expect("pages of the area must be merged");
+            self.counts.merged_progressively += area.merge_oldest(nand, &mut self.log.map)?;
+        }
+        Ok(())
     }
 
     // ---- Reclaiming ---------------------------------------------------------------------------
@@ -229,14 +247,24 @@ impl Faster {
     #[inline(never)]
     fn reclaim(&mut self, nand: &mut Nand) -> Result<()> {
         let is_over = self.log.is_over_its_maximum();
-        let RandomBlock { block: victim, carried } = self.log.random.take_oldest(nand);
+        let log = self.log.random.take_oldest(nand);
+        let RandomBlock { block: victim, carried } = log;
         let still_valid = self.log.map.valid_pages(nand, victim, 0..carried).count();
         self.counts.saved += u64::from(carried) - still_valid as u64;
-        if is_over || self.log.map.valid(victim) == 0 {
+        let (valid, pages) = (self.log.map.valid(victim), nand.geometry().pages_per_block());
+        if is_over || valid == 0 {
             return self.log.merge_victim(nand, victim);
         }
-        let pages_per_block = nand.geometry().pages_per_block();
-        let last_visits = if self.second_chance { 0..carried } else { 0..pages_per_block };
+        if self.rules.mark_in_place && self.rules.second_chance && carried == 0 && valid == pages {
+            self.counts.carried += u64::from(pages);
+            self.log.random.mark_all(nand, log);
+            return Ok(());
+        }
+        let last_visits = match self.rules.second_chance {
+            true if valid < self.threshold_pages => 0..0,
+            true => 0..carried,
+            false => 0..pages,
+        };
         match self.isolation {
             Some(_) => self.isolate(nand, victim, last_visits)?,
             None => self.log.merge_associated(nand, victim, last_visits)?,
@@ -270,18 +298,36 @@ impl Faster {
         }
     }
 
-    /// Copies the remaining valid pages of the victim to a new head.
+    /// Carries the remaining valid pages of the victim over.
     fn carry(&mut self, nand: &mut Nand, victim: BlockId) -> Result<()> {
         let FullyAssociative { map, random, .. } = &mut self.log;
         let slots = 0..nand.geometry().pages_per_block();
         self.moving.clear();
         self.moving.extend(map.valid_pages(nand, victim, slots).map(|(_, ppn)| ppn));
-        if self.moving.is_empty() {
-            return Ok(());
-        }
-        random.open(nand, map)?;
         self.counts.carried += self.moving.len() as u64;
-        random.take_in(nand, map, &self.moving, page_kind::CARRIED)
+        random.carry(nand, map, self.rules.carried, &self.moving)
+    }
+
+    /// Writes pages of a run from page `index` on, up to the first one at which isolated pages must
+    /// be merged. Returns their number, and whether a block was reclaimed or a stream merged.
+    fn write_some(&mut self, nand: &mut Nand, run: &Run, index: u32) -> Result<(u32, bool)> {
+        let rest = run.pages - index;
+        let (mut most, mut has_reclaimed) = (rest, false);
+        if rest > 1 && self.must_merge(nand) {
+            most = 1;
+        }
+        loop {
+            match self.log.step(nand, run, index, most)? {
+                WriteStep::Wrote(pages) => {
+                    return Ok((pages, self.log.take_merged_stream() || has_reclaimed));
+                }
+                WriteStep::MadeRoom => {}
+                WriteStep::MustReclaim => {
+                    self.reclaim(nand)?;
+                    (most, has_reclaimed) = (1, true);
+                }
+            }
+        }
     }
 }
 
@@ -292,20 +338,14 @@ impl Ftl for Faster {
         self.log.map.flat.check_bases(nand, run)?;
         let mut index = 0;
         while index < run.pages {
-            self.merge_progressively(nand)?;
-            // Pages are written together if nothing must be merged between them.
-            let rest = run.pages - index;
-            let mut most = if rest > 1 && self.has_isolated_pages(nand) { 1 } else { rest };
-            index += loop {
-                match self.log.step(nand, run, index, most)? {
-                    WriteStep::Wrote(pages) => break pages,
-                    WriteStep::MadeRoom => {}
-                    WriteStep::MustReclaim => {
-                        self.reclaim(nand)?;
-                        most = 1;
-                    }
-                }
-            };
+            if self.rules.merge == MergeTime::Eager {
+                self.merge_progressively(nand)?;
+            }
+            let (pages, is_busy) = self.write_some(nand, run, index)?;
+            if self.rules.merge == MergeTime::Late && !is_busy {
+                self.merge_progressively(nand)?;
+            }
+            index += pages;
         }
         Ok(0)
     }
