@@ -18,7 +18,7 @@
 //! The merge of the former contents is a switch if the block is full, partial if it holds the first
 //! pages of its logical block, full if one of its pages is stale, and a single erase if all of them
 //! are stale. A full block is not merged at once: it waits for the next write at offset 0, even if
-//! that belongs to its own logical block.
+//! that belongs to its own logical block. Only if streams are recognised by a run, it is.
 //!
 //! Invariants: slot `i` holds page `i` of the owner, and no slot is skipped.
 

@@ -26,8 +26,8 @@
 //! **Recovery.** The region of a page is in its kind byte, and survives a power cut. The age does
 //! not: after a mount every page counts as just written.
 //!
-//! The author's firmware of 2011 has no age test: each rewrite moves a page up. `promote=always` does
-//! the same, and needs no ages.
+//! The firmware of FASTer's author (2011) has dac too, without the age test: each rewrite moves a
+//! page up. `promote=always` does the same, and needs no ages.
 //!
 //! Choices: a page is *young* if fewer than `young` host pages were written since it was last
 //! written or changed region; the default is the number of logical pages. The paper speaks of time.

@@ -19,9 +19,9 @@
 //! copies the rest of the data block, whatever the size of the log. It also takes the pages of the
 //! block out of the random log: those that had not reached the end need no other merge.
 //!
-//! With `sequential=run` the sixth consecutive page that arrives at a share opens the SW block there:
-//! the pages before it are copied, and a full block is merged at once. Choice: the opening takes all
-//! pages of the block out of the random log, not only those that are copied.
+//! With `sequential=run` the sixth consecutive page that arrives at a share opens the SW block
+//! there: the pages before it are copied, and a full block is merged at once. Choice: the opening
+//! takes all pages of the block out of the random log, not only those that are copied.
 //!
 //! **Sample.** Only some of the data blocks are [observed](crate::part::index::observed). A block
 //! of which no log has a page may be forgotten. **Epochs.** Times are numbers of short epochs. For

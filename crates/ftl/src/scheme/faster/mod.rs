@@ -103,10 +103,10 @@
 //!   now: merges are due at once, and a victim that comes first merges a block by force.
 //!
 //! Choices where all sources are silent: progressive merges also accompany pages that are written
-//! at home or to SW. An empty isolation block is erased when the area needs its room. Isolation blocks
-//! are reclaimed in the order of their allocation, even if a younger one is empty. The merge of a
-//! data block for an isolated page takes its pages out of other log blocks too, as every full merge
-//! does. If such a page was marked, it counts as saved by its second chance. A block that was
+//! at home or to SW. An empty isolation block is erased when the area needs its room. Isolation
+//! blocks are reclaimed in the order of their allocation, even if a younger one is empty. The merge
+//! of a data block for an isolated page takes its pages out of other log blocks too, as every full
+//! merge does. If such a page was marked, it counts as saved by its second chance. A block that was
 //! marked in place is visited again after all others.
 
 pub mod isolation_area;

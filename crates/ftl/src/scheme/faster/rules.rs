@@ -10,7 +10,7 @@ pub static PARAMS: &[Param] = &[
     Param {
         name: "as",
         kind: Kind::Choice(&["table2", "paper", "firmware"]),
-        default: "paper",
+        default: "table2",
         unit: "",
         doc: "the reading that gives the other rules their defaults: table2, the rules that \
               reproduce Table II of the paper; paper, its text alone; firmware, its author's \
