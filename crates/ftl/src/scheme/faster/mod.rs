@@ -35,7 +35,7 @@
 //! # Rules beyond the text
 //! The paper leaves rules open that decide its figures. There are two more sources. The paper's
 //! first author published firmware for a real board in 2011; we observed its behaviour. And Table
-//! II gives the mean and the deviation of response times. From these two follows E[Na²]/E[Na], Na
+//! II gives the mean and the deviation of response times. From these two follows `E[Na²]/E[Na]`, Na
 //! being the number of data blocks that are merged at once. The parameter `as` chooses a reading;
 //! each rule can also be set by itself.
 //!
@@ -52,8 +52,8 @@
 //!   keeps a nearly empty victim from costing a merge for each page; carrying its pages costs less
 //!   and fills only part of a block. §IV.A isolates each page that had its chance, yet cold pages
 //!   "will continue to be carried over". In the firmware the threshold is half of a block. In Table
-//!   II, E[Na²]/E[Na] of faster without isolation is about half a block at each size of the log, so
-//!   a victim was merged only if about half of its pages were valid.
+//!   II, `E[Na²]/E[Na]` of faster without isolation is about half a block at each size of the log,
+//!   so a victim was merged only if about half of its pages were valid.
 //! * **`merge`**: late merging follows the page of the host, but not in a write that reclaimed a
 //!   victim or merged SW, and only while at most two blocks of the area are not full. It leaves
 //!   isolated pages time to be rewritten, or to be merged together with others of their data block.
