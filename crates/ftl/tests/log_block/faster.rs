@@ -603,7 +603,7 @@ fn faster_counts_as_the_naive_model_counts() {
 fn agree(form: &str, real: &mut Real, naive: &mut NaiveFast, seed: u64) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let order = real.nand.geometry().program_order();
-    for round in 0..1500 {
+    for round in 0..1000 {
         step(&mut rng, real, naive);
         assert_eq!(real.counts(), naive.counts, "{form}, {order:?}, step {round}");
         assert_eq!(associated(real).1, naive.rw_associated, "{form}, {order:?}, step {round}");
@@ -612,7 +612,7 @@ fn agree(form: &str, real: &mut Real, naive: &mut NaiveFast, seed: u64) {
         assert_eq!(figure(real, "second_chances_saved"), naive.saved, "{form}, step {round}");
     }
     let Counts { merges, copies, .. } = &naive.counts;
-    assert!(merges.full + merges.dead > 0 && *copies > 1000, "{form}: {:?}", naive.counts);
+    assert!(merges.full + merges.dead > 0 && *copies > 300, "{form}: {:?}", naive.counts);
 }
 
 // ---- Power cuts ---------------------------------------------------------------------------------
