@@ -151,11 +151,14 @@ def losses(points: list, rivals) -> list:
     return sorted(found, key=lambda pair: -pair[0])
 
 
+def fixed(costs: dict) -> list:
+    return [name for name in costs if name not in ("rule", "algorithm-1")]
+
+
 def table(path: pathlib.Path, worst: int) -> None:
     points = [it for it in read(path) if it["costs"] is not None]
     if not points:
         raise SystemExit(f"{path} has no points")
-    fixed = lambda costs: [name for name in costs if name not in ("rule", "algorithm-1")]
     against = {"the best fixed one": fixed}
     if points[0]["rule"] == "balanced":
         against |= {"the half": lambda _: ["50%"], "Algorithm 1": lambda _: ["algorithm-1"]}

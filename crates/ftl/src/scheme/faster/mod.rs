@@ -34,7 +34,7 @@
 //!
 //! # Rules beyond the text
 //! The paper leaves rules open that decide its figures. There are two more sources. The paper's
-//! first author published firmware for a real board in 2011; we observed its behaviour. And Table
+//! first author published firmware for a real board in 2011, whose behaviour is known. And Table
 //! II gives the mean and the deviation of response times. From these two follows `E[Na²]/E[Na]`, Na
 //! being the number of data blocks that are merged at once. The parameter `as` chooses a reading;
 //! each rule can also be set by itself.
