@@ -585,7 +585,7 @@ fn unread(page: Ppn) -> impl Fn(io::Error) -> nand::Error {
 
 impl PageStore for ImageStore {
     fn shape(&self) -> Shape {
-        Shape { geometry: self.layout.geometry, mode: Mode::Bytes, copies_data: false }
+        Shape { geometry: self.layout.geometry, mode: Mode::Bytes, takes_runs: false }
     }
 
     fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> nand::Result<Option<&[u8]>> {

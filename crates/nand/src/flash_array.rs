@@ -337,16 +337,18 @@ impl FlashArray {
 
     // ---- Operations on stored pages --------------------------------------------------------
 
-    /// Programs a page. After a failure of the storage it counts as torn.
+    /// Programs a page. After a failure of the storage it counts as torn. The first of `run` pages
+    /// that are programmed together may bring the data of all; the others then have a run of 0.
     pub(crate) fn program(
         &mut self,
         ppn: Ppn,
         page: &Page,
+        run: u32,
         sequence: u64,
         tentative: bool,
     ) -> Result<()> {
         assert!(page.owner != Lpn::NONE, "programmed {ppn:?} without an owner");
-        let area = self.stored_mut().compose(page, sequence, tentative)?;
+        let area = self.stored_mut().compose(page, run, sequence, tentative)?;
         self.save(ppn, page.owner, area, None)
     }
 

@@ -131,8 +131,9 @@ pub struct Shape {
     pub geometry: Geometry,
     /// The payload: stamps or bytes.
     pub mode: Mode,
-    /// Whether the store [copies data areas](PageStore::copy_data) from place to place.
-    pub copies_data: bool,
+    /// Whether the store takes the data areas of consecutive pages at once, apart from their spare
+    /// areas: [lent](Area::Lent), or [copied](PageStore::copy_data) from other pages.
+    pub takes_runs: bool,
 }
 
 /// The part of a page that is loaded or saved.
@@ -150,11 +151,13 @@ pub enum Extent {
 /// The data area that is saved with a spare area.
 #[derive(Clone, Copy, Debug)]
 pub enum Area<'a> {
-    /// None. It follows by [`PageStore::copy_data`] before the next load of the page.
-    Copied,
+    /// None. It came with the page before, or follows by [`PageStore::copy_data`] before the next
+    /// load of the page.
+    Apart,
     /// Cells and metadata of the record.
     Recorded,
-    /// These bytes, a page of them, and no metadata.
+    /// These bytes, and no metadata. More than a page of them are those of the next pages, too,
+    /// whose spare areas follow.
     Lent(&'a [u8]),
 }
 
@@ -205,7 +208,7 @@ pub trait PageStore: Any + Send {
     fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<Option<&[u8]>>;
 
     /// Writes a page: the spare area of the record, and a data area. A spare area is written alone
-    /// only if the store [copies data](Shape::copies_data), and bytes are lent only to a store that
+    /// only if the store [takes runs](Shape::takes_runs), and bytes are lent only to a store that
     /// keeps bytes.
     ///
     /// # Errors
@@ -214,7 +217,7 @@ pub trait PageStore: Any + Send {
 
     /// Copies the data areas of `pages` consecutive pages of one block to consecutive pages of one
     /// block, whose spare areas were saved. It cannot fail: a store that may fail does not
-    /// [copy data](Shape::copies_data), and the chip never calls this.
+    /// [take runs](Shape::takes_runs), and the chip never calls this.
     fn copy_data(&mut self, _from: Ppn, _to: Ppn, _pages: u32) {}
 
     /// Erases a block and counts the erase. A half-erased block is whole again.

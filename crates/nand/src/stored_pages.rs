@@ -91,15 +91,17 @@ impl StoredPages {
 
     // ---- Operations ------------------------------------------------------------------------
 
-    /// Composes a page to be programmed. Returns its data area.
+    /// Composes a page to be programmed. Returns its data area, or those of `run` pages from it on:
+    /// of several pages that are programmed together, the first has them all, and the others none.
     pub(crate) fn compose<'a>(
         &mut self,
         page: &Page<'a>,
+        run: u32,
         sequence: u64,
         tentative: bool,
     ) -> Result<Area<'a>> {
         let Page { owner, kind, extra, content } = *page;
-        let area = self.compose_data(owner, content)?;
+        let area = self.compose_data(owner, content, run)?;
         self.set_spare(Spare { owner, version: sequence, sequence, kind, tentative }, extra);
         if matches!(content, Content::Host { data: Data::Lost, .. }) {
             self.lose_data();
@@ -139,10 +141,10 @@ impl StoredPages {
     /// Writes the composed page with this data area. A copy gets its data from the page `from`, at
     /// the latest when [copies are finished](Self::finish_copies).
     pub(crate) fn save(&mut self, ppn: Ppn, area: Area, from: Option<Ppn>) -> Result<()> {
-        let Some(from) = from.filter(|_| self.shape.copies_data) else {
+        let Some(from) = from.filter(|_| self.shape.takes_runs) else {
             return self.store.save(ppn, &self.page, area);
         };
-        self.store.save(ppn, &self.page, Area::Copied)?;
+        self.store.save(ppn, &self.page, Area::Apart)?;
         let geometry = &self.shape.geometry;
         match &mut self.unfinished {
             Some(run) if run.continues_with(from, ppn, geometry) => run.pages += 1,
@@ -250,15 +252,20 @@ impl StoredPages {
 
     // ---- Records ---------------------------------------------------------------------------
 
-    /// Composes the data area of a page of `owner`. Whole pages of bytes are not copied.
-    fn compose_data<'a>(&mut self, owner: Lpn, content: Content<'a>) -> Result<Area<'a>> {
+    /// Composes the data area of a page of `owner`. Whole pages of bytes are not copied, and go to
+    /// the store together if it takes runs: long copies are faster.
+    fn compose_data<'a>(&mut self, owner: Lpn, content: Content<'a>, run: u32) -> Result<Area<'a>> {
         let geometry = self.shape.geometry;
         let sectors = geometry.sectors_per_page();
         if let Content::Host { data: Data::Bytes(bytes), mask, .. } = content
             && mask == geometry.full_mask()
         {
             self.page.meta.clear();
-            return Ok(Area::Lent(&bytes[..geometry.page_bytes() as usize]));
+            let pages = if self.shape.takes_runs { run } else { 1 };
+            return Ok(match pages {
+                0 => Area::Apart,
+                _ => Area::Lent(&bytes[..(pages * geometry.page_bytes()) as usize]),
+            });
         }
         self.page.clear(sectors);
         match content {
@@ -317,7 +324,7 @@ impl StoredPages {
         if let Some(at) = self.stand_ins.iter().position(|it| it.page == ppn) {
             return Ok((self.load_stand_in(at, owner)?, self.stand_ins[at].by));
         }
-        let extent = if self.shape.copies_data { Extent::Spare } else { Extent::Whole };
+        let extent = if self.shape.takes_runs { Extent::Spare } else { Extent::Whole };
         self.store.load(ppn, &mut self.page, extent)?;
         Ok((self.loaded_spare(ppn, owner)?, ppn))
     }

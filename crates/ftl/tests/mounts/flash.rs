@@ -19,7 +19,7 @@ impl Flash {
 
 impl PageStore for Flash {
     fn shape(&self) -> Shape {
-        Shape { copies_data: false, ..self.0.shape() }
+        Shape { takes_runs: false, ..self.0.shape() }
     }
 
     fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<Option<&[u8]>> {

@@ -94,11 +94,12 @@ impl DataAreas {
         }
     }
 
-    /// Replaces a page by these bytes.
+    /// Replaces the pages from `offset` on by these bytes.
     pub(super) fn save_bytes(&mut self, offset: u32, bytes: &[u8]) {
         match self {
             DataAreas::Bytes { page, all } => {
-                all[span(*page, offset, 1)].copy_from_slice(bytes);
+                let pages = (bytes.len() / *page) as u32;
+                all[span(*page, offset, pages)].copy_from_slice(bytes);
             }
             DataAreas::Stamps { .. } => panic!("a chip of stamps keeps no bytes"),
         }

@@ -124,7 +124,7 @@ impl Block {
 
 impl PageStore for MemoryStore {
     fn shape(&self) -> Shape {
-        Shape { geometry: self.geometry, mode: self.mode, copies_data: true }
+        Shape { geometry: self.geometry, mode: self.mode, takes_runs: true }
     }
 
     fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<Option<&[u8]>> {
@@ -154,7 +154,7 @@ impl PageStore for MemoryStore {
         pages.headers.set(offset, page.health, page.header);
         set_sparse(&mut pages.extras, offset, &page.extra);
         match area {
-            Area::Copied => return Ok(()),
+            Area::Apart => return Ok(()),
             Area::Recorded => {
                 let owner = pages.headers.owner(offset);
                 pages.areas.save(offset as u32, owner, sectors_per_page, &page.cells);

@@ -244,10 +244,11 @@ impl Nand {
 
     #[inline(never)]
     fn program_stored(&mut self, to: Ppn, pages: &Pages, cause: Cause) -> Result<()> {
-        let tentative = self.tentative;
+        let (tentative, step) = (self.tentative, self.pages_at_once(pages.count()));
         self.write_stored(to, pages.count(), None, cause, |array, index, sequence| {
             let page = pages.page(index, array.geometry());
-            array.program(to.plus(index), &page, sequence, tentative)
+            let run = if index % step == 0 { step } else { 0 };
+            array.program(to.plus(index), &page, run, sequence, tentative)
         })
     }
 
@@ -263,8 +264,12 @@ impl Nand {
         })
     }
 
-    /// Writes a run of pages one by one and records it as a whole. While the power can fail, each
-    /// page is a run of its own.
+    /// While the power can fail, each page is a run of its own.
+    fn pages_at_once(&self, pages: u32) -> u32 {
+        if self.power.is_some() { 1 } else { pages.max(1) }
+    }
+
+    /// Writes a run of pages one by one and records it as a whole.
     fn write_stored(
         &mut self,
         to: Ppn,
@@ -273,7 +278,7 @@ impl Nand {
         cause: Cause,
         mut write: impl FnMut(&mut FlashArray, u32, u64) -> Result<()>,
     ) -> Result<()> {
-        let step = if self.power.is_some() { 1 } else { pages.max(1) };
+        let step = self.pages_at_once(pages);
         for start in (0..pages).step_by(step as usize) {
             let operation = Interruptible::Program(to.plus(start));
             let cut = self.begin(operation)?;

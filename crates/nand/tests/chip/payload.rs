@@ -1,7 +1,8 @@
 //! Contents of pages: copies, partial pages, bytes.
 
 use nand::{
-    Cause, Content, Copies, Data, Lpn, Mode, Page, PageState, Pages, Ppn, ProgramOrder, Sink, Spare,
+    Cause, Content, Copies, Cut, Data, Lpn, Mode, Outcome, Page, PageState, Pages, Ppn,
+    ProgramOrder, Sink, Spare,
 };
 
 use crate::fixture::{chip, host, program, stamps, written};
@@ -35,18 +36,27 @@ fn partial_writes_keep_the_other_sectors() {
 
 #[test]
 fn bytes_come_back_as_written() {
-    let mut nand = chip(ProgramOrder::Sequential, Mode::Bytes);
-    let bytes: Vec<u8> = (0..4096).map(|n| (n / 16) as u8).collect();
-    nand.program(
-        Ppn(0),
-        Pages::Run { first: Lpn(2), pages: 2, kind: 1, data: Data::Bytes(&bytes) },
-        Cause::Host,
-    )
-    .unwrap();
-    let mut out = vec![0; 4096];
-    for page in 0..2 {
-        let mut sink = Sink::Bytes { first: Lpn(2), out: &mut out };
-        nand.read(Ppn(page), Lpn(2 + page), 0b1111, &mut sink, Cause::Host).unwrap();
+    let bytes: Vec<u8> = (0..3 * 2048).map(|n| (n / 24) as u8).collect();
+    let (kind, data) = (1, Data::Bytes(&bytes));
+    // While the power can fail, pages are programmed one by one.
+    for may_fail in [false, true] {
+        let mut nand = chip(ProgramOrder::Any, Mode::Bytes);
+        if may_fail {
+            nand.power().cut_after(Cut { after: 100, outcome: Outcome::Untouched });
+        }
+        let run = Pages::Run { first: Lpn(2), pages: 3, kind, data };
+        nand.program(Ppn(1), run, Cause::Host).unwrap();
+        let list = Pages::List { lpns: &[7, 5, 9], kind, data };
+        nand.program(Ppn(4), list, Cause::Host).unwrap();
+        for (first, lpns) in [(1, [2, 3, 4]), (4, [7, 5, 9])] {
+            let mut out = Vec::new();
+            for (ppn, lpn) in (first..).zip(lpns) {
+                let mut page = [0; 2048];
+                let mut sink = Sink::Bytes { first: Lpn(lpn), out: &mut page };
+                nand.read(Ppn(ppn), Lpn(lpn), 0b1111, &mut sink, Cause::Host).unwrap();
+                out.extend_from_slice(&page);
+            }
+            assert!(out == bytes, "pages from {first} on, may fail: {may_fail}");
+        }
     }
-    assert_eq!(out, bytes);
 }

@@ -153,7 +153,7 @@ fn no_space() -> Error {
 
 impl PageStore for FaultyStore {
     fn shape(&self) -> Shape {
-        Shape { copies_data: false, ..self.memory.shape() }
+        Shape { takes_runs: false, ..self.memory.shape() }
     }
     fn load(&self, ppn: Ppn, page: &mut PageRecord, extent: Extent) -> Result<Option<&[u8]>> {
         let swapped = self.swaps && ppn.0 < 2 && extent != Extent::Spare;
