@@ -102,11 +102,9 @@ fn the_estimate_for_one_budget_of_dram_is_true() {
     let run = ["run", "uniform:writes=1M", "--warmup", "0", "--capacity", "2GiB"];
     for (ftl, dram, split) in [
         ("dftl", "4MiB", "70%"),
-        ("dftl", "4MiB", "10%"),
         ("dftl", "64MiB", "4%"),
         ("dftl", "4MiB", "adaptive:rule=balanced"),
         ("fast", "64MiB", "50%"),
-        ("fast", "1GiB", "10%"),
         ("fast", "64MiB", "adaptive"),
         ("fast", "1GiB", "adaptive:rule=balanced"),
     ] {

@@ -93,7 +93,7 @@ fn every_scheme_lives_on_with_unreadable_pages_under_layers() {
             for model in models() {
                 let made = Case::new(&subject, model, "random", 1, Durability::Full);
                 let Ok(case) = made else { continue };
-                for seed in 1..4 {
+                for seed in 1..3 {
                     let (host, _) = run(&case, &mut Rng::new(seed), 800, |host, rng| {
                         host.lose_a_page(rng);
                         if rng.one_in(2) {
@@ -106,7 +106,7 @@ fn every_scheme_lives_on_with_unreadable_pages_under_layers() {
         }
     }
     println!("{failed_reads} reads failed");
-    assert!(failed_reads > 10_000);
+    assert!(failed_reads > 7_000);
 }
 
 /// The entries of a lost translation page are found in the spare areas, so no read fails.

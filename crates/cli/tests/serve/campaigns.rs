@@ -25,12 +25,12 @@ fn the_ledger_of_the_campaigns_sees_every_kind_of_loss() {
 
 #[test]
 fn kills_lose_nothing_that_was_durable() {
-    holds("live.py --seed 1 kill --rounds 2");
+    holds("live.py --seed 1 kill --rounds 1");
 }
 
 #[test]
 fn cuts_lose_nothing_that_was_durable() {
-    holds("live.py --seed 1 cuts --rounds 4");
+    holds("live.py --seed 1 cuts --rounds 2");
 }
 
 #[test]

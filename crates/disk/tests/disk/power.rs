@@ -85,12 +85,15 @@ impl Syncs {
 #[test]
 fn every_disk_survives_power_cuts() {
     let mut cuts = 0;
+    // On an image and in memory, in turns.
     for (seed, device) in (0..).zip(devices()) {
         println!("{}", name(&device));
-        cuts += survives_cuts(&mut open(&blank(&device), &device), seed);
-        cuts += survives_cuts(&mut Disk::in_memory(device).unwrap(), seed);
+        cuts += match seed % 2 {
+            0 => survives_cuts(&mut open(&blank(&device), &device), seed),
+            _ => survives_cuts(&mut Disk::in_memory(device).unwrap(), seed),
+        };
     }
-    assert!(cuts > 1000, "only {cuts} cuts");
+    assert!(cuts > 500, "only {cuts} cuts");
 }
 
 fn page_device() -> Device {
