@@ -2,7 +2,7 @@
 
 # The checker attacks only these schemes, because the bugs affect no others.
 SCHEMES = "page,lsb,nftl"
-PACKAGES = ["ftlab-nand", "ftlab-drive", "ftlab-sim --test drive", "ftlab-check"]
+PACKAGES = ["ftlab-nand", "ftlab-ftl --lib", "ftlab-drive", "ftlab-sim --test drive", "ftlab-check"]
 
 CUT = "crates/nand/src/power_cut.rs"
 FLASH = "crates/nand/src/flash_array.rs"
@@ -85,4 +85,7 @@ MUTANTS = [
     ("dies-rows-open", "drive: rows stay open across a barrier", PLAN,
      "        if !self.profile.protected && self.barriers.raise() {\n            self.close_rows();\n        }",
      "        if !self.profile.protected {\n            self.barriers.raise();\n        }"),
+    ("dies-copies-in-flight", "dies: an upper page does not wait for the copies of its lower pages", SHELTER,
+     "            nand.wait();\n        }\n        Ok(())\n    }\n\n    fn barrier",
+     "        }\n        Ok(())\n    }\n\n    fn barrier"),
 ]

@@ -246,16 +246,27 @@ mod tests {
     const ALL: [BlockId; 6] =
         [BlockId(0), BlockId(1), BlockId(2), BlockId(3), BlockId(4), BlockId(5)];
 
+    const PAIRED: Pairing = Pairing { bits: 2, distance: 2 };
+
     /// Six blocks of eight pages. The pages 2, 3, 6 and 7 of a block are upper pages.
     fn guarded_chip() -> Nand {
-        guarded(8, 2, 2, ProgramOrder::Sequential)
+        guarded_dies(1, 8, PAIRED, ProgramOrder::Sequential)
     }
 
     /// A chip of six blocks, of which the last ones are the shelter.
     fn guarded(pages_per_block: u32, bits: u32, distance: u32, order: ProgramOrder) -> Nand {
+        guarded_dies(1, pages_per_block, Pairing { bits, distance }, order)
+    }
+
+    fn guarded_dies(
+        dies: u32,
+        pages_per_block: u32,
+        pairing: Pairing,
+        order: ProgramOrder,
+    ) -> Nand {
         let geometry = Geometry::new(512, 64, pages_per_block, 6, order).unwrap();
-        let pairing = Pairing { bits, distance };
-        let mut nand = Nand::new(geometry.with_pairing(pairing).unwrap(), Mode::Stamps);
+        let geometry = geometry.with_dies(dies).and_then(|it| it.with_pairing(pairing)).unwrap();
+        let mut nand = Nand::new(geometry, Mode::Stamps);
         attach(&mut nand, &device(&Params::default()));
         nand
     }
@@ -339,6 +350,28 @@ mod tests {
         let by =
             [Ppn(0), Ppn(1)].map(|page| nand.array().peek_spare(page).unwrap().unwrap().0.version);
         assert_eq!(by, [1, 3], "versions of the pages, not of their copies");
+    }
+
+    /// The copy is on another die than the upper page, so either can be complete without the other.
+    #[test]
+    fn an_upper_page_waits_for_the_copies_of_its_lower_pages() {
+        let mut destroyed = 0;
+        for draw in 0..200 {
+            let mut nand = guarded_dies(2, 8, PAIRED, ProgramOrder::Sequential);
+            program(&mut nand, 8..10);
+            nand.barrier();
+            nand.wait();
+            // The shelter erases block 4 and copies page 8.
+            nand.power().draw_dies(draw);
+            nand.power().cut_after(Cut { after: 2, outcome: Outcome::Reordered });
+            program_one(&mut nand, 10).unwrap_err();
+            nand.power().decay().unwrap();
+            let restored = restored(&mut nand);
+            let is_held = nand.array().peek_spare(Ppn(8)).unwrap().is_some();
+            assert!(is_held, "page 8 is lost with draw {draw}");
+            destroyed += u32::from(restored.iter().any(|copy| copy.ppn == Ppn(8)));
+        }
+        assert!(destroyed > 10, "page 8 was destroyed {destroyed} times");
     }
 
     #[test]
