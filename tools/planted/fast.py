@@ -7,7 +7,6 @@ FAST = "crates/ftl/src/scheme/fast/mod.rs"
 ASSOCIATIVE = "crates/ftl/src/part/log/fully_associative.rs"
 RANDOM = "crates/ftl/src/part/log/random_log.rs"
 SEQUENTIAL = "crates/ftl/src/part/log/sequential_block.rs"
-FORECAST = "crates/ftl/src/scheme/fast/log_forecast.rs"
 MERGE = "crates/ftl/src/part/log/merge.rs"
 
 # Name, description, file, original text, replacement.
@@ -36,10 +35,4 @@ MUTANTS = [
      "merge::count(&mut self.random_associated, associated.len());", "merge::count(&mut self.random_associated, 1);"),
     ("fast-run-ignored-default", "fast: without the parameter a run opens the SW block", FAST,
      ".unwrap_or(Streams::AtOffset0)", ".unwrap_or(Streams::ByRun)"),
-    ("fast-run-forecast-free", "fast, forecast: a stream that a run opens copies nothing", FORECAST,
-     "costs.add_at(shares, f64::from(offset) * self.copy_ns);", ""),
-    ("fast-run-forecast-waits", "fast, forecast: a full SW block waits for the next stream although a run opens it", FORECAST,
-     "let full = shares & shares_where(is_full);", "let full = shares & shares_where(is_full) & 1;"),
-    ("fast-run-forecast-owner", "fast, forecast: pages of the owner of the SW block open it again", FORECAST,
-     "self.runs[share].is_stream(lpn) && !is_owner(self.stream_end[share])", "self.runs[share].is_stream(lpn)"),
 ]

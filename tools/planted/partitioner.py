@@ -7,11 +7,6 @@ PARTITIONER = "crates/ftl/src/layer/partitioner/mod.rs"
 GHOST_BUFFER = "crates/ftl/src/layer/ghost_buffer.rs"
 GHOST_MAP = "crates/ftl/src/layer/partitioner/ghost_map.rs"
 ALGORITHM = "crates/ftl/src/layer/partitioner/algorithm_1.rs"
-BALANCE = "crates/ftl/src/layer/partitioner/balance.rs"
-DISTANCES = "crates/ftl/src/part/index/stack_distances.rs"
-OBSERVED = "crates/ftl/src/part/index/observed.rs"
-CACHE = "crates/ftl/src/scheme/dftl/cache_forecast.rs"
-LOG = "crates/ftl/src/scheme/fast/log_forecast.rs"
 BUFFER = "crates/ftl/src/layer/write_buffer.rs"
 DFTL = "crates/ftl/src/scheme/dftl/cache_account.rs"
 FAST = "crates/ftl/src/scheme/fast/mod.rs"
@@ -61,45 +56,4 @@ MUTANTS = [
      "copies, 1 + old);", "copies, old);"),
     ("watch-dead-victims", "fast, costs: dead victims are counted as merged ones", WATCH,
      "        if associated > 0 {\n            self.victims += 1;\n", "        self.victims += 1;\n        if associated > 0 {\n"),
-    ("balance-any-gain", "balance: any gain moves the boundary", BALANCE,
-     "now - costs[best] > GAIN_MIN * now", "now > costs[best]"),
-    ("balance-no-fading", "balance: costs of long ago count like new ones", BALANCE,
-     "self.costs.fade(self.fading);", "self.costs.fade(1.0);"),
-    ("balance-reads-fill", "balance: a read that misses the buffer makes the page recent there", BALANCE,
-     "distance.is_some_and(|distance| distance < buffer_pages)", "distance.is_some_and(|distance| distance < u32::MAX)"),
-    ("balance-unlimited", "balance: the boundary goes to its target at once", ALGORITHM,
-     "(mapping - target).min(most)", "(mapping - target).min(u64::MAX)"),
-    ("balance-flush-stays", "balance: pages that a flush wrote still count as buffered", PARTITIONER,
-     "None => balance.forget_all(),", "None => {}"),
-    ("distance-includes-itself", "stack distances: a page counts as one used since", DISTANCES,
-     "Some(self.place_of.len() - self.taken_up_to(place))", "Some(self.place_of.len() + 1 - self.taken_up_to(place))"),
-    ("distance-oldest-off", "stack distances: the oldest use is that of the next page outside", DISTANCES,
-     "self.places[self.place_behind(others) as usize].used", "self.places[self.place_behind(others - 1) as usize].used"),
-    ("cache-forecast-reads-dirty", "dftl, forecast: a read dirties its entry", CACHE,
-     "entry.used = now;\n", "entry.used = now;\n        entry.written = now;\n"),
-    ("cache-forecast-one-entry", "dftl, forecast: a batch cleans nothing", CACHE,
-     "observed.cleaned[share] = now - 1", "observed.cleaned[share] = 0"),
-    ("cache-forecast-never-full", "dftl, forecast: the largest cache is never known to be full", CACHE,
-     "StackDistances::new(pages + 1)", "StackDistances::new(pages)"),
-    ("cache-forecast-weight", "dftl, forecast: a translation page of the sample stands for itself only", CACHE,
-     "self.pages.weight() * batch_ns", "batch_ns"),
-    ("cache-forecast-absorbed", "dftl, forecast: a batch counts where the buffer absorbs the write", CACHE,
-     "observed.presence(oldest).left & shares_from(first)", "observed.presence(oldest).left & shares_from(0 * first)"),
-    ("balance-trim-free", "balance: a trim of a page that would be programmed costs nothing", BALANCE,
-     "            self.costs.add(first..SHARES, page.write_ns);\n            self.forecast.trim", "            self.forecast.trim"),
-    ("balance-trim-stays", "balance: a trimmed page still counts as buffered", BALANCE,
-     "self.forecast.trim(lpn, first, &page, &mut self.costs);\n            self.buffer.forget(lpn);", "self.forecast.trim(lpn, first, &page, &mut self.costs);"),
-    ("observed-double-late", "samples: the sample never grows again", OBSERVED,
-     "self.sample = self.sample.double();", ""),
-    ("observed-half-keeps", "samples: members that left the sample keep their state", OBSERVED,
-     "self.retain(|n, _| sample.contains(n));", "self.retain(|n, _| sample.contains(n) || n % 2 == 0);"),
-    ("log-forecast-stale", "fast, forecast: a page written again keeps its place in the log", LOG,
-     "observed.written[offset as usize] = arrivals.epoch;",
-     "let written = &mut observed.written[offset as usize];\n            *written = (*written).max(1);"),
-    ("log-forecast-trim-stays", "fast, forecast: a trimmed page stays in the log", LOG,
-     "observed.written[offset as usize] = 0;", "let _ = offset;"),
-    ("log-forecast-stream-leaves", "fast, forecast: the merge of a stream leaves pages of the block in the log", LOG,
-     "observed.empty(shares, self.arrivals.epoch + 1);", "observed.empty(shares, 0);"),
-    ("log-forecast-weight", "fast, forecast: a block of the sample stands for itself only", LOG,
-     "self.blocks.weight() * merge_ns", "merge_ns"),
 ]

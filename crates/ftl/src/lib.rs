@@ -14,10 +14,9 @@ pub mod registry;
 pub mod scheme;
 
 pub use contract::{
-    Base, BlockLender, Durability, Entered, Error, Extent, Facet, FacetKind, ForecastableMap, Ftl,
-    LayerReport, LayerTotals, MapBudget, MapEvent, MapForecast, Merges, Metric, MissCosts,
-    MountConfig, PageCosts, Ram, Report, ResizableMap, Result, Run, SHARES, Scheme, ShareCosts,
-    Shares, Span, Tuner, Violation,
+    Base, BlockLender, Durability, Entered, Error, Extent, Facet, FacetKind, Ftl, LayerReport,
+    LayerTotals, MapBudget, MapEvent, Merges, Metric, MissCosts, MountConfig, Ram, Report,
+    ResizableMap, Result, Run, Scheme, Span, Tuner, Violation,
 };
 pub use device::Device;
 pub use layer::{LAYERS, Layers};

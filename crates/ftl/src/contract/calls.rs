@@ -7,7 +7,6 @@ use nand::{Cause, Lpn, Nand, PageState, Ppn, Sink};
 use super::error::Result;
 use super::extent::Extent;
 use super::facets::{BlockLender, Facet, FacetKind, LayerTotals, ResizableMap};
-use super::forecast::ForecastableMap;
 #[cfg(doc)]
 use super::ftl::Base;
 use super::ftl::Ftl;
@@ -90,14 +89,6 @@ impl dyn Ftl + '_ {
     pub fn resizable_map(&mut self) -> Option<&mut dyn ResizableMap> {
         match self.facet(FacetKind::Map)? {
             Facet::Map(map) => Some(map),
-            _ => None,
-        }
-    }
-
-    /// Forecasts of what that part would cost at other sizes.
-    pub fn forecastable_map(&mut self) -> Option<&dyn ForecastableMap> {
-        match self.facet(FacetKind::Forecast)? {
-            Facet::Forecast(map) => Some(map),
             _ => None,
         }
     }

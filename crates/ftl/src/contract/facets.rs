@@ -4,7 +4,6 @@
 use nand::{BlockId, Cause, Lpn, Nand};
 
 use super::error::Result;
-use super::forecast::ForecastableMap;
 use super::report::Entered;
 
 /// The abilities for which a caller can ask.
@@ -12,8 +11,6 @@ use super::report::Entered;
 pub enum FacetKind {
     /// The part of the map that can grow and shrink at run time.
     Map,
-    /// Forecasts of what that part would cost at other sizes.
-    Forecast,
     /// The exchange of erased blocks with a layer above.
     Lender,
     /// Work after a number of requests.
@@ -26,8 +23,6 @@ pub enum FacetKind {
 pub enum Facet<'a> {
     /// The part of the map that can grow and shrink at run time.
     Map(&'a mut dyn ResizableMap),
-    /// Forecasts of what that part would cost at other sizes.
-    Forecast(&'a dyn ForecastableMap),
     /// The exchange of erased blocks with a layer above.
     Lender(&'a mut dyn BlockLender),
     /// Work after a number of requests.

@@ -9,7 +9,6 @@ mod calls;
 pub mod error;
 pub mod extent;
 pub mod facets;
-pub mod forecast;
 pub mod foresight;
 pub mod ftl;
 pub mod mount_config;
@@ -17,7 +16,6 @@ pub mod page_policy;
 pub mod report;
 pub mod run;
 pub mod scheme;
-pub mod shares;
 pub mod span;
 
 pub use audit::Violation;
@@ -27,11 +25,9 @@ pub use extent::Extent;
 pub use facets::{
     BlockLender, Facet, FacetKind, LayerTotals, MapEvent, MissCosts, ResizableMap, Tuner,
 };
-pub use forecast::{ForecastableMap, MapForecast, PageCosts};
 pub use ftl::{Base, Ftl, base_is};
 pub use mount_config::{Durability, MountConfig};
 pub use report::{Entered, LayerReport, Merges, Metric, Ram, Report};
 pub use run::Run;
 pub use scheme::{MapBudget, Scheme, SimulationMemory, table_bytes};
-pub use shares::{SHARE_STEPS, SHARES, ShareCosts, Shares};
 pub use span::Span;

@@ -15,6 +15,14 @@ pub struct Ram {
     pub other: u64,
 }
 
+impl Ram {
+    /// Bytes of all parts.
+    pub fn total(&self) -> u64 {
+        let Ram { map, cache, buffer, sector_map, other } = self;
+        map + cache + buffer + sector_map + other
+    }
+}
+
 /// Merges of a log-block scheme.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Merges {

@@ -290,11 +290,6 @@ impl WriteBuffer {
         (pages as u32).max(self.capacity_min)
     }
 
-    /// Maximum number of pages.
-    pub(super) fn capacity(&self) -> u32 {
-        self.capacity
-    }
-
     fn slot(&self, lpn: Lpn) -> Option<u32> {
         Some(self.slot_of[lpn.0 as usize]).filter(|&slot| slot != NONE)
     }

@@ -13,4 +13,5 @@ pub mod log;
 pub mod map;
 pub mod page;
 pub mod recovery;
+pub mod rivals;
 pub mod spare;

@@ -5,9 +5,8 @@ use std::ops::Range;
 use std::sync::{Arc, RwLock};
 
 use ftl::{
-    Base, Extent, Facet, FacetKind, ForecastableMap, Ftl, MapBudget, MapEvent, MapForecast,
-    MissCosts, PageCosts, Ram, Report, ResizableMap, Run, SHARES, Scheme, ShareCosts, Shares, Span,
-    Violation,
+    Base, Extent, Facet, FacetKind, Ftl, MapBudget, MapEvent, MissCosts, Ram, Report, ResizableMap,
+    Run, Scheme, Span, Violation,
 };
 use nand::{Lpn, Nand, Ppn, Sink};
 
@@ -130,7 +129,6 @@ impl Ftl for Elastic {
     fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
         match kind {
             FacetKind::Map => Some(Facet::Map(self)),
-            FacetKind::Forecast => Some(Facet::Forecast(self)),
             _ => None,
         }
     }
@@ -155,63 +153,5 @@ impl ResizableMap for Elastic {
 
     fn miss_costs(&mut self) -> MissCosts {
         *self.costs.read().unwrap()
-    }
-}
-
-impl ForecastableMap for Elastic {
-    fn forecast(&self, sizes: &Shares<u64>) -> Box<dyn MapForecast> {
-        assert_eq!(sizes.len(), SHARES);
-        Box::new(Forecast { sizes: sizes.to_vec(), used: Vec::new() })
-    }
-
-    fn page_costs(&self, _: Lpn) -> PageCosts {
-        let costs = self.costs.read().unwrap();
-        PageCosts {
-            is_mapped: true,
-            read_ns: costs.buffer_read_ns,
-            write_ns: costs.buffer_write_ns,
-            map_read_ns: costs.map_read_ns,
-            map_write_ns: costs.map_write_ns,
-        }
-    }
-}
-
-/// The sizes for which costs are forecast, and all pages used, the last one at the end.
-struct Forecast {
-    sizes: Vec<u64>,
-    used: Vec<u32>,
-}
-
-impl Forecast {
-    /// Adds the cost of a miss at all shares from `first` on whose map would have no entry.
-    fn touch(&mut self, lpn: Lpn, first: usize, ns: f64, costs: &mut ShareCosts) {
-        let at = self.used.iter().position(|&page| page == lpn.0);
-        let distance = at.map_or(u64::MAX, |at| (self.used.len() - 1 - at) as u64);
-        let misses = |&bytes: &u64| bytes / ENTRY_BYTES <= distance;
-        costs.add(first..self.sizes.iter().take_while(|bytes| misses(bytes)).count(), ns);
-        self.used.retain(|&page| page != lpn.0);
-        self.used.push(lpn.0);
-    }
-}
-
-impl MapForecast for Forecast {
-    fn write(&mut self, lpn: Lpn, first: usize, page: &PageCosts, costs: &mut ShareCosts) {
-        self.touch(lpn, first, page.map_write_ns, costs);
-    }
-
-    fn trim(&mut self, lpn: Lpn, first: usize, page: &PageCosts, costs: &mut ShareCosts) {
-        self.touch(lpn, first, page.map_write_ns, costs);
-    }
-
-    fn read(&mut self, lpn: Lpn, first: usize, page: &PageCosts, costs: &mut ShareCosts) {
-        self.touch(lpn, first, page.map_read_ns, costs);
-    }
-
-    fn bytes(&self) -> u64 {
-        0
-    }
-
-    fn audit(&self) -> Result<(), Violation> {
-        Ok(())
     }
 }

@@ -6,7 +6,6 @@ mod common;
 mod device;
 mod elastic;
 mod lost_data;
-mod naive_balance;
 mod naive_buffer;
 mod naive_log;
 mod naive_partitioner;

@@ -35,11 +35,11 @@ pub enum Tuning {
 }
 
 impl Tuning {
-    /// What brings the boundary from one place to another, but moves it by `most` bytes at most.
-    pub fn towards(target: u64, mapping: u64, most: u64) -> Tuning {
+    /// What brings the boundary from one place to another.
+    pub fn towards(target: u64, mapping: u64) -> Tuning {
         match target {
-            _ if target > mapping => Tuning::MapGrows((target - mapping).min(most)),
-            _ if target < mapping => Tuning::BufferGrows((mapping - target).min(most)),
+            _ if target > mapping => Tuning::MapGrows(target - mapping),
+            _ if target < mapping => Tuning::BufferGrows(mapping - target),
             _ => Tuning::Stay,
         }
     }

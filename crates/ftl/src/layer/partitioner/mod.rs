@@ -30,8 +30,8 @@
 //! would in the buffer. After a mount the boundary is in the middle again and the ghosts are empty.
 //! If the buffer has no room for any page, each page that is written passes through it at once.
 //!
-//! **Beyond the paper**, `rule=balanced` has no ghosts. It compares what requests would have cost
-//! at each share of the budget ([`balance`]).
+//! **Beyond the paper**, `rule=balanced` has no ghosts. It takes the share with which the requests
+//! would have cost least ([`balance`]).
 
 pub mod algorithm_1;
 pub mod balance;
@@ -41,19 +41,20 @@ pub mod sparse_set;
 use core::ops::Range;
 
 use nand::{ChipModel, Geometry, Lpn, Mode, Nand, Ppn, Sink};
-use spec::{Kind, Param, Params, Share};
+use spec::{Kind, Param, Params};
 
 use self::algorithm_1::{Algorithm1, CostBenefit, DRAM_MAX, Tuning};
 use self::balance::Balance;
 use crate::contract::{
-    Base, Extent, Facet, FacetKind, ForecastableMap, Ftl, LayerReport, MapBudget, MapEvent, Metric,
-    MountConfig, Ram, Report, ResizableMap, Result, Run, Scheme, Span, Tuner, Violation, base_is,
+    Base, Extent, Facet, FacetKind, Ftl, LayerReport, MapBudget, MapEvent, Metric, MountConfig,
+    Ram, Report, ResizableMap, Result, Run, Scheme, Span, Tuner, Violation, base_is,
 };
 use crate::layer::definition::{Layer, LayerBlocks, LayerSetting, MountBelow, Stack};
 use crate::layer::ghost_buffer::GhostBuffer;
 use crate::layer::option::{LayerOption, LayerOptions};
 use crate::layer::sector_log;
 use crate::layer::write_buffer::{self, WriteBuffer};
+use crate::part::rivals::Rivals;
 
 /// RAM of a page in the ghost of the buffer: its number and two links.
 const GHOST_PAGE_BYTES: u64 = 12;
@@ -110,15 +111,14 @@ pub static LAYER: Layer = Layer {
             default: "",
             unit: "",
             doc: "how the boundary moves: paper: by Algorithm 1, which is the default; balanced: \
-                  towards the share at which the requests of the last 1 / `max_step` intervals \
-                  would have cost least",
+                  to the share at which the requests would have cost least",
         },
     ],
     corners: &[
         &[("dram", "2KiB"), ("split", "1%")],
         &[("dram", "4KiB"), ("split", "adaptive:interval=3,max_step=20%")],
         &[("dram", "1KiB"), ("split", "adaptive:interval=2,max_step=100%")],
-        &[("dram", "4KiB"), ("split", "adaptive:interval=3,max_step=20%,rule=balanced")],
+        &[("dram", "4KiB"), ("split", "adaptive:interval=3,rule=balanced")],
     ],
     options: &[
         LayerOption {
@@ -204,11 +204,22 @@ fn refuses(setting: &LayerSetting, stack: &Stack, chip: &ChipModel) -> Option<St
         None if max_step(params) == 0 => {
             Some("max_step is below one byte, so the boundary would never move".to_owned())
         }
+        None if heeds_nothing(setting).is_some() => heeds_nothing(setting).map(str::to_owned),
         _ if params.count("alpha") == 0 => {
             Some("alpha=0 would never reset a bit; give 1 or more".to_owned())
         }
         _ => None,
     }
+}
+
+/// Says so if a key was given that the rule does not heed.
+fn heeds_nothing(setting: &LayerSetting) -> Option<&'static str> {
+    let split = setting.given.iter().find(|(name, _)| *name == "split");
+    let names = |key: &str| split.is_some_and(|(_, text)| text.contains(key));
+    let is_balanced = setting.params.opt_choice("rule") == Some("balanced");
+    (is_balanced && (names("max_step=") || names("alpha="))).then_some(
+        "`max_step` and `alpha` belong to Algorithm 1; with `rule=balanced` leave them out",
+    )
 }
 
 /// Maximum number of bytes that a tuning moves.
@@ -228,9 +239,15 @@ fn most_bytes(params: &Params) -> [u64; 2] {
 /// The buffer and the part of the map at their largest, and the rule that moves the boundary.
 fn simulation_memory(params: &Params, stack: &Stack, geometry: &Geometry, mode: Mode) -> u64 {
     let [mapping, buffer] = most_bytes(params);
+    let (dram, budget) = (params.size("dram"), stack.scheme.map_budget.as_ref());
     let rule_bytes = match (params.opt_share("share"), params.opt_choice("rule")) {
         (Some(_), _) => 0,
-        (None, Some("balanced")) => Balance::memory_bytes(buffer, geometry),
+        (None, Some("balanced")) => {
+            let budget = budget.expect("a scheme without a resizable map is refused");
+            let rival = |mapping| rival_memory(stack.scheme, mapping, dram - mapping, geometry);
+            let mappings = balance::mappings(dram, budget, geometry, geometry.blocks());
+            mappings.into_iter().map(rival).sum()
+        }
         (None, _) => {
             let ghost_map = Algorithm1::ghost_bits(params).next_power_of_two() / 8;
             GhostBuffer::memory_bytes(geometry.pages()) + ghost_map
@@ -239,6 +256,14 @@ fn simulation_memory(params: &Params, stack: &Stack, geometry: &Geometry, mode: 
     WriteBuffer::memory_bytes(buffer, geometry, mode)
         + map_memory(stack.scheme, mapping, geometry, mode)
         + rule_bytes
+}
+
+/// A rival that divides the budget like this.
+fn rival_memory(scheme: &Scheme, mapping: u64, buffer: u64, geometry: &Geometry) -> u64 {
+    let params = spec::resolve(scheme.name, &[], scheme.params);
+    let fixed = params.map_or(0, |params| (scheme.memory)(&params, geometry, Mode::Count));
+    let ftl = fixed + map_memory(scheme, mapping, geometry, Mode::Count);
+    Rivals::memory_bytes(geometry, ftl + WriteBuffer::memory_bytes(buffer, geometry, Mode::Count))
 }
 
 /// What the scheme takes for a resizable part of these bytes, beyond what it states with its
@@ -265,14 +290,45 @@ fn mount(
 ) -> Result<Box<dyn Ftl>> {
     let budget = stack.scheme.map_budget.as_ref();
     let budget = budget.expect("a scheme without a resizable map is refused");
-    let below = below(nand, config)?;
-    let mut partitioner = Partitioner::new(below, budget, nand, config, params);
-    let share = params.opt_share("share");
-    let half = Share::parse("50%").expect("a share");
-    let mapping = share.unwrap_or(half).floor_of(partitioner.dram);
+    let dram = params.size("dram");
+    if let Some(share) = params.opt_share("share") {
+        let (ftl, mapping) = (below(nand, config)?, share.floor_of(dram));
+        return Ok(Box::new(Partitioner::fixed(ftl, budget, nand, config, dram, mapping)?));
+    }
+    let mut partitioner = Partitioner::new(below(nand, config)?, budget, nand, config, [dram; 2]);
+    let rule = match params.opt_choice("rule") {
+        Some("balanced") => balanced(dram, budget, nand, config, below)?,
+        _ => partitioner.algorithm_1(budget, nand.geometry(), config, params),
+    };
+    let interval = match (params.count("interval"), &rule) {
+        (0, Rule::Balanced(_)) => balance::INTERVAL,
+        (0, Rule::Paper(_)) => budget.interval,
+        (requests, _) => requests,
+    };
+    let mapping = match &rule {
+        Rule::Balanced(balance) => balance.mapping(),
+        Rule::Paper(_) => dram / 2,
+    };
+    partitioner.tuner = Some(Adaptation { rule, interval });
     partitioner.place_boundary(nand, mapping)?;
     partitioner.forget_hits();
     Ok(Box::new(partitioner))
+}
+
+/// The rule that follows rivals. Each is mounted like the device itself.
+fn balanced(
+    dram: u64,
+    budget: &MapBudget,
+    nand: &Nand,
+    config: &MountConfig,
+    below: MountBelow,
+) -> Result<Rule> {
+    let mappings = balance::mappings(dram, budget, nand.geometry(), config.logical_blocks);
+    let rival = |mapping, nand: &mut Nand| -> Result<Box<dyn Ftl>> {
+        let ftl = below(nand, config)?;
+        Ok(Box::new(Partitioner::fixed(ftl, budget, nand, config, dram, mapping)?))
+    };
+    Ok(Rule::Balanced(Balance::new(dram, mappings, nand, config.timing, rival)?))
 }
 
 /// A buffer, the map below it, and the boundary between the two.
@@ -299,12 +355,11 @@ struct Partitioner {
 struct Adaptation {
     rule: Rule,
     interval: u64,
-    max_step: u64,
 }
 
 enum Rule {
     Paper(Algorithm1),
-    Balanced(Box<Balance>),
+    Balanced(Balance),
 }
 
 /// Counts since the last reset.
@@ -322,25 +377,22 @@ struct Figures {
 }
 
 impl Partitioner {
+    /// A budget of `dram` bytes, of which the buffer gets `most` at most. The boundary has no place
+    /// yet.
     fn new(
         below: Box<dyn Ftl>,
         budget: &MapBudget,
         nand: &Nand,
         device: &MountConfig,
-        params: &Params,
+        [dram, most]: [u64; 2],
     ) -> Partitioner {
-        let (geometry, dram) = (nand.geometry(), params.size("dram"));
-        let [_, most] = most_bytes(params);
-        let mut buffer = WriteBuffer::of_a_share(below, nand, device, most);
-        let adapts = params.opt_share("share").is_none();
-        let tuner = adapts.then(|| Adaptation::new(&mut buffer, budget, geometry, device, params));
         Partitioner {
-            buffer,
-            tuner,
+            buffer: WriteBuffer::of_a_share(below, nand, device, most),
+            tuner: None,
             dram,
             mapping: 0,
             map_bytes: 0,
-            page_bytes: geometry.page_bytes().into(),
+            page_bytes: nand.geometry().page_bytes().into(),
             entry_bytes: budget.entry_bytes,
             requests: 0,
             events: Vec::new(),
@@ -348,15 +400,44 @@ impl Partitioner {
         }
     }
 
+    /// A boundary that stays where it is: the map has `mapping` bytes.
+    fn fixed(
+        below: Box<dyn Ftl>,
+        budget: &MapBudget,
+        nand: &mut Nand,
+        device: &MountConfig,
+        dram: u64,
+        mapping: u64,
+    ) -> Result<Partitioner> {
+        let mut partitioner = Partitioner::new(below, budget, nand, device, [dram, dram - mapping]);
+        partitioner.place_boundary(nand, mapping)?;
+        Ok(partitioner)
+    }
+
+    /// The rule of the paper, with ghosts for the buffer and the map.
+    fn algorithm_1(
+        &mut self,
+        budget: &MapBudget,
+        geometry: &Geometry,
+        device: &MountConfig,
+        params: &Params,
+    ) -> Rule {
+        self.map().watch();
+        let pages = device.logical_blocks * geometry.pages_per_block();
+        self.buffer.ghost = Some(GhostBuffer::new(pages));
+        Rule::Paper(Algorithm1::new(budget, geometry, device, params, max_step(params)))
+    }
+
     /// The map below.
     fn map(&mut self) -> &mut dyn ResizableMap {
         resizable_map(&mut self.buffer)
     }
 
-    /// Shows a request to the rule that forecasts costs, if that rule is used.
-    fn forecast(&mut self, show: impl FnOnce(&mut Balance, &dyn ForecastableMap)) {
-        if let Some(Adaptation { rule: Rule::Balanced(balance), .. }) = &mut self.tuner {
-            show(balance, forecastable_map(&mut self.buffer));
+    /// Shows a request to the rivals, if there are any.
+    fn show(&mut self, request: impl FnOnce(&mut Rivals) -> Result<()>) -> Result<()> {
+        match &mut self.tuner {
+            Some(Adaptation { rule: Rule::Balanced(balance), .. }) => request(&mut balance.rivals),
+            _ => Ok(()),
         }
     }
 
@@ -386,8 +467,9 @@ impl Partitioner {
     fn tune(&mut self, nand: &mut Nand) -> Result<()> {
         let tuning = match &mut self.tuner {
             Some(Adaptation { rule: Rule::Paper(_), .. }) => self.compare_ghosts(),
-            Some(Adaptation { rule: Rule::Balanced(balance), max_step, .. }) => {
-                Tuning::towards(balance.tune(self.mapping), self.mapping, *max_step)
+            Some(Adaptation { rule: Rule::Balanced(balance), .. }) => {
+                balance.tune();
+                Tuning::towards(balance.mapping(), self.mapping)
             }
             None => return Ok(()),
         };
@@ -469,6 +551,9 @@ impl Partitioner {
                 ("buffer_grew", Metric::Count(f.buffer_grew)),
             ]);
         }
+        if let Some(Adaptation { rule: Rule::Balanced(balance), .. }) = &self.tuner {
+            figures.push(balance.rivals.times());
+        }
         if let (Some(ghost), Some(rule)) = (&self.buffer.ghost, paper(&self.tuner)) {
             figures.extend([
                 ("ghost_buffer_pages", Metric::Count(ghost.len().into())),
@@ -490,7 +575,7 @@ impl Partitioner {
             Some(Rule::Paper(rule)) => {
                 self.mapping / self.page_bytes * GHOST_PAGE_BYTES + rule.ghost.bits() / 8
             }
-            Some(Rule::Balanced(balance)) => balance.bytes(),
+            Some(Rule::Balanced(balance)) => balance.rivals.ram_bytes(),
             None => 0,
         }
     }
@@ -518,46 +603,9 @@ fn resizable_map(buffer: &mut WriteBuffer) -> &mut dyn ResizableMap {
     map.expect("a scheme that declares a map budget can resize its map")
 }
 
-/// The same map, for forecasts.
-fn forecastable_map(buffer: &mut WriteBuffer) -> &dyn ForecastableMap {
-    let map = buffer.below.ftl.forecastable_map();
-    map.expect("a scheme that declares a map budget can forecast its costs")
-}
-
-impl Adaptation {
-    /// Starts the rule, and attaches to the buffer and the map what it needs.
-    fn new(
-        buffer: &mut WriteBuffer,
-        budget: &MapBudget,
-        geometry: &Geometry,
-        device: &MountConfig,
-        params: &Params,
-    ) -> Adaptation {
-        let (dram, max_step) = (params.size("dram"), max_step(params));
-        let rule = match params.opt_choice("rule") {
-            Some("balanced") => {
-                let (map, page_bytes) = (forecastable_map(buffer), geometry.page_bytes().into());
-                Rule::Balanced(Box::new(Balance::new(map, dram, page_bytes, max_step)))
-            }
-            _ => {
-                resizable_map(buffer).watch();
-                let pages = device.logical_blocks * geometry.pages_per_block();
-                buffer.ghost = Some(GhostBuffer::new(pages));
-                Rule::Paper(Algorithm1::new(budget, geometry, device, params, max_step))
-            }
-        };
-        let interval = match params.count("interval") {
-            0 => budget.interval,
-            requests => requests,
-        };
-        Adaptation { rule, interval, max_step }
-    }
-}
-
 impl Base for Partitioner {
     fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
-        let pages = self.buffer.capacity();
-        self.forecast(|balance, map| balance.read(map, run, pages));
+        self.show(|rivals| rivals.read(run))?;
         for index in 0..run.pages {
             self.buffer.read_page(nand, run, index, sink)?;
             self.listen();
@@ -566,17 +614,14 @@ impl Base for Partitioner {
     }
 
     fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
-        self.forecast(|balance, map| balance.trim(map, first, pages));
+        self.show(|rivals| rivals.trim(first, pages))?;
         self.buffer.trim(nand, first, pages)?;
         self.listen();
         Ok(())
     }
 
     fn flush(&mut self, nand: &mut Nand, only: Option<&Run>) -> Result<()> {
-        self.forecast(|balance, _| match only {
-            None => balance.forget_all(),
-            Some(run) => balance.forget(run.first, run.pages),
-        });
+        self.show(|rivals| rivals.flush(only))?;
         self.buffer.flush(nand, only)?;
         self.listen();
         Ok(())
@@ -616,7 +661,7 @@ impl Ftl for Partitioner {
     base_is!(self);
 
     fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
-        self.forecast(|balance, map| balance.write(map, run));
+        self.show(|rivals| rivals.write(run))?;
         for index in 0..run.pages {
             self.buffer.write_page(nand, run, index)?;
             self.listen();
@@ -625,10 +670,8 @@ impl Ftl for Partitioner {
     }
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
-        match self.tuner.as_ref().map(|tuner| &tuner.rule) {
-            Some(Rule::Paper(rule)) => rule.ghost.audit()?,
-            Some(Rule::Balanced(balance)) => balance.audit()?,
-            None => {}
+        if let Some(rule) = paper(&self.tuner) {
+            rule.ghost.audit()?;
         }
         self.buffer.audit(nand)
     }
@@ -655,5 +698,8 @@ impl Ftl for Partitioner {
     fn reset_report(&mut self) {
         self.figures = Figures::default();
         self.buffer.reset_report();
+        if let Some(Adaptation { rule: Rule::Balanced(balance), .. }) = &mut self.tuner {
+            balance.rivals.reset_times();
+        }
     }
 }

@@ -366,22 +366,12 @@ impl FullyAssociative {
     /// allowed. The scheme must then reclaim blocks while the log [is over its
     /// maximum](Self::is_over_its_maximum).
     pub fn set_budget(&mut self, bytes: u64) {
-        self.random_max = self.random_blocks(bytes);
-    }
-
-    /// The maximum number of blocks of the random log for which a budget pays.
-    pub fn random_blocks(&self, bytes: u64) -> u32 {
         let paid = bytes / entry_bytes(self.map.pages_per_block());
         let log_blocks = paid.min(u64::from(self.map.extra_blocks() - 1)) as u32;
-        log_blocks.saturating_sub(self.streams.blocks() + self.aside).max(1)
+        self.random_max = log_blocks.saturating_sub(self.streams.blocks() + self.aside).max(1);
     }
 
     // ---- Queries ------------------------------------------------------------------------------
-
-    /// How the log recognises sequential streams.
-    pub fn streams(&self) -> Streams {
-        self.streams
-    }
 
     /// Bytes of the log's map at its maximum.
     pub fn log_map_bytes(&self) -> u64 {

@@ -58,7 +58,6 @@ struct Counts {
 #[derive(Clone, Copy, Debug, Default)]
 struct ReclaimCosts {
     data_blocks: u64,
-    data_copies: u64,
     data_ns: u64,
     translation_blocks: u64,
     translation_ns: u64,
@@ -122,7 +121,6 @@ impl CacheAccount {
         self.counts.data_victims += 1;
         self.counts.updates += updates;
         self.reclaimed.data_blocks += 1;
-        self.reclaimed.data_copies += copies;
         self.reclaimed.data_ns += self.rewrites_ns(copies + updates) + self.timing.erase_ns;
     }
 
@@ -163,7 +161,7 @@ impl CacheAccount {
     }
 
     /// T_two: what reclaiming a block adds to each program of a translation page, in nanoseconds.
-    pub fn translation_overhead_ns(&self) -> f64 {
+    fn translation_overhead_ns(&self) -> f64 {
         let ReclaimCosts { translation_ns, translation_blocks, .. } = self.reclaimed;
         ratio(translation_ns, translation_blocks, 0.0) / f64::from(self.pages_per_block)
     }
@@ -172,12 +170,6 @@ impl CacheAccount {
     fn data_overhead_ns(&self) -> f64 {
         let ReclaimCosts { data_ns, data_blocks, .. } = self.reclaimed;
         ratio(data_ns, data_blocks, 0.0) / f64::from(self.pages_per_block)
-    }
-
-    /// The time of reclaiming a block by the pages that the host can write there afterwards.
-    pub fn host_overhead_ns(&self) -> f64 {
-        let ReclaimCosts { data_ns, data_blocks, data_copies, .. } = self.reclaimed;
-        ratio(data_ns, data_blocks * u64::from(self.pages_per_block) - data_copies, 0.0)
     }
 
     /// Time of `pages` reads and `pages` programs.

@@ -10,9 +10,9 @@
 
 use nand::{Lpn, Ppn};
 
+use super::slot_table::SlotTable;
 use crate::contract::{Violation, ensure};
 use crate::part::index::recency::Recency;
-use crate::part::index::slot_table::SlotTable;
 
 const NONE: u32 = u32::MAX;
 

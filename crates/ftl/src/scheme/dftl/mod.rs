@@ -44,11 +44,11 @@
 
 mod audit;
 pub mod cache_account;
-pub mod cache_forecast;
 pub mod cached_map;
 mod collection;
 mod reading;
 mod recovery;
+mod slot_table;
 
 use nand::{Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn, Sink};
 use spec::{Kind, Param, Params};
@@ -399,7 +399,6 @@ impl Ftl for Dftl {
     fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
         match kind {
             FacetKind::Map => Some(Facet::Map(self)),
-            FacetKind::Forecast => Some(Facet::Forecast(self)),
             _ => self.map.facet(kind),
         }
     }

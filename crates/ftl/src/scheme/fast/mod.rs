@@ -45,7 +45,6 @@
 //! maps in flash; here they are in RAM, and a mount scans the spare areas.
 
 pub mod log_account;
-pub mod log_forecast;
 
 use nand::{Nand, Timing};
 
@@ -159,7 +158,6 @@ impl Ftl for Fast {
     fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {
         match kind {
             FacetKind::Map => Some(Facet::Map(self)),
-            FacetKind::Forecast => Some(Facet::Forecast(self)),
             _ => self.base_mut().facet(kind),
         }
     }

@@ -61,6 +61,7 @@ use nand::{BlockId, ChipModel, Geometry, Lpn, Nand};
 use spec::{Kind, Param, Params, Value};
 
 use self::beyond::Tuners;
+use self::beyond::threshold::{self, AutoThreshold, HasThreshold};
 use self::merge_costs::{MergeCosts, Partition};
 use self::partition_regulator::{PartitionRegulator, PartitionState};
 use self::random_partition::{LEAST_RANDOM, RandomPartitions};
@@ -69,9 +70,8 @@ use self::sequential_log::SequentialLog;
 use crate::contract::{
     Ftl, Merges, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is, ensure,
 };
-use crate::part::log::log_map::{self, Lbn, LogMap, WriteTarget};
+use crate::part::log::log_map::{self, LogMap, WriteTarget};
 use crate::part::log::log_mount;
-use crate::part::log::merge::MergePlan;
 use crate::part::recovery::page_kind;
 
 static PARAMS: &[Param] = &[
@@ -95,8 +95,8 @@ static PARAMS: &[Param] = &[
         kind: Kind::SizeOr(&["auto"]),
         default: "4KiB",
         unit: "",
-        doc: "requests larger than this go to the sequential log (LAST §3.2); auto: from 4 to \
-              64 KiB, by what either log costs for requests of this size",
+        doc: "requests larger than this go to the sequential log (LAST §3.2); auto: from 512 \
+              bytes to 64 KiB, as it would have cost least",
     },
     Param {
         name: "adapt",
@@ -134,7 +134,10 @@ pub static SCHEME: Scheme = Scheme {
     corners: &["threshold=512", "threshold=512,detector=streams", "threshold=auto"],
     refuses,
     least_extra,
-    memory: |_, geometry, _| log_map::memory_bytes(geometry, 64),
+    memory: |params, geometry, _| {
+        let last = log_map::memory_bytes(geometry, 64);
+        last + threshold::memory_bytes(params, geometry, last)
+    },
     mount,
     ..Scheme::PLAIN
 };
@@ -171,7 +174,14 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
         }
         ftl.regulator.start(ftl.partition_state());
     }
-    Ok(Box::new(ftl))
+    match device.params.get("threshold") {
+        Some(Value::Size(_)) => Ok(Box::new(ftl)),
+        _ => {
+            let log_pages = ftl.log_blocks * nand.geometry().pages_per_block();
+            let format = |nand: &Nand| Last::format(nand, device);
+            Ok(Box::new(AutoThreshold::new(ftl, nand, device.timing, log_pages, format)?))
+        }
+    }
 }
 
 /// Counts since the last reset.
@@ -186,7 +196,7 @@ struct LastCounts {
 
 struct Last {
     map: LogMap<MergeCosts>,
-    /// Runs of larger requests are sequential; meaningless if a tuner chooses the threshold.
+    /// Runs of larger requests are sequential.
     threshold_bytes: u64,
     sequential: SequentialLog,
     random: RandomPartitions,
@@ -264,10 +274,8 @@ impl Last {
 
     /// The detector: it tells sequential runs from random ones (LAST §3.2).
     fn is_sequential(&mut self, run: &Run, page_bytes: u32) -> bool {
-        let tuned = self.tuners.threshold_bytes(&self.map, run);
-        let threshold_bytes = tuned.unwrap_or(self.threshold_bytes);
-        let is_large = run.request_bytes > threshold_bytes && run.pages > 1;
-        self.tuners.continues_stream(run, threshold_bytes, page_bytes) || is_large
+        let is_large = run.request_bytes > self.threshold_bytes && run.pages > 1;
+        self.tuners.continues_stream(run, self.threshold_bytes, page_bytes) || is_large
     }
 
     /// Writes the pages of the run from page `index` on, up to the first page that goes to another
@@ -313,10 +321,9 @@ impl Last {
         pages: u32,
     ) -> Result<u32> {
         let pages = pages.min(self.tuners.pages_max());
-        let appended = self.sequential.write(nand, &mut self.map, run, index, pages)?;
-        self.tuners.wrote_sequential(&self.map, run, index, appended);
-        self.resize(appended.pages);
-        Ok(appended.pages)
+        let pages = self.sequential.write(nand, &mut self.map, run, index, pages)?;
+        self.resize(pages);
+        Ok(pages)
     }
 
     /// Makes room for a sequential page. If its logical block has a log block that ends beyond the
@@ -324,7 +331,7 @@ impl Last {
     fn make_sequential_room(&mut self, nand: &mut Nand, lpn: Lpn) -> Result<()> {
         let lbn = self.map.lbn_of(lpn);
         if self.sequential.serves(lbn) {
-            return self.merge_sequential(nand, lbn).map(drop);
+            return self.sequential.merge(nand, &mut self.map, lbn).map(drop);
         }
         if self.sequential.count() >= self.sequential_blocks {
             return self.merge_sequential_victim(nand);
@@ -341,15 +348,9 @@ impl Last {
 
     fn merge_sequential_victim(&mut self, nand: &mut Nand) -> Result<()> {
         let victim = self.sequential.victim(&self.map).expect("the sequential log has a block");
-        let plan = self.merge_sequential(nand, victim)?;
+        let plan = self.sequential.merge(nand, &mut self.map, victim)?;
         self.tuners.evicted(victim, plan);
         Ok(())
-    }
-
-    fn merge_sequential(&mut self, nand: &mut Nand, lbn: Lbn) -> Result<MergePlan> {
-        let plan = self.sequential.merge(nand, &mut self.map, lbn)?;
-        self.tuners.merged(lbn, plan);
-        Ok(plan)
     }
 
     // ---- Hot and cold: LAST §3.4.2 --------------------------------------------------------------
@@ -385,8 +386,7 @@ impl Last {
         self.map.write_as(nand, run, index, 1, to, kind)?;
         let entered = self.map.observer.partition_of(nand.geometry().block_of(to));
         debug_assert!(entered == Some(partition), "a {partition:?} page entered {entered:?}");
-        let place = self.random.wrote(nand.geometry(), &mut self.map, partition);
-        self.tuners.wrote_random(run, index, place);
+        self.random.wrote(nand.geometry(), &mut self.map, partition);
         self.counts.pages[partition as usize] += 1;
         if self.regulator.is_due(self.random.clock()) {
             self.regulator.regulate(self.partition_state(), self.random_blocks());
@@ -439,6 +439,12 @@ impl Last {
     }
 }
 
+impl HasThreshold for Last {
+    fn set_threshold(&mut self, bytes: u64) {
+        self.threshold_bytes = bytes;
+    }
+}
+
 impl Ftl for Last {
     base_is!(self.map);
 
@@ -456,7 +462,6 @@ impl Ftl for Last {
         self.map.audit(nand, self.log())?;
         self.sequential.audit(nand, &self.map)?;
         self.random.audit(nand, &self.map)?;
-        self.tuners.audit(|lbn| self.sequential.serves(lbn))?;
         self.audit_sizes()
     }
 

@@ -147,14 +147,13 @@ impl RandomPartitions {
     // ---- Pages and their dates ------------------------------------------------------------------
 
     /// Dates the page that was just programmed at the [next page](Self::next_page) of a partition.
-    /// Returns its place.
     #[inline]
     pub fn wrote(
         &mut self,
         geometry: &Geometry,
         map: &mut LogMap<MergeCosts>,
         partition: Partition,
-    ) -> usize {
+    ) {
         let head =
             self.heads[partition as usize].as_mut().expect("the partition has an open block");
         let LogBlock { block, filled: offset } = *head;
@@ -166,7 +165,6 @@ impl RandomPartitions {
         self.clock += 1;
         let place = self.places_of(geometry, block).start + offset as usize;
         self.dates[place] = self.clock;
-        place
     }
 
     /// The distance between the page at `ppn`, which is in the random log, and the next page that
@@ -188,13 +186,13 @@ impl RandomPartitions {
     /// The place of a page of the random log: a number below the maximum of log pages, which it
     /// keeps until its block is removed.
     #[inline]
-    pub fn place_of(&self, geometry: &Geometry, ppn: Ppn) -> usize {
+    fn place_of(&self, geometry: &Geometry, ppn: Ppn) -> usize {
         let first = self.places_of(geometry, geometry.block_of(ppn)).start;
         first + geometry.offset_of(ppn) as usize
     }
 
     /// The places of the pages of a block.
-    pub fn places_of(&self, geometry: &Geometry, block: BlockId) -> core::ops::Range<usize> {
+    fn places_of(&self, geometry: &Geometry, block: BlockId) -> core::ops::Range<usize> {
         let pages = geometry.pages_per_block() as usize;
         let first = self.seats[block.0 as usize] as usize * pages;
         first..first + pages

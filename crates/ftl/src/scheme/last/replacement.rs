@@ -52,7 +52,7 @@ impl Last {
             Some(Partition::Hot) => self.counts.old_hot_victims += 1,
             _ => self.counts.cold_victims += 1,
         }
-        self.tuners.takes(nand.geometry(), &self.map, &self.random, &self.victim);
+        self.tuners.takes(&self.map, &self.victim);
         self.random.remove(&mut self.map, victim);
         let merges = &mut self.random_merges;
         match self.victim.lbns.is_empty() {

@@ -70,7 +70,7 @@ impl Last {
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         let now = self.partition_state();
-        let mut gauges = vec![
+        vec![
             ("U_hot", now.hot.ratio()),
             ("U_cold", now.cold.ratio()),
             ("N_d", f64::from(now.dead)),
@@ -80,8 +80,6 @@ impl Last {
             ("hot_cap", f64::from(self.regulator.hot_blocks())),
             ("sequential_blocks", f64::from(self.sequential.count())),
             ("sequential_cap", f64::from(self.sequential_blocks)),
-        ];
-        gauges.extend(self.tuners.gauge());
-        gauges
+        ]
     }
 }

@@ -41,15 +41,6 @@ struct SequentialLogBlock {
     held: u32,
 }
 
-/// What a write added to a block.
-#[derive(Clone, Copy, Debug)]
-pub struct Appended {
-    /// Number of pages of the run.
-    pub pages: u32,
-    /// Number of pages copied in before them.
-    pub filled_in: u32,
-}
-
 /// The rank of whole blocks among the victims.
 const WHOLE: u16 = 0;
 const NOT_WHOLE: u16 = 1;
@@ -148,11 +139,11 @@ impl SequentialLog {
         run: &Run,
         index: u32,
         most: u32,
-    ) -> Result<Appended> {
+    ) -> Result<u32> {
         let lpn = run.first.plus(index);
         let lbn = map.lbn_of(lpn);
         let offset = lpn.0 - lbn * map.pages_per_block();
-        let filled_in = self.fill_in(nand, map, lbn, offset)?;
+        self.fill_in(nand, map, lbn, offset)?;
         let owned =
             self.logs[lbn as usize].as_mut().expect("its logical block has a log block here");
         debug_assert!(owned.end == offset, "{lpn:?} of offset {offset} was written to {owned:?}");
@@ -161,25 +152,25 @@ impl SequentialLog {
         self.pages += u64::from(pages);
         self.queue.touch(lbn);
         self.note_whole(map, lbn);
-        Ok(Appended { pages, filled_in })
+        Ok(pages)
     }
 
-    /// Copies in the pages between the end of a block and `offset`. Returns how many.
+    /// Copies in the pages between the end of a block and `offset`.
     fn fill_in(
         &mut self,
         nand: &mut Nand,
         map: &mut LogMap<MergeCosts>,
         lbn: Lbn,
         offset: u32,
-    ) -> Result<u32> {
-        let Some(owned) = self.logs[lbn as usize].as_mut() else { return Ok(0) };
+    ) -> Result<()> {
+        let Some(owned) = self.logs[lbn as usize].as_mut() else { return Ok(()) };
         let missing = map.newest_of(lbn)[owned.end as usize..offset as usize].iter();
         let missing = missing.filter(|&&ppn| ppn != Ppn::NONE).count() as u32;
         let filled = map.gather(nand, lbn, owned.end..offset, owned.block, Cause::Merge)?;
         map.pad(nand, owned.block, filled..offset, Cause::Merge)?;
         (owned.end, owned.held) = (offset, owned.held + missing);
         self.filled_in_pages += u64::from(missing);
-        Ok(missing)
+        Ok(())
     }
 
     fn note_whole(&mut self, map: &LogMap<MergeCosts>, lbn: Lbn) {

@@ -7,57 +7,44 @@
 //! * `detector=streams` also recognises sequential streams of small writes: a run that continues a
 //!   stream is sequential if the stream including this run is larger than the threshold
 //!   ([`stream_table`]). This holds for runs of one page too.
-//! * `threshold=auto` chooses the threshold by what requests of each size cost in either log
-//!   ([`threshold`]).
+//! * `threshold=auto` chooses the threshold by the costs of rivals ([`threshold`]).
 //!
-//! The scheme tells [`Tuners`] what happens to its log, and asks it for the threshold and the size
-//! of the sequential log. Without a tuner nothing changes.
+//! The scheme tells [`Tuners`] what happens to its log, and asks it for the size of the sequential
+//! log. Without a tuner nothing changes. The automatic threshold holds the scheme instead.
 
 pub mod earnings;
 pub mod stream_table;
 pub mod threshold;
 
-use nand::{Geometry, Lpn};
-use spec::{Params, Value};
+use nand::Lpn;
+use spec::Params;
 
 use self::earnings::Earnings;
 use self::stream_table::StreamTable;
-use self::threshold::AutoThreshold;
 use super::merge_costs::MergeCosts;
-use super::random_partition::RandomPartitions;
 use super::random_victim::RandomVictim;
-use super::sequential_log::Appended;
-use crate::contract::{Run, Violation};
+use crate::contract::Run;
 use crate::part::log::log_map::{Lbn, LogMap};
 use crate::part::log::merge::MergePlan;
 
 /// The tuners that are on.
 pub struct Tuners {
     earnings: Option<Earnings>,
-    threshold: Option<AutoThreshold>,
     streams: Option<StreamTable>,
 }
 
 impl Tuners {
     /// The tuners that the parameters name, for at most `log_blocks` log blocks.
     pub fn new(params: &Params, map: &LogMap<MergeCosts>, log_blocks: u32) -> Tuners {
-        let (pages, logical_blocks) = (map.pages_per_block(), map.logical_blocks());
         let (sizes, streams) = (params.choice("sequential"), params.choice("detector"));
-        let is_auto = !matches!(params.get("threshold"), Some(Value::Size(_)));
+        let pages = map.pages_per_block();
         Tuners {
             earnings: (sizes == "adaptive").then(|| Earnings::new(log_blocks, pages)),
-            threshold: is_auto.then(|| AutoThreshold::new(logical_blocks, log_blocks, pages)),
             streams: (streams == "streams").then(StreamTable::default),
         }
     }
 
     // ---- Detector -------------------------------------------------------------------------------
-
-    /// The threshold for a run; none if it is fixed.
-    #[inline]
-    pub fn threshold_bytes(&self, map: &LogMap<MergeCosts>, run: &Run) -> Option<u64> {
-        self.threshold.as_ref().map(|auto| auto.bytes_for(map.lbn_of(run.first)))
-    }
 
     /// Whether a run continues a stream that, including this run, is larger than the threshold.
     #[inline]
@@ -66,7 +53,7 @@ impl Tuners {
         stream.is_some_and(|pages| pages * u64::from(page_bytes) > threshold_bytes)
     }
 
-    // ---- The sequential log ---------------------------------------------------------------------
+    // ---- The log --------------------------------------------------------------------------------
 
     /// A logical block gets a sequential log block, for a run that starts at `lpn`.
     pub fn opened(&mut self, map: &LogMap<MergeCosts>, lpn: Lpn) {
@@ -76,62 +63,17 @@ impl Tuners {
         }
     }
 
-    /// Pages of a run, from page `index` on, were written to the sequential log.
-    #[inline]
-    pub fn wrote_sequential(
-        &mut self,
-        map: &LogMap<MergeCosts>,
-        run: &Run,
-        index: u32,
-        appended: Appended,
-    ) {
-        if let Some(auto) = &mut self.threshold {
-            let lbn = map.lbn_of(run.first.plus(index));
-            auto.wrote_sequential(lbn, run.request_bytes, appended.filled_in);
-            auto.count(appended.pages);
-        }
-    }
-
-    /// The sequential log block of a logical block was merged as planned.
-    pub fn merged(&mut self, lbn: Lbn, plan: MergePlan) {
-        if let Some(auto) = &mut self.threshold {
-            auto.settle_sequential(lbn, plan);
-        }
-    }
-
-    /// The same happened for lack of room.
+    /// The sequential log block of a logical block was merged as planned, for lack of room.
     pub fn evicted(&mut self, lbn: Lbn, plan: MergePlan) {
         if let (Some(earnings), MergePlan::Partial { from }) = (&mut self.earnings, plan) {
             earnings.note_merged(lbn, from);
         }
     }
 
-    // ---- The random log -------------------------------------------------------------------------
-
-    /// Page `index` of a run was written to a place of the random log.
-    #[inline]
-    pub fn wrote_random(&mut self, run: &Run, index: u32, place: usize) {
-        if let Some(auto) = &mut self.threshold {
-            auto.wrote_random(run, index, place);
-            auto.count(1);
-        }
-    }
-
     /// A random victim is about to be merged.
-    pub fn takes(
-        &mut self,
-        geometry: &Geometry,
-        map: &LogMap<MergeCosts>,
-        random: &RandomPartitions,
-        victim: &RandomVictim,
-    ) {
+    pub fn takes(&mut self, map: &LogMap<MergeCosts>, victim: &RandomVictim) {
         if let Some(earnings) = &mut self.earnings {
             earnings.note_victim(map, &victim.pages);
-        }
-        let Some(auto) = &mut self.threshold else { return };
-        auto.settle_random(random.places_of(geometry, victim.block));
-        for pages in victim.pages.chunk_by(|one, other| map.lbn_of(*one) == map.lbn_of(*other)) {
-            auto.charge_random(random.place_of(geometry, map.flat.entry(pages[0].0)));
         }
     }
 
@@ -159,20 +101,6 @@ impl Tuners {
 
     /// Bytes of RAM.
     pub fn ram_bytes(&self) -> u64 {
-        let streams = self.streams.as_ref().map_or(0, |_| 8 * stream_table::ENDS as u64);
-        streams + self.threshold.as_ref().map_or(0, AutoThreshold::ram_bytes)
-    }
-
-    /// The automatic threshold.
-    pub fn gauge(&self) -> Option<(&'static str, f64)> {
-        self.threshold.as_ref().map(|auto| ("threshold_bytes", auto.bytes() as f64))
-    }
-
-    /// Checks that only logical blocks with a sequential log block have an account there.
-    ///
-    /// # Errors
-    /// The first that has one without such a block.
-    pub fn audit(&self, serves: impl Fn(Lbn) -> bool) -> Result<(), Violation> {
-        self.threshold.as_ref().map_or(Ok(()), |auto| auto.audit(serves))
+        self.streams.as_ref().map_or(0, |_| 8 * stream_table::ENDS as u64)
     }
 }

@@ -48,13 +48,6 @@ impl SlotTable {
         (place.lpn == lpn).then_some(place.slot)
     }
 
-    /// Changes the slot of a page that is in the table.
-    pub fn change(&mut self, lpn: Lpn, slot: u32) {
-        let at = self.search(lpn);
-        debug_assert!(self.places[at].lpn == lpn, "{lpn:?} changes its slot, but has none");
-        self.places[at].slot = slot;
-    }
-
     /// Adds a page that is not in the table.
     pub fn insert(&mut self, lpn: Lpn, slot: u32) {
         self.taken += 1;
@@ -94,11 +87,6 @@ impl SlotTable {
         let bytes = places * size_of::<Place>() as u64;
         let (now, grown) = (bytes + each * pages, bytes + bytes / 2 + each * (places / 4));
         now.max(grown)
-    }
-
-    /// Bytes of the places.
-    pub fn bytes(&self) -> u64 {
-        size_of_val(self.places.as_slice()) as u64
     }
 
     /// Prefetches the place of a page.
@@ -166,10 +154,6 @@ mod tests {
                 }
             }
             let other = Lpn(rng.next_u32() % 200);
-            if let Some(slot) = map.get_mut(&other) {
-                *slot = step + 100_000;
-                table.change(other, *slot);
-            }
             assert_eq!(table.get(other), map.get(&other).copied(), "step {step}");
             assert_eq!(table.len() as usize, map.len());
         }

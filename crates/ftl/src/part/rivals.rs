@@ -1,0 +1,292 @@
+//! Rivals: a setting that follows whoever does best with it.
+//!
+//! ```text
+//! host ──┬──▶ device, setting b ◀──────────────┐
+//!        ├──▶ rival with setting a: cost 1.9   │
+//!        ├──▶ rival with setting b: cost 1.7   │ the cheapest
+//!        └──▶ rival with setting c: cost 1.4 ──┘
+//! ```
+//! A rule that knows only what is dear cannot know what would be cheaper. So each setting that may
+//! be chosen has a device of its own, which keeps no data and only counts. All requests go to all
+//! of them, and the real device takes the setting of the rival that has cost least.
+//!
+//! **Memory.** Costs fade, so that the choice follows a load that changes. They fade slowly: what a
+//! rule may lose against the best fixed setting is mostly what it loses while it changes its mind.
+//!
+//! **Evidence.** Garbage collection makes costs uneven, so one of two equal rivals is always ahead.
+//! Let d be the differences between the costs of two rivals, one for each time between two
+//! comparisons. If both were equally good, the sum of d would be about √(Σ d²). The setting changes
+//! only for a rival that is ahead by `EVIDENCE` times as much.
+//!
+//! A controller would have rivals for a sample of its addresses only. Here they are complete, so a
+//! rule is judged by its idea and not by its sample.
+
+use nand::{Data, FlashArray, Geometry, Lpn, Mode, Nand, Sink, Timing};
+
+use crate::contract::{Ftl, Metric, Result, Run};
+
+/// By how many standard errors a rival must be ahead.
+const EVIDENCE: f64 = 2.0;
+
+/// Devices that count what requests would cost with other settings.
+pub struct Rivals {
+    rivals: Vec<Rival>,
+    timing: Timing,
+    /// What old costs are multiplied by at each comparison.
+    fading: f64,
+    /// By two rivals: the sum of squares of the differences between their costs.
+    squares: Vec<Vec<f64>>,
+}
+
+struct Rival {
+    nand: Nand,
+    ftl: Box<dyn Ftl>,
+    /// Serial time of its operations at the last comparison.
+    counted_ns: u64,
+    cost_ns: f64,
+    /// Serial time of its operations at the last reset of the report.
+    before_ns: u64,
+}
+
+impl Rivals {
+    /// `count` new devices on chips of this shape; `mount` mounts each by its number. At a
+    /// comparison the costs of the one before still count as `fading` of what they were.
+    ///
+    /// # Errors
+    /// A mount failed.
+    pub fn new(
+        geometry: &Geometry,
+        timing: Timing,
+        count: usize,
+        fading: f64,
+        mut mount: impl FnMut(usize, &mut Nand) -> Result<Box<dyn Ftl>>,
+    ) -> Result<Rivals> {
+        let rival = |number| {
+            let mut nand = Nand::new(*geometry, Mode::Count);
+            let ftl = mount(number, &mut nand)?;
+            Ok(Rival { nand, ftl, counted_ns: 0, cost_ns: 0.0, before_ns: 0 })
+        };
+        let rivals = (0..count).map(rival).collect::<Result<_>>()?;
+        Ok(Rivals { rivals, timing, fading, squares: vec![vec![0.0; count]; count] })
+    }
+
+    /// Memory of a rival whose FTL takes these bytes.
+    pub fn memory_bytes(geometry: &Geometry, ftl: u64) -> u64 {
+        FlashArray::memory_bytes(geometry, Mode::Count) + ftl
+    }
+
+    // ---- Requests -------------------------------------------------------------------------------
+
+    /// Passes a write to all rivals, without its data.
+    ///
+    /// # Errors
+    /// A rival has no room.
+    pub fn write(&mut self, run: &Run) -> Result<()> {
+        let run = Run { data: Data::None, ..*run };
+        self.each(|ftl, nand| ftl.write_run(nand, &run))
+    }
+
+    /// Passes a read to all rivals.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn read(&mut self, run: &Run) -> Result<()> {
+        self.each(|ftl, nand| ftl.read(nand, run, &mut Sink::None))
+    }
+
+    /// Passes a trim to all rivals.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn trim(&mut self, first: Lpn, pages: u32) -> Result<()> {
+        self.each(|ftl, nand| ftl.trim(nand, first, pages))
+    }
+
+    /// Passes a flush to all rivals.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn flush(&mut self, only: Option<&Run>) -> Result<()> {
+        self.each(|ftl, nand| ftl.flush(nand, only))
+    }
+
+    fn each(&mut self, mut ask: impl FnMut(&mut dyn Ftl, &mut Nand) -> Result<()>) -> Result<()> {
+        self.rivals.iter_mut().try_for_each(|rival| ask(&mut *rival.ftl, &mut rival.nand))
+    }
+
+    // ---- The choice -----------------------------------------------------------------------------
+
+    /// Compares the costs. Returns the number of the cheapest rival that is clearly ahead of `now`,
+    /// or `now` if there is none.
+    pub fn cheapest(&mut self, now: usize) -> usize {
+        let costs = self.costs_since();
+        for (rival, ns) in self.rivals.iter_mut().zip(&costs) {
+            rival.cost_ns = self.fading * rival.cost_ns + ns;
+        }
+        for (one, squares) in costs.iter().zip(&mut self.squares) {
+            for (other, sum) in costs.iter().zip(squares) {
+                *sum = self.fading * self.fading * *sum + (one - other) * (one - other);
+            }
+        }
+        let cost = |number: usize| self.rivals[number].cost_ns;
+        let is_ahead = |number: &usize| {
+            cost(now) - cost(*number) > EVIDENCE * self.squares[now][*number].sqrt()
+        };
+        let ahead = (0..self.rivals.len()).filter(is_ahead);
+        ahead.min_by(|&one, &other| cost(one).total_cmp(&cost(other))).unwrap_or(now)
+    }
+
+    /// What each rival has cost since this was last asked, in nanoseconds.
+    fn costs_since(&mut self) -> Vec<f64> {
+        let timing = self.timing;
+        let cost = |rival: &mut Rival| {
+            let ns = timing.serial_ns(rival.nand.tally());
+            (ns - core::mem::replace(&mut rival.counted_ns, ns)) as f64
+        };
+        self.rivals.iter_mut().map(cost).collect()
+    }
+
+    // ---- Report ---------------------------------------------------------------------------------
+
+    /// Serial time of the operations of each rival since the last reset, in nanoseconds.
+    pub fn times(&self) -> (&'static str, Metric) {
+        let since = |rival: &Rival| self.timing.serial_ns(rival.nand.tally()) - rival.before_ns;
+        ("rival_ns", Metric::Counts(self.rivals.iter().map(since).collect()))
+    }
+
+    /// Times count from now on. Costs that decide stay as they are.
+    pub fn reset_times(&mut self) {
+        for Rival { nand, before_ns, .. } in &mut self.rivals {
+            *before_ns = self.timing.serial_ns(nand.tally());
+        }
+    }
+
+    /// Bytes of RAM: all that the rivals say that they need.
+    pub fn ram_bytes(&self) -> u64 {
+        self.rivals.iter().map(|rival| rival.ftl.report().ram.total()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::ops::Range;
+
+    use nand::{Cause, Content, Page, Ppn, ProgramOrder};
+
+    use super::*;
+    use crate::contract::{Base, Extent, Report, Span, Violation, base_is};
+
+    /// Each request costs this number of programs.
+    struct Dear {
+        programs: u32,
+        next: u32,
+    }
+
+    impl Dear {
+        fn pay(&mut self, nand: &mut Nand) -> Result<()> {
+            let pad = Page { owner: Lpn::SYSTEM, kind: 1, extra: &[], content: Content::Pad };
+            for _ in 0..self.programs {
+                nand.program(Ppn(self.next), &pad, Cause::Host)?;
+                self.next += 1;
+            }
+            Ok(())
+        }
+    }
+
+    impl Base for Dear {
+        fn read(&mut self, nand: &mut Nand, _: &Run, _: &mut Sink) -> Result<()> {
+            self.pay(nand)
+        }
+        fn trim(&mut self, nand: &mut Nand, _: Lpn, _: u32) -> Result<()> {
+            self.pay(nand)
+        }
+        fn flush(&mut self, nand: &mut Nand, _: Option<&Run>) -> Result<()> {
+            self.pay(nand)
+        }
+        fn prefetch(&self, _: &[Span], _: Option<&Nand>) {}
+        fn place(&self, _: &Nand, _: Lpn) -> Option<Ppn> {
+            None
+        }
+        fn extent(&self, lpns: Range<u32>) -> Extent {
+            Extent::first_of(lpns, None)
+        }
+    }
+
+    impl Ftl for Dear {
+        base_is!(self);
+
+        fn write(&mut self, nand: &mut Nand, run: &Run, _: &[Span]) -> Result<usize> {
+            assert!(matches!(run.data, Data::None), "rivals keep no data");
+            self.pay(nand).map(|()| 0)
+        }
+        fn audit(&self, _: &Nand) -> core::result::Result<(), Violation> {
+            Ok(())
+        }
+        fn report(&self) -> Report {
+            let mut report = Report::default();
+            report.ram.map = u64::from(self.programs);
+            report
+        }
+        fn reset_report(&mut self) {}
+    }
+
+    /// Rivals that pay these numbers of programs for each request.
+    fn rivals(programs: &[u32], fading: f64) -> Rivals {
+        let geometry = Geometry::new(512, 64, 512, 8, ProgramOrder::Sequential).unwrap();
+        let timing = Timing { program_ns: 10, ..Timing::ZERO };
+        let mount = |number: usize, _: &mut Nand| {
+            Ok(Box::new(Dear { programs: programs[number], next: 0 }) as Box<dyn Ftl>)
+        };
+        Rivals::new(&geometry, timing, programs.len(), fading, mount).unwrap()
+    }
+
+    fn write(rivals: &mut Rivals) {
+        rivals.write(&Run::whole(Lpn(0), 1, 512, Data::Stamp(3))).unwrap();
+    }
+
+    #[test]
+    fn all_requests_cost_all_rivals() {
+        let mut rivals = rivals(&[3, 1, 2], 1.0);
+        let run = Run::whole(Lpn(0), 1, 512, Data::None);
+        write(&mut rivals);
+        rivals.read(&run).unwrap();
+        rivals.trim(Lpn(0), 1).unwrap();
+        rivals.flush(None).unwrap();
+        assert_eq!(rivals.costs_since(), [120.0, 40.0, 80.0]);
+        assert_eq!(rivals.costs_since(), [0.0; 3], "nothing came since");
+        assert_eq!(rivals.ram_bytes(), 6);
+    }
+
+    /// A rival that is always cheaper is ahead by n differences after n comparisons, and the
+    /// standard error is √n of them.
+    #[test]
+    fn a_rival_must_be_ahead_by_two_standard_errors() {
+        let mut rivals = rivals(&[3, 2, 1], 1.0);
+        let mut now = 0;
+        for expected in [0, 0, 0, 0, 2, 2] {
+            write(&mut rivals);
+            now = rivals.cheapest(now);
+            assert_eq!(now, expected);
+        }
+    }
+
+    #[test]
+    fn rivals_that_are_ahead_in_turns_are_equal() {
+        let mut rivals = rivals(&[1, 1], 1.0);
+        for number in 0..40 {
+            let Rival { nand, ftl, .. } = &mut rivals.rivals[number % 2];
+            ftl.flush(nand, None).unwrap();
+            assert_eq!(rivals.cheapest(0), 0);
+        }
+    }
+
+    #[test]
+    fn old_costs_fade() {
+        let mut rivals = rivals(&[8, 4], 0.5);
+        for (cost, square) in [(80.0, 1600.0), (120.0, 2000.0), (140.0, 2100.0)] {
+            write(&mut rivals);
+            rivals.cheapest(0);
+            assert_eq!((rivals.rivals[0].cost_ns, rivals.squares[1][0]), (cost, square));
+        }
+    }
+}

@@ -1,0 +1,58 @@
+"""Rivals: the threshold of last and the share of a DRAM budget that follow whoever does best."""
+
+# The checker attacks only these schemes, because the bugs affect no others.
+SCHEMES = "last,dftl"
+PACKAGES = ["ftlab-ftl --lib", "ftlab-sim --test rivals"]
+
+RIVALS = "crates/ftl/src/part/rivals.rs"
+BALANCE = "crates/ftl/src/layer/partitioner/balance.rs"
+PARTITIONER = "crates/ftl/src/layer/partitioner/mod.rs"
+THRESHOLD = "crates/ftl/src/scheme/last/beyond/threshold.rs"
+
+# Name, description, file, original text, replacement.
+MUTANTS = [
+    ("rivals-any-gain", "rivals: any gain is a reason to change", RIVALS,
+     "cost(now) - cost(*number) > EVIDENCE * self.squares[now][*number].sqrt()",
+     "cost(now) > cost(*number)"),
+    ("rivals-no-fading", "rivals: costs of long ago count like new ones", RIVALS,
+     "rival.cost_ns = self.fading * rival.cost_ns + ns;",
+     "rival.cost_ns += ns;"),
+    ("rivals-squares-stay", "rivals: the error of long ago counts like a new one", RIVALS,
+     "*sum = self.fading * self.fading * *sum + (one - other) * (one - other);",
+     "*sum += (one - other) * (one - other);"),
+    ("rivals-counted-again", "rivals: costs before the last comparison are counted again", RIVALS,
+     "(ns - core::mem::replace(&mut rival.counted_ns, ns)) as f64",
+     "(ns - rival.counted_ns) as f64"),
+    ("rivals-first-ahead", "rivals: the first one that is ahead is taken, not the cheapest", RIVALS,
+     "ahead.min_by(|&one, &other| cost(one).total_cmp(&cost(other))).unwrap_or(now)",
+     "ahead.min().unwrap_or(now)"),
+    ("rivals-keep-data", "rivals: writes bring their data", RIVALS,
+     "let run = Run { data: Data::None, ..*run };",
+     "let run = *run;"),
+    ("rivals-no-reset", "rivals: their times count since the mount", RIVALS,
+     "            *before_ns = self.timing.serial_ns(nand.tally());",
+     "            *before_ns = self.timing.serial_ns(nand.tally()).min(0);"),
+    ("threshold-stays", "last, automatic threshold: it is never taken over", THRESHOLD,
+     "            self.last.set_threshold(THRESHOLDS[self.now]);\n        }\n    }\n",
+     "        }\n    }\n"),
+    ("threshold-trims-hidden", "last, automatic threshold: rivals see no trims", THRESHOLD,
+     "        self.rivals.trim(first, pages)",
+     "        Ok(())"),
+    ("threshold-rivals-alike", "last, automatic threshold: all rivals have the default", THRESHOLD,
+     "rival.set_threshold(THRESHOLDS[number]);",
+     "rival.set_threshold(THRESHOLDS[number.min(FIRST)]);"),
+    ("balance-stays", "balance: the boundary never moves", PARTITIONER,
+     "                balance.tune();\n", ""),
+    ("balance-reads-hidden", "balance: rivals see no reads", PARTITIONER,
+     "        self.show(|rivals| rivals.read(run))?;\n", ""),
+    ("balance-trims-hidden", "balance: rivals see no trims", PARTITIONER,
+     "        self.show(|rivals| rivals.trim(first, pages))?;\n", ""),
+    ("balance-flushes-hidden", "balance: rivals see no flushes", PARTITIONER,
+     "        self.show(|rivals| rivals.flush(only))?;\n", ""),
+    ("balance-useless-map", "balance: the map may get more than an entry for every page", BALANCE,
+     "SHARES.map(|percent| share(percent).min(useful)).into();",
+     "SHARES.map(|percent| share(percent).min(useful + dram)).into();"),
+    ("balance-begins-high", "balance: it begins with the largest share", BALANCE,
+     "mappings.iter().rposition(|&mapping| mapping <= dram / 2).unwrap_or(0);",
+     "mappings.len() - 1;"),
+]
