@@ -53,6 +53,6 @@ MUTANTS = [
      "SHARES.map(|percent| share(percent).min(useful)).into();",
      "SHARES.map(|percent| share(percent).min(useful + dram)).into();"),
     ("balance-begins-high", "balance: it begins with the largest share", BALANCE,
-     "mappings.iter().rposition(|&mapping| mapping <= dram / 2).unwrap_or(0);",
-     "mappings.len() - 1;"),
+     "mappings.iter().rposition(|&mapping| mapping <= dram / 2).unwrap_or(0)",
+     "mappings.iter().rposition(|&mapping| mapping <= dram).unwrap_or(0)"),
 ]

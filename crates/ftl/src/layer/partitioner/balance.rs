@@ -40,8 +40,7 @@ impl Balance {
     ) -> Result<Balance> {
         let mount = |number: usize, nand: &mut Nand| mount(mappings[number], nand);
         let rivals = Rivals::new(nand.geometry(), timing, mappings.len(), FADING, mount)?;
-        let now = mappings.iter().rposition(|&mapping| mapping <= dram / 2).unwrap_or(0);
-        Ok(Balance { rivals, mappings, now })
+        Ok(Balance { rivals, now: first(&mappings, dram), mappings })
     }
 
     /// The bytes that the map should have.
@@ -53,6 +52,11 @@ impl Balance {
     pub fn tune(&mut self) {
         self.now = self.rivals.cheapest(self.now);
     }
+}
+
+/// The rival with which the rule begins: the largest map that takes at most half of the budget.
+fn first(mappings: &[u64], dram: u64) -> usize {
+    mappings.iter().rposition(|&mapping| mapping <= dram / 2).unwrap_or(0)
 }
 
 /// The bytes of the map in each rival, ascending: shares of the budget, but never more than the map
@@ -90,5 +94,13 @@ mod tests {
         assert_eq!(mappings_of(512), all);
         assert_eq!(mappings_of(2048), [61, 204, 409, 512]);
         assert_eq!(mappings_of(1 << 20), [512], "the buffer gets the rest");
+    }
+
+    #[test]
+    fn it_begins_with_the_half_or_with_all_that_the_map_can_use() {
+        for (dram, bytes) in [(512, 256), (900, 450), (2048, 512), (1 << 20, 512)] {
+            let mappings = mappings_of(dram);
+            assert_eq!(mappings[first(&mappings, dram)], bytes, "of {dram}");
+        }
     }
 }
