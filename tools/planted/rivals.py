@@ -40,7 +40,7 @@ MUTANTS = [
      "        Ok(())"),
     ("threshold-rivals-alike", "last, automatic threshold: all rivals have the default", THRESHOLD,
      "rival.set_threshold(THRESHOLDS[number]);",
-     "rival.set_threshold(THRESHOLDS[number.min(FIRST)]);"),
+     "rival.set_threshold(THRESHOLDS[number.max(FIRST)]);"),
     ("balance-stays", "balance: the boundary never moves", PARTITIONER,
      "                balance.tune();\n", ""),
     ("balance-reads-hidden", "balance: rivals see no reads", PARTITIONER,

@@ -16,8 +16,10 @@ use crate::part::rivals::Rivals;
 /// The thresholds to choose from, in bytes: powers of two.
 pub const THRESHOLDS: [u64; 8] =
     [512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
-/// The first threshold is the default of the paper.
-const FIRST: usize = 3;
+/// The first threshold is 32 KiB. Nothing is known then, and of all fixed thresholds this one is
+/// the least wrong on drawn points: in 95 % of them it costs at most 38 % more than the best one,
+/// the default of the paper 281 %.
+const FIRST: usize = 6;
 /// Comparisons while the log is written once.
 const PER_LOG: u32 = 32;
 /// What old costs are multiplied by at each comparison.
