@@ -38,7 +38,7 @@ MUTANTS = [
     ("threshold-trims-hidden", "last, automatic threshold: rivals see no trims", THRESHOLD,
      "        self.rivals.trim(first, pages)",
      "        Ok(())"),
-    ("threshold-rivals-alike", "last, automatic threshold: all rivals have the default", THRESHOLD,
+    ("threshold-rivals-alike", "last, automatic threshold: no rival is below the first threshold", THRESHOLD,
      "rival.set_threshold(THRESHOLDS[number]);",
      "rival.set_threshold(THRESHOLDS[number.max(FIRST)]);"),
     ("balance-stays", "balance: the boundary never moves", PARTITIONER,

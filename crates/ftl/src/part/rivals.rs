@@ -14,9 +14,9 @@
 //! rule may lose against the best fixed setting is mostly what it loses while it changes its mind.
 //!
 //! **Evidence.** Garbage collection makes costs uneven, so one of two equal rivals is always ahead.
-//! Let d be the differences between the costs of two rivals, one for each time between two
-//! comparisons. If both were equally good, the sum of d would be about √(Σ d²). The setting changes
-//! only for a rival that is ahead by `EVIDENCE` times as much.
+//! From each comparison to the next, the costs of two rivals differ by some d. If both are equally
+//! good, all d together come to about √(Σ d²). The setting changes only for a rival that is ahead
+//! by `EVIDENCE` times as much.
 //!
 //! A controller would have rivals for a sample of its addresses only. Here they are complete, so a
 //! rule is judged by its idea and not by its sample.

@@ -88,7 +88,7 @@ pub static LAYER: Layer = Layer {
             default: "0",
             unit: "requests",
             doc: "the number of requests from one tuning to the next; 0: as in the paper, 1000 \
-                  for dftl and 10,000 for fast",
+                  for dftl and 10,000 for fast, or 250 with rule=balanced",
         },
         Param {
             name: "max_step",
