@@ -17,6 +17,7 @@ IMAGE_CHIP = CHECK + "flash/image_chip.rs"
 LOGGED = CHECK + "workload/logged.rs"
 MACHINE_LOSS = CHECK + "crash/machine_loss.rs"
 ORACLE = CHECK + "oracle.rs"
+COUNTS = CHECK + "cut/counts.rs"
 POWER_LOSS = CHECK + "cut/power_loss.rs"
 SCRIPT = CHECK + "workload/script.rs"
 SUBJECT = CHECK + "subject.rs"
@@ -47,7 +48,7 @@ MUTANTS = [
      "Ok(self.oracle.judge_extent(extent, full, self.buffer.stamps())?)",
      "let _ = full;\n        Ok(())"),
     ("checker-force-unanswered", "device: the oracle is not told that a forced write was answered", DEVICE,
-     "                self.oracle.force(&extent, self.case.dimensions().full());\n",
+     "                self.oracle.force(&extent, full);\n",
      ""),
     ("checker-mount-unaudited", "device: a mount is not audited", DEVICE,
      "self.oracle.adopt(self.buffer.stamps());\n        Ok(self.audit()?)",
@@ -98,8 +99,8 @@ MUTANTS = [
      "if higher <= version {",
      "if higher == version {"),
     ("checker-full-undoes-trims", "device: with durability `full` a cut may undo trims too", DEVICE,
-     "Durability::Full => oracle,",
-     "Durability::Full => oracle.undoing_trims(),"),
+     "(None, Durability::Full) => oracle,",
+     "(None, Durability::Full) => oracle.undoing_trims(),"),
     ("checker-paper-undoes-writes", "oracle: where trims may be undone, any write may be", ORACLE,
      "is_trimmed |= version.value == 0 && self.undoes_trims;",
      "is_trimmed |= self.undoes_trims;"),
@@ -128,7 +129,7 @@ MUTANTS = [
     ("checker-second-is-first", "cuts: second ones are counted as first ones", POWER_LOSS,
      "            0 => self.counts.first += 1,\n            1 => self.counts.second += 1,",
      "            0 | 1 => self.counts.first += 1,"),
-    ("checker-deeper-uncounted", "cuts: the deeper ones of a case are missing in the sum", POWER_LOSS,
+    ("checker-deeper-uncounted", "cuts: the deeper ones of a case are missing in the sum", COUNTS,
      "        self.deeper += other.deeper;\n",
      ""),
     ("checker-three-in-flight", "cuts: dies are reordered only if three operations are in flight", POWER_LOSS,

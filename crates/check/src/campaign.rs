@@ -14,8 +14,10 @@ use ftl::{Durability, Result};
 use crate::case::{Case, is_refusal};
 use crate::conformance;
 use crate::crash::machine_loss::{self, CrashCounts, CrashSchedule};
+use crate::cut::counts::CutCounts;
 use crate::cut::faults::Faults;
-use crate::cut::power_loss::{self, CutCounts, CutSchedule, SecondCuts};
+use crate::cut::isolated;
+use crate::cut::power_loss::{self, CutSchedule, SecondCuts};
 use crate::device_model::{DEVICE_MODELS, DeviceModel};
 use crate::failed_case::FailedCase;
 use crate::flash::Storage;
@@ -107,7 +109,8 @@ pub struct Totals {
 }
 
 impl Totals {
-    fn add(&mut self, other: Totals) {
+    /// Adds the results of others.
+    pub fn add(&mut self, other: Totals) {
         self.cases += other.cases;
         self.compared += other.compared;
         self.drawn_anew += other.drawn_anew;
@@ -192,7 +195,10 @@ impl Campaign {
             true => None,
             false => jobs.lock().expect("no worker panics holding the list").next(),
         };
-        let mut done = in_parallel(next, |job: Job| {
+        // A process can be copied only while it has one thread.
+        let has_guest = self.subjects.iter().any(|subject| subject.choice.guest.is_some());
+        let cores = if has_guest { 1 } else { cores() };
+        let mut done = in_parallel(cores, next, |job: Job| {
             let totals = self.try_case(&job, observer);
             observer.tried();
             (job, totals)
@@ -299,14 +305,18 @@ impl Campaign {
         let case = case.on(self.storage);
         observer.begins(&case);
         let mut totals = Totals { cases: 1, drawn_anew, ..Totals::default() };
-        match conformance::check(&case) {
+        let conforms = match case.guest() {
+            Some(_) => isolated::check(&case, || conformance::check(&case)),
+            None => conformance::check(&case),
+        };
+        match conforms {
             Ok(compared) => totals.compared = compared,
             Err(failed) => totals.failed.push(failed),
         }
         if self.schedule(&case).faults != Faults::NONE && totals.failed.is_empty() {
             let (cuts, done) = power_loss::explore(&case, self.schedule(&case), observer);
             totals.cuts = cuts;
-            totals.failed.extend(done.err());
+            totals.failed.extend(done);
             if self.storage == Storage::Image {
                 self.crash(&case, &mut totals, observer);
             }
@@ -359,9 +369,14 @@ impl Campaign {
     }
 }
 
-/// Does all jobs with one worker per core. Each result comes with the number of its job; the order
-/// of the results is not determined.
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Does all jobs with this number of workers. Each result comes with the number of its job; the
+/// order of the results is not determined.
 fn in_parallel<J, R: Send>(
+    workers: usize,
     next: impl Fn() -> Option<(usize, J)> + Sync,
     work: impl Fn(J) -> R + Sync,
 ) -> Vec<(usize, R)> {
@@ -372,9 +387,8 @@ fn in_parallel<J, R: Send>(
         }
         mine
     };
-    let cores = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
         let joined = workers.into_iter().map(|it| it.join().expect("no worker panics"));
         joined.flatten().collect()
     })

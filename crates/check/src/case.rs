@@ -1,6 +1,7 @@
 //! A case: a subject, a device model, a workload and a seed. Together with the power cuts, it
 //! determines everything that happens.
 
+use ftl::contract::guest::Declaration;
 use ftl::device::{Device, Size};
 use ftl::{Durability, Error, Ftl, Result};
 use image::{LossyDisk, Recipe};
@@ -154,6 +155,11 @@ impl Case {
     /// The same case with its chip in another place.
     pub fn on(self, storage: Storage) -> Case {
         Case { storage, ..self }
+    }
+
+    /// What the guest declares, if the subject is one.
+    pub fn guest(&self) -> Option<&Declaration> {
+        self.subject.choice.guest.as_ref().map(|guest| guest.declaration())
     }
 
     /// A disk with a blank image.

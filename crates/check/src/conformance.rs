@@ -53,7 +53,7 @@ fn run(case: &Case) -> Result<u64, Finding> {
 
 fn mount_twice(case: &Case, device: &mut PoweredDevice) -> Result<(), Finding> {
     device.perform(Action::Remount)?;
-    if case.subject.layers.is_empty() {
+    if case.subject.layers.is_empty() && case.guest().is_none() {
         versions_are_in_order(device)?;
     }
     device.perform(Action::Remount)?;
@@ -110,6 +110,10 @@ fn versions_are_in_order(device: &mut PoweredDevice) -> Result<(), Finding> {
 /// Three laws: one program with cause host per page that entered the scheme; the wear of all blocks
 /// is the number of erases; and every page is free, programmed or lost.
 fn counts_add_up(device: &PoweredDevice) -> Result<(), Finding> {
+    if device.has_guest() {
+        // A guest may name any cause, and the chip has refused whatever breaks the other laws.
+        return Ok(());
+    }
     let (nand, [free_before, wear_before]) = (device.nand(), device.at_power_on());
     let tally = nand.tally();
     let (programs, erases) = (tally.total(Op::Program), tally.total(Op::Erase));

@@ -1,75 +1,92 @@
 //! The defects that the checker can find. Zheng et al. found most kinds of damage in real SSDs
 //! (FAST '13); the other defects are visible only to a checker inside the device.
 
-use std::fmt;
+use spec::named_enum;
 
-/// A kind of defect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Defect {
-    /// A sector reads as zero although it must hold data.
-    Lost,
-    /// A sector reads an older value than the contract allows.
-    Stale,
-    /// Some sectors of a page are new, others are older than the contract allows.
-    Shorn,
-    /// A sector reads the data of another sector.
-    Misplaced,
-    /// A sector reads a value that it never had.
-    Foreign,
-    /// A sector is neither zero nor a whole one: it has parts of several, or other bytes.
-    Mangled,
-    /// A trimmed sector reads data although it must read zero.
-    Resurrected,
-    /// A sector was right after the mount, and wrong once the unstable page had decayed.
-    Decayed,
-    /// A mapped page cannot be read.
-    Unreadable,
-    /// The scheme's own audit failed, or its map led to a page that holds something else.
-    MapBroken,
-    /// The mount refused a state that a power cut can leave.
-    Unmountable,
-    /// A mount took more flash operations than allowed.
-    Unbounded,
-    /// An image was refused although it only went through a cut or a crash.
-    ImageRefused,
-    /// An opened image holds another chip than it must.
-    ImageDiffers,
-    /// An operation never ends.
-    Endless,
-    /// Operation counts do not add up.
-    Miscounted,
-    /// Versions are not in the order of the host's writes.
-    Misordered,
-    /// An operation returned an error although it had to succeed.
-    Refused,
-    /// The code panicked: it broke a rule of flash, or an assertion failed.
-    Panic,
+named_enum! {
+    /// A kind of defect.
+    pub enum Defect: "defect" {
+        /// A sector reads as zero although it must hold data.
+        Lost = "lost",
+        /// A sector reads an older value than the contract allows.
+        Stale = "stale",
+        /// Some sectors of a page are new, others are older than the contract allows.
+        Shorn = "shorn",
+        /// A sector reads the data of another sector.
+        Misplaced = "misplaced",
+        /// A sector reads a value that it never had.
+        Foreign = "foreign",
+        /// A sector is neither zero nor a whole one: it has parts of several, or other bytes.
+        Mangled = "mangled",
+        /// A trimmed sector reads data although it must read zero.
+        Resurrected = "resurrected trim",
+        /// A sector was right after the mount, and wrong once the unstable page had decayed.
+        Decayed = "unstable decayed",
+        /// A mapped page cannot be read.
+        Unreadable = "unreadable",
+        /// The scheme's own audit failed, or its map led to a page that holds something else.
+        MapBroken = "map broken",
+        /// The mount refused a state that a power cut can leave.
+        Unmountable = "unmountable",
+        /// A mount took more flash operations than allowed.
+        Unbounded = "unbounded mount",
+        /// An image was refused although it only went through a cut or a crash.
+        ImageRefused = "image refused",
+        /// An opened image holds another chip than it must.
+        ImageDiffers = "image differs",
+        /// An operation never ends.
+        Endless = "endless",
+        /// Operation counts do not add up.
+        Miscounted = "miscounted",
+        /// Versions are not in the order of the host's writes.
+        Misordered = "misordered",
+        /// An operation returned an error although it had to succeed.
+        Refused = "refused",
+        /// The code panicked: it broke a rule of flash, or an assertion failed.
+        Panic = "panic",
+        /// A guest gave the chip an illegal command.
+        Illegal = "illegal command",
+        /// A guest crashed, or ended its process.
+        Crash = "crash",
+        /// A call of a guest did not return.
+        Hang = "hang",
+        /// A guest broke its contract in another way.
+        Broken = "contract broken",
+    }
 }
 
-impl fmt::Display for Defect {
-    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        out.write_str(match self {
-            Defect::Lost => "lost",
-            Defect::Stale => "stale",
-            Defect::Shorn => "shorn",
-            Defect::Misplaced => "misplaced",
-            Defect::Foreign => "foreign",
-            Defect::Mangled => "mangled",
-            Defect::Resurrected => "resurrected trim",
-            Defect::Decayed => "unstable decayed",
-            Defect::Unreadable => "unreadable",
-            Defect::MapBroken => "map broken",
-            Defect::Unmountable => "unmountable",
-            Defect::Unbounded => "unbounded mount",
-            Defect::ImageRefused => "image refused",
-            Defect::ImageDiffers => "image differs",
-            Defect::Endless => "endless",
-            Defect::Miscounted => "miscounted",
-            Defect::Misordered => "misordered",
-            Defect::Refused => "refused",
-            Defect::Panic => "panic",
-        })
+impl Defect {
+    /// What the defect means to whoever uses the device.
+    pub fn verdict(self) -> Verdict {
+        match self {
+            Defect::Refused | Defect::Unmountable | Defect::Unbounded => Verdict::Refused,
+            Defect::Illegal => Verdict::Illegal,
+            Defect::Crash => Verdict::Crash,
+            Defect::Hang | Defect::Endless => Verdict::Hang,
+            Defect::Broken | Defect::MapBroken | Defect::Miscounted | Defect::Misordered => {
+                Verdict::Broken
+            }
+            Defect::ImageRefused | Defect::ImageDiffers | Defect::Panic => Verdict::Broken,
+            _ => Verdict::Lost,
+        }
+    }
+}
+
+named_enum! {
+    /// What a defect means to whoever uses the device.
+    pub enum Verdict: "verdict" {
+        /// Sectors are lost or wrong.
+        Lost = "data lost",
+        /// The device cannot be mounted, or refuses requests that it must serve.
+        Refused = "service refused",
+        /// The chip got an illegal command.
+        Illegal = "illegal command",
+        /// The FTL crashed.
+        Crash = "crash",
+        /// The FTL hung.
+        Hang = "hang",
+        /// The FTL broke its contract in another way.
+        Broken = "contract broken",
     }
 }
 

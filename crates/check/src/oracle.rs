@@ -45,6 +45,10 @@ pub struct Oracle {
     writes: u32,
     /// Whether a power cut may undo any trim. Then what was trimmed may have any older value.
     undoes_trims: bool,
+    /// Whether a power cut leaves the whole device as it was at a flush.
+    restores_flushes: bool,
+    /// Whether a flush has begun and was not answered.
+    is_flushing: bool,
 }
 
 impl Clone for Oracle {
@@ -75,7 +79,22 @@ impl Oracle {
     pub fn new(pages: u32, sectors_per_page: u32) -> Oracle {
         let versions = vec![Version { value: 0, epoch: FLUSHED, previous: BLANK }];
         let newest = vec![BLANK; (pages * sectors_per_page) as usize];
-        Oracle { versions, newest, sectors_per_page, epoch: 1, writes: 0, undoes_trims: false }
+        Oracle {
+            versions,
+            newest,
+            sectors_per_page,
+            epoch: 1,
+            writes: 0,
+            undoes_trims: false,
+            restores_flushes: false,
+            is_flushing: false,
+        }
+    }
+
+    /// The same for a device that a power cut leaves as it was at the last flush that was answered,
+    /// or at the one under way: as a whole.
+    pub fn restoring_flushes(self) -> Oracle {
+        Oracle { restores_flushes: true, ..self }
     }
 
     /// The same for a device on which a power cut may undo any trim: an old copy may come back.
@@ -99,13 +118,22 @@ impl Oracle {
         (first * per_page..(first + pages) * per_page).for_each(|sector| self.push(sector, 0));
     }
 
+    /// A flush begins.
+    pub fn begin_flush(&mut self) {
+        self.is_flushing = true;
+    }
+
     /// A flush was answered: the newest values are durable.
     pub fn flush(&mut self) {
         self.epoch += 1;
+        self.is_flushing = false;
     }
 
     /// A forced write was answered: the newest values of its sectors are durable.
     pub fn force(&mut self, extent: &Extent, full: SectorMask) {
+        if self.restores_flushes {
+            return self.flush();
+        }
         for (sector, _) in extent.sectors(self.sectors_per_page, full) {
             let newest = self.newest[sector as usize] as usize;
             self.versions[newest].epoch = FLUSHED;
@@ -156,8 +184,48 @@ impl Oracle {
     /// The first sector with a wrong value.
     pub fn judge(&self, first: usize, found: &[Stamp], expect: Expect) -> Result<(), Finding> {
         assert!(first + found.len() <= self.newest.len(), "only sectors of the device are judged");
+        if self.restores_flushes && expect == Expect::Survivor {
+            return self.judge_snapshot(first, found);
+        }
         let wrong = (0..found.len()).find(|&at| !self.accepts(first + at, found[at], expect));
         wrong.map_or(Ok(()), |at| Err(self.finding(first, found, at, expect)))
+    }
+
+    /// Compares the stamps read with the device as it was at a flush.
+    fn judge_snapshot(&self, first: usize, found: &[Stamp]) -> Result<(), Finding> {
+        let wrong = |value: &dyn Fn(usize) -> u32| {
+            let is_right = |at: usize| {
+                let (sector, stamp) = (first + at, found[at]);
+                let is_own = stamp == Stamp::default() || stamp.sector() as usize == sector;
+                is_own && stamp.write() == value(sector)
+            };
+            (0..found.len()).find(|&at| !is_right(at))
+        };
+        let Some(at) = wrong(&|sector| self.flushed(sector)) else { return Ok(()) };
+        if self.is_flushing && wrong(&|sector| self.newest(sector)).is_none() {
+            return Ok(());
+        }
+        let sector = first + at;
+        let (page, index) =
+            (sector as u32 / self.sectors_per_page, sector as u32 % self.sectors_per_page);
+        let (read, flushed) = (found[at].write(), self.flushed(sector));
+        let defect = match self.versions_of(sector).any(|version| version.value == read) {
+            true => Defect::Shorn,
+            false => Defect::Foreign,
+        };
+        Err(Finding::new(
+            defect,
+            format!(
+                "the device is not as it was at a flush: Lpn({page}) sector {index} reads write \
+                 {read}, and had write {flushed} at the last flush that was answered"
+            ),
+        ))
+    }
+
+    /// The value of a sector at the last flush that was answered.
+    fn flushed(&self, sector: usize) -> u32 {
+        let mut versions = self.versions_of(sector);
+        versions.find(|version| version.epoch < self.epoch).map_or(0, |version| version.value)
     }
 
     /// Compares the stamps read of an extent with the newest values. The stamps begin at the first

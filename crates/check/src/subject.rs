@@ -37,7 +37,7 @@ impl Subject {
         let spec = Spec { name: scheme.name.to_owned(), pairs: settings.to_vec() };
         let params = spec::resolve(&format!("scheme {}", scheme.name), settings, scheme.params)?;
         let given = settings.iter().map(|(key, _)| key.clone()).collect();
-        let choice = Choice { scheme, params, given };
+        let choice = Choice { scheme, params, given, guest: None };
         Ok(Subject { spec: spec.to_string(), choice, layers: Layers::default() })
     }
 

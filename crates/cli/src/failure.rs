@@ -3,13 +3,13 @@
 use std::ffi::OsString;
 use std::io::Write;
 
-use crate::signals;
+use crate::process::signals;
 use crate::terminal;
 
 /// Nothing went wrong.
 pub const DONE: u8 = 0;
 /// The run failed: unreadable or malformed input, or an output that cannot be written.
-const FAILED: u8 = 1;
+pub const FAILED: u8 = 1;
 /// Wrong usage.
 const USAGE: u8 = 2;
 /// A violation was found.

@@ -10,15 +10,15 @@
 mod commands;
 mod experiment_args;
 pub mod failure;
+mod guests;
 mod known_names;
-mod memory_limit;
 mod operation_logs;
 mod output;
 mod paper_plans;
 mod parallel_args;
+mod process;
 mod progress;
 mod result_outputs;
-mod signals;
 pub mod sweeps;
 mod terminal;
 pub mod texts;
@@ -33,6 +33,7 @@ use commands::{
     sweep, trace,
 };
 use failure::{DONE, Result};
+use process::{memory_limit, signals};
 use sim::memory::limit::MemoryLimit;
 
 /// Flash translation layers of five papers: simulated and checked
@@ -141,6 +142,7 @@ pub fn paper_plans() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// Signals cannot be handled.
 pub fn take_process(arguments: &[OsString]) -> io::Result<()> {
     failure::ask_for_reports_of_panics(arguments);
+    guests::install();
     memory_limit::watch_process();
     signals::handle()
 }
@@ -148,6 +150,12 @@ pub fn take_process(arguments: &[OsString]) -> io::Result<()> {
 /// Runs the command and returns its exit code. `arguments` begin with the name of the command. It
 /// installs no handler: [`take_process`] does, where the process is the command's own.
 pub fn main(arguments: &[OsString]) -> u8 {
+    let code = run(arguments);
+    guest::supervisor::note_end();
+    code
+}
+
+fn run(arguments: &[OsString]) -> u8 {
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(usage) => {

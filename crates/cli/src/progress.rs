@@ -12,7 +12,7 @@ use report::number_format::count;
 use sim::sweep::SweepProgress;
 use sim::{Progress, Stage};
 
-use crate::signals::{self, Watch};
+use crate::process::signals::{self, Watch};
 
 /// Shows the progress of a run and stops it at a signal.
 pub struct RunMonitor {

@@ -19,6 +19,7 @@ use crate::contract::{Durability, Error, Ftl, MountConfig, Result, table_bytes};
 use crate::layer::Layers;
 use crate::part::recovery::trim_log::{blocks_max, system_blocks};
 use crate::registry::Choice;
+use crate::scheme::guest;
 
 /// A device that its scheme has accepted.
 #[derive(Clone, Debug)]
@@ -70,12 +71,21 @@ impl Device {
         seed: u64,
     ) -> Result<Device> {
         let logical_blocks = number(&chip, size.logical_blocks, size.logical_blocks)?;
-        let system_blocks = system_blocks(&chip, logical_blocks, durability);
+        // A guest gets the raw chip, and has no block beside it.
+        let is_guest = choice.guest.is_some();
+        if is_guest && layers.iter().next().is_some() {
+            let why = "no layer can stand above a guest: it does not say where its pages are";
+            return Err(Error::Refused { scheme: choice.scheme.name, why: why.to_owned() });
+        }
+        let system_blocks = match is_guest {
+            true => 0,
+            false => system_blocks(&chip, logical_blocks, durability),
+        };
         let of_layers = layers.blocks(&chip);
         let extra = without(size.extra_blocks, of_layers.blocks - of_layers.added)?;
         let blocks = size.logical_blocks.saturating_add(extra);
         let blocks = blocks.saturating_add(of_layers.blocks.into());
-        if durability == Durability::Full {
+        if durability == Durability::Full && !is_guest {
             check_void_lists(&chip, logical_blocks, blocks)?;
         }
         let blocks = blocks.saturating_add(system_blocks.into());
@@ -166,7 +176,12 @@ impl Device {
             policy: self.policy.as_deref(),
             foresight: self.foresight.as_deref(),
         };
-        self.layers.mount(self.choice.scheme, nand, &config)
+        let Some(guest) = &self.choice.guest else {
+            return self.layers.mount(self.choice.scheme, nand, &config);
+        };
+        let ftl = guest::mount(&**guest, nand, &config)?;
+        nand.mounting().finish();
+        Ok(ftl)
     }
 }
 

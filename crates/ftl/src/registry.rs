@@ -1,10 +1,13 @@
 //! All schemes. A new scheme costs its file and one line here; the command, the documentation and
 //! every conformance test read this list.
 
+use std::sync::{Arc, OnceLock};
+
 use nand::spare::HEADER_BYTES;
 use nand::{ChipModel, Geometry, Nand};
 use spec::{Params, Spec};
 
+use crate::contract::guest::GuestSource;
 use crate::contract::{Durability, Error, Ftl, MountConfig, Result, Scheme};
 use crate::part::recovery::pair_shelter;
 use crate::scheme::*;
@@ -39,7 +42,15 @@ pub struct Choice {
     pub params: Params,
     /// The parameters that were set.
     pub given: Vec<String>,
+    /// Where the FTL comes from, if the scheme is [`guest`].
+    pub guest: Option<Arc<dyn GuestSource>>,
 }
+
+/// Loads the guest that parameters name.
+pub type GuestLoader = fn(&Params) -> Result<Arc<dyn GuestSource>>;
+
+/// What loads guests. Whoever can load shared objects sets it once, when a program starts.
+pub static GUEST_LOADER: OnceLock<GuestLoader> = OnceLock::new();
 
 impl Choice {
     /// The scheme and parameters that a spec such as `page:victim=fifo` names.
@@ -47,13 +58,30 @@ impl Choice {
     /// # Errors
     /// An unknown scheme or key, or an invalid value.
     pub fn from_spec(spec: &Spec) -> Result<Choice> {
+        if spec.name == guest::GUEST.name {
+            return Choice::of_guest(spec);
+        }
         let known: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
         let scheme = SCHEMES.iter().find(|scheme| scheme.name == spec.name);
         let scheme = scheme.ok_or_else(|| spec::unknown("scheme", &spec.name, &known))?;
         let what = format!("scheme {}", scheme.name);
         let params = spec::resolve(&what, &spec.pairs, scheme.params)?;
         let given = spec.pairs.iter().map(|(key, _)| key.clone()).collect();
-        Ok(Choice { scheme, params, given })
+        Ok(Choice { scheme, params, given, guest: None })
+    }
+
+    fn of_guest(spec: &Spec) -> Result<Choice> {
+        let scheme = &guest::GUEST;
+        let refuse = |why: &str| Error::Refused { scheme: scheme.name, why: why.to_owned() };
+        let params = spec::resolve("scheme guest", &spec.pairs, scheme.params)?;
+        if params.opt_text("lib").is_none() {
+            return Err(refuse("name a shared object, as in `guest:lib=./mine.so`"));
+        }
+        let loader = GUEST_LOADER.get();
+        let loader = loader.ok_or_else(|| refuse("this program cannot load shared objects"))?;
+        let given = spec.pairs.iter().map(|(key, _)| key.clone()).collect();
+        let guest = Some(loader(&params)?);
+        Ok(Choice { scheme, params, given, guest })
     }
 
     /// Refuses a device that the scheme cannot work on, before anything is built.
@@ -76,6 +104,9 @@ impl Choice {
     /// bytes, and those of the shelter, whose copies have all of them. Pages of layers need no copy
     /// there.
     pub fn spare_bytes_min(&self, geometry: &Geometry, durability: Durability) -> u32 {
+        if let Some(guest) = &self.guest {
+            return HEADER_BYTES as u32 + guest.declaration().spare_bytes;
+        }
         let own = (self.scheme.scheme_bytes)(&self.params, geometry, durability);
         HEADER_BYTES as u32 + own + pair_shelter::spare_bytes(geometry, durability)
     }

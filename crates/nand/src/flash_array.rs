@@ -234,6 +234,38 @@ impl FlashArray {
         self.pages.as_ref()?.peek_meta(ppn)
     }
 
+    /// Whether a page is erased. A page that only reads as erased after an interrupted program is
+    /// not.
+    #[inline]
+    pub fn is_erased(&self, ppn: Ppn) -> bool {
+        self.owner(ppn) == Lpn::NONE
+    }
+
+    /// Whether the rules of flash allow to program a page now.
+    #[inline]
+    pub fn may_program(&self, ppn: Ppn) -> bool {
+        let block = self.geometry.block_of(ppn);
+        let (offset, next) = (self.geometry.offset_of(ppn), self.filled(block));
+        let is_in_order = match self.geometry.program_order() {
+            ProgramOrder::Sequential => offset == next,
+            ProgramOrder::Ascending => offset >= next,
+            ProgramOrder::Any => self.is_erased(ppn),
+        };
+        is_in_order && (self.half_erased.is_empty() || !self.is_half_erased(block))
+    }
+
+    /// Whether the last erase of a block was interrupted, so that it must be erased again.
+    pub fn is_half_erased(&self, block: BlockId) -> bool {
+        self.half_erased.contains(&block)
+    }
+
+    /// Number of programmed pages of a block in any order, else the offset of the lowest page that
+    /// may still be programmed.
+    #[inline]
+    pub fn filled(&self, block: BlockId) -> u32 {
+        self.filled[block.0 as usize].into()
+    }
+
     /// The number of pages of a block up to the last one that does not read as erased.
     ///
     /// # Errors
@@ -413,7 +445,13 @@ impl FlashArray {
     }
 
     /// The state that a reader of a spare area finds.
-    pub(crate) fn state(&self, ppn: Ppn) -> Result<PageState> {
+    ///
+    /// # Errors
+    /// The storage failed.
+    ///
+    /// # Panics
+    /// In count mode.
+    pub fn state(&self, ppn: Ppn) -> Result<PageState> {
         self.stored().state(ppn)
     }
 
@@ -642,13 +680,13 @@ impl FlashArray {
                 self.lost_pages += u64::from(offset.saturating_sub(next));
                 (offset >= next, end)
             }
-            ProgramOrder::Any => (fits && self.is_erased(to, pages), next + pages),
+            ProgramOrder::Any => (fits && self.are_erased(to, pages), next + pages),
         };
         if !fits || !in_order {
             self.refuse_program(block, offset, pages, next);
         }
         self.filled[block.0 as usize] = filled as u16;
-        debug_assert!(self.is_erased(to, pages), "{to:?}: claimed a page that has an owner");
+        debug_assert!(self.are_erased(to, pages), "{to:?}: claimed a page that has an owner");
     }
 
     #[cold]
@@ -678,7 +716,7 @@ impl FlashArray {
         );
     }
 
-    fn is_erased(&self, first: Ppn, pages: u32) -> bool {
+    fn are_erased(&self, first: Ppn, pages: u32) -> bool {
         self.owners_of_run(first, pages).iter().all(|&owner| owner == Lpn::NONE.0)
     }
 

@@ -53,6 +53,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// Any text.
     Text,
+    /// All settings whose keys are not declared. A list of parameters has at most one such.
+    Rest,
 }
 
 impl Kind {
@@ -142,6 +144,8 @@ pub enum Value {
     Choice(&'static str),
     /// Any text.
     Text(String),
+    /// Settings whose keys are not declared.
+    Rest(Vec<(String, String)>),
 }
 
 impl fmt::Display for Value {
@@ -157,6 +161,11 @@ impl fmt::Display for Value {
             Value::Ratio(a, b) => write!(out, "{a}/{b}"),
             Value::Choice(word) => out.write_str(word),
             Value::Text(text) => out.write_str(text),
+            Value::Rest(pairs) => {
+                let pairs: Vec<_> =
+                    pairs.iter().map(|(key, value)| format!("{key}={value}")).collect();
+                out.write_str(&pairs.join(","))
+            }
         }
     }
 }
@@ -185,6 +194,7 @@ impl Kind {
             }
             Kind::Choice(words) => Value::Choice(choose(text, words)?),
             Kind::Text => Value::Text(text.to_owned()),
+            Kind::Rest => Value::Rest(crate::spec::parse_pairs(text)?),
         })
     }
 }
@@ -232,6 +242,10 @@ pub fn resolve(
     let mut values = Vec::with_capacity(declared.len());
     for param in declared {
         let given = pairs.iter().find(|(key, _)| key == param.name);
+        if param.kind == Kind::Rest {
+            values.push((param.name, rest_of(pairs, declared)));
+            continue;
+        }
         let value = match given {
             Some((key, text)) => Some(param.kind.parse(text).map_err(|reason| Error::Value {
                 what: what.to_owned(),
@@ -245,10 +259,18 @@ pub fn resolve(
     Ok(Params(values))
 }
 
-/// Every key must be declared and given only once.
+/// The settings whose keys are not declared; none if there are none.
+fn rest_of(pairs: &[(String, String)], declared: &[Param]) -> Option<Value> {
+    let is_declared = |key: &str| declared.iter().any(|param| param.name == key);
+    let rest: Vec<_> = pairs.iter().filter(|(key, _)| !is_declared(key)).cloned().collect();
+    (!rest.is_empty()).then_some(Value::Rest(rest))
+}
+
+/// Every key must be declared, unless the rest is, and given only once.
 fn check_keys(what: &str, pairs: &[(String, String)], declared: &[Param]) -> Result<()> {
+    let takes_rest = declared.iter().any(|param| param.kind == Kind::Rest);
     for (index, (key, _)) in pairs.iter().enumerate() {
-        if !declared.iter().any(|param| param.name == key) {
+        if !takes_rest && !declared.iter().any(|param| param.name == key) {
             return Err(unknown_key(what, key, declared));
         }
         if pairs[..index].iter().any(|(earlier, _)| earlier == key) {
@@ -321,6 +343,7 @@ impl Params {
         ratio, opt_ratio, Value::Ratio(a, b) => (*a, *b), (u64, u64), "ratio";
         choice, opt_choice, Value::Choice(word) => word, &'static str, "chosen name";
         text, opt_text, Value::Text(text) => text.as_str(), &str, "text";
+        rest, opt_rest, Value::Rest(pairs) => pairs, &[(String, String)], "other settings";
     }
 
     /// The value of `name`; `None` if it has no value or is not declared.

@@ -13,6 +13,7 @@
 use std::fmt;
 
 use ftl::Durability;
+use ftl::contract::guest::Declaration;
 use nand::{Outcome, Pairing};
 use spec::named_enum;
 
@@ -85,6 +86,11 @@ impl Faults {
     /// `paper` these are basic ones, on chips where an interrupted program destroys no other page
     /// and where operations end in order.
     pub fn promised(self, case: &Case) -> Faults {
+        if let Some(guest) = case.guest() {
+            let promised = |class: &FaultClass| self.contains(*class) && declares(guest, *class);
+            let classes: Vec<FaultClass> = FaultClass::ALL.into_iter().filter(promised).collect();
+            return Faults::of(&classes);
+        }
         let is_in_order = case.model.pairing == Pairing::NONE && case.model.dies == 1;
         match case.durability {
             Durability::Full => self,
@@ -111,9 +117,44 @@ impl fmt::Display for Faults {
     }
 }
 
-/// Whether a case promises to survive a cut. Under durability `paper`, erases happen completely or
-/// not at all, and weak pages decay at power-on or after the mount.
+/// Whether a guest means to survive a class of faults, or a part of it.
+fn declares(guest: &Declaration, class: FaultClass) -> bool {
+    class == FaultClass::Basic || guest.cuts & bits(class) != 0
+}
+
+/// The bits of `FTLAB_CUT_…` that a class stands for.
+fn bits(class: FaultClass) -> u32 {
+    match class {
+        FaultClass::Basic => 0xF,
+        FaultClass::Erase => 1 << 4,
+        FaultClass::Lasting => 1 << 5,
+        FaultClass::Spare => 1 << 6,
+        FaultClass::Paired => 1 << 7,
+        FaultClass::Reordered => 1 << 8,
+        FaultClass::BrownOut => 1 << 9,
+    }
+}
+
+/// The bit of `FTLAB_CUT_…` for an outcome; none if an operation is complete or has no effect,
+/// which every FTL must survive.
+fn bit(outcome: Outcome) -> u32 {
+    match outcome {
+        Outcome::Untouched | Outcome::Complete => 0,
+        Outcome::Torn => 1,
+        Outcome::LooksErased => 1 << 1,
+        Outcome::Unstable => 1 << 2,
+        Outcome::Half => 1 << 3,
+        other => bits(FaultClass::of(other)),
+    }
+}
+
+/// Whether a case promises to survive a cut. A guest declares what it survives. Under durability
+/// `paper`, erases happen completely or not at all, and weak pages decay at power-on or after the
+/// mount.
 pub fn promises(case: &Case, cut: PowerCut) -> bool {
+    if let Some(guest) = case.guest() {
+        return guest.cuts & bit(cut.outcome) == bit(cut.outcome);
+    }
     let is_in_time = matches!(cut.decay, Decay::AtOperation(0) | Decay::AfterMount);
     let class = FaultClass::of(cut.outcome);
     case.durability == Durability::Full

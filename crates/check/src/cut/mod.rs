@@ -1,4 +1,6 @@
 //! Checks with power cuts.
 
+pub mod counts;
 pub mod faults;
+pub mod isolated;
 pub mod power_loss;

@@ -12,19 +12,22 @@
 //! of a run from the start. The replay of one case runs from the start and arms the chip with the
 //! cut instead. Both ways lead to the same state.
 
-use std::ops::AddAssign;
+use std::collections::VecDeque;
+use std::thread;
 
 use nand::page_store::{Health, load_spare};
 use nand::power_cut::{Snapshot, reordered};
 use nand::{FlashArray, Nand, Outcome, Ppn};
 
 use crate::case::Case;
+use crate::cut::counts::{CutCounts, DecayTime};
 use crate::cut::faults::{FaultClass, Faults, leaves_weak_pages, promises};
+use crate::cut::isolated::{self, IsolatedCut};
 use crate::device::action::{self, Action};
 use crate::device::power_cut::{Decay, PowerCut};
 use crate::device::powered_device::{End, PoweredDevice};
 use crate::failed_case::FailedCase;
-use crate::finding::Finding;
+use crate::finding::{Defect, Finding, Verdict};
 use crate::observer::Observer;
 use crate::oracle::Oracle;
 use crate::rng::{Rng, mix};
@@ -79,69 +82,21 @@ pub struct CutSchedule {
     pub depth: usize,
 }
 
-/// When the weak pages that a cut left on flash decay, as campaigns count it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DecayTime {
-    /// There were no weak pages.
-    Never,
-    /// At power-on.
-    PowerOn,
-    /// During the mount.
-    DuringMount,
-    /// After the mount.
-    AfterMount,
-}
-
-impl DecayTime {
-    /// The names of the times, in the order of the variants.
-    pub const NAMES: [&'static str; 4] =
-        ["no weak pages", "decay at power-on", "during the mount", "after the mount"];
-}
-
-/// Number of power cuts that were tried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CutCounts {
-    /// Cuts during a workload.
-    pub first: u64,
-    /// Cuts during the recovery from a first one, or the operations after it.
-    pub second: u64,
-    /// Cuts during the recovery from a second or later one, or the operations after it.
-    pub deeper: u64,
-    /// All cuts by their outcome, in the order of [`Outcome::NAMES`], and by [`DecayTime`].
-    pub by_kind: [[u64; DecayTime::NAMES.len()]; Outcome::NAMES.len()],
-}
-
-impl CutCounts {
-    /// Number of cuts with this outcome.
-    pub fn of(&self, outcome: Outcome) -> u64 {
-        self.by_kind[outcome as usize].iter().sum()
-    }
-}
-
-impl AddAssign for CutCounts {
-    fn add_assign(&mut self, other: CutCounts) {
-        self.first += other.first;
-        self.second += other.second;
-        self.deeper += other.deeper;
-        let others = other.by_kind.as_flattened();
-        for (mine, others) in self.by_kind.as_flattened_mut().iter_mut().zip(others) {
-            *mine += others;
-        }
-    }
-}
-
-/// Tries all cuts of the schedule, up to the first finding or until the observer stops it.
+/// Tries all cuts of the schedule, up to the first finding or until the observer stops it. Under a
+/// guest it goes on after findings, and returns some of each verdict.
 pub fn explore(
     case: &Case,
     schedule: CutSchedule,
     observer: &dyn Observer,
-) -> (CutCounts, Result<(), FailedCase>) {
-    let counts = CutCounts::default();
-    let mut explorer = Explorer { case, schedule, observer, counts, cuts: Vec::new() };
+) -> (CutCounts, Vec<FailedCase>) {
+    let mut explorer = Explorer::new(case, schedule, observer);
     let device = PoweredDevice::brand_new(case);
     let device = device.map_err(|finding| FailedCase::new(case, &[], finding));
     let done = device.and_then(|device| explorer.run(device, &action::of_workload(case)));
-    (explorer.counts, done.map(|_| ()))
+    explorer.end_isolated();
+    let Explorer { counts, mut failed, .. } = explorer;
+    failed.extend(done.err());
+    (counts, failed)
 }
 
 /// Runs one case with these cuts and passes a line about every action to `tell`. Returns the first
@@ -251,6 +206,10 @@ impl Recording {
     }
 }
 
+/// First cuts of a case after which a guest may hang before no further ones are tried.
+const HANGS_MAX: u64 = 2;
+/// Findings of each verdict that a case under a guest returns.
+const SHOWN_OF_VERDICT: usize = 2;
 /// Ways in which the dies are reordered at one cut.
 const DRAWS: u64 = 2;
 
@@ -261,9 +220,25 @@ struct Explorer<'a> {
     counts: CutCounts,
     /// The cuts that led to the state being explored.
     cuts: Vec<PowerCut>,
+    /// What follows some first cuts, which processes of their own explore. Only under a guest.
+    isolated: VecDeque<IsolatedCut>,
+    /// What was found after first cuts under a guest.
+    failed: Vec<FailedCase>,
 }
 
-impl Explorer<'_> {
+impl<'a> Explorer<'a> {
+    fn new(case: &'a Case, schedule: CutSchedule, observer: &'a dyn Observer) -> Explorer<'a> {
+        Explorer {
+            case,
+            schedule,
+            observer,
+            counts: CutCounts::default(),
+            cuts: Vec::new(),
+            isolated: VecDeque::new(),
+            failed: Vec::new(),
+        }
+    }
+
     /// Performs the actions, and explores a cut at each flash operation on the way. Returns the
     /// number of flash operations of the first mount.
     fn run(&mut self, mut device: PoweredDevice, actions: &[Action]) -> Result<u64, FailedCase> {
@@ -381,6 +356,19 @@ impl Explorer<'_> {
         oracle: &Oracle,
     ) -> Result<(), FailedCase> {
         let flash = flash.map_err(|error| self.storage_failed(error))?;
+        match self.cuts.is_empty() && self.case.guest().is_some() {
+            true => self.isolate(cut, before, flash, oracle),
+            false => self.try_flash(cut, before, flash, oracle),
+        }
+    }
+
+    fn try_flash(
+        &mut self,
+        cut: PowerCut,
+        before: &FlashArray,
+        flash: FlashArray,
+        oracle: &Oracle,
+    ) -> Result<(), FailedCase> {
         match self.has_weak_pages(cut.outcome, &flash)? {
             true => {
                 let before = self.has_weak_pages(Outcome::Untouched, before)?;
@@ -389,6 +377,63 @@ impl Explorer<'_> {
             false => self.recover(cut, DecayTime::Never, flash, oracle).map(drop),
         }
     }
+
+    // ---- In processes of their own ------------------------------------------------------------
+
+    /// Explores what follows a first cut in a process of its own.
+    fn isolate(
+        &mut self,
+        cut: PowerCut,
+        before: &FlashArray,
+        flash: FlashArray,
+        oracle: &Oracle,
+    ) -> Result<(), FailedCase> {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        while self.isolated.len() >= cores {
+            self.end_oldest();
+        }
+        if self.hangs() >= HANGS_MAX {
+            return Ok(());
+        }
+        let begun = IsolatedCut::begin(cut, || {
+            self.counts = CutCounts::default();
+            let done = self.try_flash(cut, before, flash, oracle);
+            (self.counts, done)
+        });
+        self.isolated.push_back(begun.map_err(|error| {
+            let why = format!("no further process can be started: {error}");
+            FailedCase::new(self.case, &[cut], Finding::new(Defect::Refused, why))
+        })?);
+        Ok(())
+    }
+
+    fn end_isolated(&mut self) {
+        while !self.isolated.is_empty() {
+            self.end_oldest();
+        }
+    }
+
+    fn end_oldest(&mut self) {
+        let Some(oldest) = self.isolated.pop_front() else { return };
+        let outcome = oldest.cut.outcome;
+        let (counts, failed) = oldest.end(self.case);
+        (0..counts.first + counts.second + counts.deeper).for_each(|_| self.observer.cut());
+        self.counts += counts;
+        let Some(failed) = failed else { return };
+        let verdict = failed.finding.defect.verdict();
+        self.counts.found[verdict as usize][outcome as usize] += 1;
+        let alike = |other: &&FailedCase| other.finding.defect.verdict() == verdict;
+        if self.failed.iter().filter(alike).count() < SHOWN_OF_VERDICT {
+            self.failed.push(failed);
+        }
+    }
+
+    /// Number of first cuts after which a guest hung. Each takes long.
+    fn hangs(&self) -> u64 {
+        self.counts.found[Verdict::Hang as usize].iter().sum()
+    }
+
+    // ---- Weak pages, recovery -----------------------------------------------------------------
 
     /// Explores what follows a cut that left weak pages, once for each time of their decay.
     /// `before`: whether some of them were weak before the cut. If none were, and they decayed at
@@ -438,6 +483,7 @@ impl Explorer<'_> {
     ) -> Result<u64, FailedCase> {
         self.count(cut.outcome, time);
         self.cuts.push(cut);
+        isolated::note(self.case, &self.cuts);
         let is_weak = time != DecayTime::Never;
         let actions = actions_after_cut(self.case, &self.cuts, is_weak);
         let device = PoweredDevice::after_cut(self.case, flash, oracle.clone(), cut.decay);
@@ -547,8 +593,7 @@ mod tests {
             second_cuts,
             depth: 2,
         };
-        let counts = CutCounts::default();
-        Explorer { case, schedule, observer: &(), counts, cuts: Vec::new() }
+        Explorer::new(case, schedule, &())
     }
 
     #[test]
@@ -630,7 +675,7 @@ mod tests {
             let from_operation = case.from_operation;
             let schedule = CutSchedule { from_operation, one_first_in: 1, ..schedule };
             let (counts, done) = explore(&case, schedule, &());
-            done.unwrap();
+            assert!(done.is_empty(), "{done:?}");
             let at =
                 |outcome: Outcome, time: DecayTime| counts.by_kind[outcome as usize][time as usize];
             // Cuts after which weak pages decay during the mount repeat others.
@@ -690,7 +735,7 @@ mod tests {
         let mut explorer = explorer(&case(), SecondCuts::None).schedule;
         explorer.one_first_in = 1;
         let (counts, done) = explore(&case(), explorer, &());
-        done.unwrap();
+        assert!(done.is_empty(), "{done:?}");
         let unstable = counts.by_kind[Outcome::Unstable as usize];
         let [during, after] =
             [DecayTime::DuringMount, DecayTime::AfterMount].map(|time| unstable[time as usize]);

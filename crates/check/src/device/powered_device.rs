@@ -7,6 +7,7 @@
 //! replayed. Recording keeps the state of the chip after each program and erase of an action, and
 //! the state of the oracle during the action. This is enough to cut the power at any of them.
 
+use ftl::contract::guest::{GuestFaultKind, Promise};
 use ftl::{Durability, Error, Ftl, Run};
 use image::LossyDisk;
 use image::medium::lossy_disk::Event;
@@ -19,7 +20,7 @@ use crate::device::action::Action;
 use crate::device::background_sync::BackgroundSync;
 use crate::device::host_buffer::HostBuffer;
 use crate::device::power_cut::{Decay, PowerCut};
-use crate::finding::{Defect, Finding};
+use crate::finding::{Defect, Finding, Verdict};
 use crate::flash::Storage;
 use crate::flash::image_chip::{self, Contents, Opened};
 use crate::oracle::{Expect, Oracle};
@@ -158,9 +159,12 @@ impl<'a> PoweredDevice<'a> {
     pub fn brand_new(case: &'a Case) -> Result<PoweredDevice<'a>> {
         let dimensions = case.dimensions();
         let oracle = Oracle::new(dimensions.pages, dimensions.sectors_per_page);
-        let oracle = match case.durability {
-            Durability::Full => oracle,
-            Durability::Paper => oracle.undoing_trims(),
+        let promise = case.guest().map(|guest| guest.promise);
+        let oracle = match (promise, case.durability) {
+            (Some(Promise::Snapshot), _) => oracle.restoring_flushes(),
+            (Some(_), _) => oracle,
+            (None, Durability::Full) => oracle,
+            (None, Durability::Paper) => oracle.undoing_trims(),
         };
         match case.storage {
             Storage::Memory => Ok(PoweredDevice::new(case, case.new_chip(), oracle)),
@@ -172,6 +176,11 @@ impl<'a> PoweredDevice<'a> {
     pub fn record(&mut self) {
         self.recording = true;
         self.nand.power().record_snapshots();
+    }
+
+    /// Whether the FTL is a guest.
+    pub fn has_guest(&self) -> bool {
+        self.case.guest().is_some()
     }
 
     /// The chip.
@@ -317,6 +326,14 @@ impl<'a> PoweredDevice<'a> {
         if let HostOperation::Read(extent) = operation {
             return self.read_back(&extent);
         }
+        let is_trim = matches!(operation, HostOperation::Trim { .. });
+        if is_trim && self.case.guest().is_some_and(|guest| !guest.trims) {
+            self.keep_snapshots();
+            return Ok(());
+        }
+        if operation.makes_durable() {
+            self.oracle.begin_flush();
+        }
         let full = self.case.dimensions().full();
         let (nand, ftl) = (&mut self.nand, self.ftl.as_mut().expect("the device is mounted"));
         let done = match operation {
@@ -354,12 +371,17 @@ impl<'a> PoweredDevice<'a> {
             let synced = Event::Answered(self.operation());
             disk.with(|disk| disk.events.push(synced));
         }
+        let full = self.case.dimensions().full();
+        let is_durable = self.case.guest().is_some_and(|guest| guest.promise == Promise::Write);
+        if let (true, Some(extent)) = (is_durable, operation.changed(full)) {
+            self.oracle.force(&extent, full);
+        }
         match operation {
             HostOperation::Flush => self.oracle.flush(),
             HostOperation::Write(extent) => self.pages_written += u64::from(extent.pages),
             HostOperation::Force(extent) => {
                 self.pages_written += u64::from(extent.pages);
-                self.oracle.force(&extent, self.case.dimensions().full());
+                self.oracle.force(&extent, full);
             }
             _ => {}
         }
@@ -426,6 +448,10 @@ impl<'a> PoweredDevice<'a> {
         let [reads, writes] = operations(&self.nand);
         let (reads, writes) = (reads - before[0], writes - before[1]);
         self.mounted_in = reads + writes;
+        if self.has_guest() {
+            // How a guest mounts is its own affair, as long as it ends.
+            return Ok(());
+        }
         let pages = self.case.physical_pages();
         let (reads_max, writes_max) = (6 * pages + 128, 2 * pages);
         if reads <= reads_max && writes <= writes_max {
@@ -522,6 +548,14 @@ fn unless_stopped<T>(done: ftl::Result<T>, defect: Defect) -> Result<T, Stop> {
             Error::Chip(nand::Error::Unreadable(_) | nand::Error::Immovable(_)) => {
                 Defect::Unreadable
             }
+            Error::Guest(fault) => match fault.kind {
+                GuestFaultKind::Illegal => Defect::Illegal,
+                GuestFaultKind::Endless => Defect::Endless,
+                GuestFaultKind::Unreadable => Defect::Unreadable,
+                GuestFaultKind::Broken => Defect::Broken,
+                GuestFaultKind::Died => Defect::Crash,
+                GuestFaultKind::Refused | GuestFaultKind::Invalid => defect,
+            },
             // The chip is whole here, so nothing but the map can be wrong.
             Error::Chip(nand::Error::WrongOwner(_)) => Defect::MapBroken,
             _ => defect,
@@ -533,7 +567,7 @@ fn unless_stopped<T>(done: ftl::Result<T>, defect: Defect) -> Result<T, Stop> {
 /// Attributes a finding to the decay, unless it shows a mistake in the scheme itself.
 fn decayed(stop: Stop) -> Stop {
     match stop {
-        Stop::Found(found) if !matches!(found.defect, Defect::MapBroken | Defect::Panic) => {
+        Stop::Found(found) if found.defect.verdict() == Verdict::Lost => {
             Stop::Found(Finding { defect: Defect::Decayed, ..found })
         }
         _ => stop,

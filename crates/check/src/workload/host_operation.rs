@@ -89,6 +89,15 @@ impl HostOperation {
         matches!(self, HostOperation::Flush | HostOperation::Force(_))
     }
 
+    /// The sectors that it changes; none for a read or a flush.
+    pub fn changed(&self, full: SectorMask) -> Option<Extent> {
+        match *self {
+            HostOperation::Write(extent) | HostOperation::Force(extent) => Some(extent),
+            HostOperation::Trim { first, pages } => Some(Extent::whole(first, pages, full)),
+            HostOperation::Read(_) | HostOperation::Flush => None,
+        }
+    }
+
     /// The pages that it concerns, whole; none for a flush.
     pub fn whole_pages(&self, full: SectorMask) -> Option<Extent> {
         let (first, pages) = match *self {

@@ -224,6 +224,7 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Ratio => "ratio",
         Kind::Choice(_) => "choice",
         Kind::Text => "text",
+        Kind::Rest => "other keys",
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::failure::{Failure, Result};
-use crate::signals;
+use crate::process::signals;
 
 /// A destination that can be written.
 #[derive(Debug)]

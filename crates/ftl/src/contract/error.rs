@@ -2,6 +2,8 @@
 
 use nand::Lpn;
 
+use super::guest::{GuestFault, GuestFaultKind};
+
 /// An error of an FTL or of its chip.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -34,6 +36,9 @@ pub enum Error {
     /// A policy from outside failed, or chose something that does not exist, with the reason.
     #[error("{0}")]
     Policy(String),
+    /// A guest did something wrong, or refused.
+    #[error("{0}")]
+    Guest(GuestFault),
     /// A spec that cannot be parsed.
     #[error(transparent)]
     Spec(#[from] spec::Error),
@@ -68,7 +73,11 @@ impl Error {
     /// that failed had not been written or read. After any other error of a request the FTL can
     /// only be read and dropped.
     pub fn is_of_request(&self) -> bool {
-        matches!(self, Error::Lost(_) | Error::Chip(nand::Error::Unreadable(_)))
+        match self {
+            Error::Lost(_) | Error::Chip(nand::Error::Unreadable(_)) => true,
+            Error::Guest(fault) => fault.kind == GuestFaultKind::Unreadable,
+            _ => false,
+        }
     }
 
     /// The error that a flush reports if the sectors of a page were lost.

@@ -11,6 +11,7 @@ pub mod extent;
 pub mod facets;
 pub mod foresight;
 pub mod ftl;
+pub mod guest;
 pub mod mount_config;
 pub mod page_policy;
 pub mod report;

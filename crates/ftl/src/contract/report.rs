@@ -48,6 +48,8 @@ pub enum Metric {
     Real(f64),
     /// Exact counts by index.
     Counts(Vec<u64>),
+    /// A name.
+    Text(String),
 }
 
 /// What an FTL says about itself.

@@ -1,4 +1,4 @@
-//! The schemes, one file each; those of today's drives in [`placement`].
+//! The schemes, one file each; those of today's drives in [`placement`], those from outside in [`guest`].
 
 pub mod bast;
 pub mod block;
@@ -7,6 +7,7 @@ pub mod dftl;
 pub mod fast;
 pub mod faster;
 pub mod fmax;
+pub mod guest;
 pub mod last;
 pub mod lsb;
 pub mod nftl;

@@ -22,6 +22,7 @@ pub fn metrics_json(
         ftl::Metric::Count(count) => Value::from(*count),
         ftl::Metric::Real(real) => Value::from(*real),
         ftl::Metric::Counts(counts) => Value::from(counts.clone()),
+        ftl::Metric::Text(text) => Value::from(text.clone()),
         other => Value::from(format!("{other:?}")),
     };
     let metrics = metrics.iter().map(|(name, metric)| ((*name).to_owned(), value(metric)));

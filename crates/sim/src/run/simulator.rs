@@ -445,6 +445,11 @@ impl<'a> Simulator<'a> {
 
     fn trim(&mut self, span: &Span) -> Result<()> {
         self.host_pages.trimmed += u64::from(span.pages);
+        let guest = self.device.choice.guest.as_ref();
+        if guest.is_some_and(|guest| !guest.declaration().trims) {
+            // Such a device would not let the host trim.
+            return Ok(());
+        }
         if let Some(shadow) = &mut self.shadow {
             shadow.trim(span);
         }

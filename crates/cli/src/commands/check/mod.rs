@@ -9,12 +9,14 @@ use std::time::Duration;
 use check::campaign::{Campaign, CampaignReport, LogSample, Totals, WindowChoice};
 use check::case::Case;
 use check::crash::machine_loss::{self, CrashCounts};
+use check::cut::counts::{CutCounts, DecayTime};
 use check::cut::faults::{FaultClass, Faults, promises};
-use check::cut::power_loss::{self, CutCounts, DecayTime, SecondCuts};
+use check::cut::power_loss::{self, SecondCuts};
 use check::device::machine_crash::Crash;
 use check::device::power_cut::PowerCut;
 use check::device_model::{DEVICE_MODELS, DeviceModel};
 use check::failed_case::{FailedCase, replay_line};
+use check::finding::Verdict;
 use check::flash::Storage;
 use check::subject::Subject;
 use check::workload::logged::LoggedWorkload;
@@ -26,8 +28,8 @@ use report::number_format::count;
 use crate::experiment_args::{ExperimentArgs, LayerArgs};
 use crate::failure::{self, DONE, VIOLATION};
 use crate::known_names::{self, NameOr, Named};
+use crate::process::signals;
 use crate::progress::CheckMonitor;
-use crate::signals;
 use crate::texts::table::Table;
 
 /// The number of failures that are printed; further ones are only counted.
@@ -303,6 +305,7 @@ fn summary(report: &CampaignReport) -> String {
     if total.cuts.first > 0 {
         text += &outcomes(&total.cuts);
     }
+    text += &verdicts(report);
     if crashed {
         text += &losses(&total.crashes);
     }
@@ -336,8 +339,14 @@ fn columns(total: &Totals) -> Vec<Column> {
         columns.push(("crashes", |tried| tried.crashes.first));
         columns.push(("second crashes", |tried| tried.crashes.second));
     }
-    columns.push(("found", |tried| tried.failed.len() as u64));
+    columns.push(("found", found));
     columns
+}
+
+/// Number of findings. A case under a guest shows only some of those after first cuts.
+fn found(tried: &Totals) -> u64 {
+    let after_cuts: u64 = tried.cuts.found.as_flattened().iter().sum();
+    (tried.failed.len() as u64).max(after_cuts)
 }
 
 /// The cuts by outcome and by the time at which weak pages decayed.
@@ -354,6 +363,37 @@ fn outcomes(cuts: &CutCounts) -> String {
         }
     }
     table.text() + "\n"
+}
+
+/// What was found under guests: without a cut, and after first cuts. Empty if nothing was.
+fn verdicts(report: &CampaignReport) -> String {
+    let of_guests = report.rows.iter().filter(|(subject, _)| subject.choice.guest.is_some());
+    let mut total = Totals::default();
+    of_guests.for_each(|(_, tried)| total.add(tried.clone()));
+    let head = ["verdict", "cases without cuts", "first cuts", "share", "left behind by them"];
+    let (mut table, mut is_empty) = (Table::new(&head), true);
+    for verdict in Verdict::ALL {
+        let uncut = |failed: &&FailedCase| {
+            failed.cuts.is_empty() && failed.finding.defect.verdict() == verdict
+        };
+        let uncut = total.failed.iter().filter(uncut).count() as u64;
+        let by_outcome = &total.cuts.found[verdict as usize];
+        let cut: u64 = by_outcome.iter().sum();
+        if uncut + cut == 0 {
+            continue;
+        }
+        is_empty = false;
+        let share = match total.cuts.first {
+            0 => String::new(),
+            first => format!("{:.2} %", 100.0 * cut as f64 / first as f64),
+        };
+        let named = Outcome::ALL.into_iter().zip(by_outcome).filter(|(_, number)| **number > 0);
+        let named: Vec<String> =
+            named.map(|(outcome, number)| format!("{outcome} {}", count(*number))).collect();
+        let name = verdict.name().to_owned();
+        table.row(&[name, count(uncut), count(cut), share, named.join(", ")]);
+    }
+    if is_empty { String::new() } else { table.text() + "\n" }
 }
 
 /// The crash states by what was lost.

@@ -22,7 +22,7 @@ use nbd::session::Encryption;
 
 use crate::failure::{Failure, Result};
 use crate::output;
-use crate::signals;
+use crate::process::signals;
 use devices::{DeviceArgs, ServedDevice};
 use places::{HostAndPort, Place};
 

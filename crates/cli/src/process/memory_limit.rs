@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use sim::memory::limit;
 
-use crate::signals;
+use crate::process::signals;
 
 /// The interval at which the memory of the process is looked at.
 const INTERVAL: Duration = Duration::from_millis(50);

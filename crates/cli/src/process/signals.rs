@@ -92,6 +92,7 @@ pub fn end(code: u8, message: &str) -> ! {
     let line_end = if stderr.is_terminal() { "\n" } else { "" };
     // If standard error is closed, nobody reads this.
     let _ = writeln!(stderr, "{line_end}ftlab: {message}");
+    guest::supervisor::note_end();
     std::process::exit(code.into())
 }
 

@@ -1,0 +1,141 @@
+//! What follows a cut, explored in a process of its own: a guest that crashes or hangs there ends
+//! nothing else, and its memory is gone with the process.
+//!
+//! ```text
+//! counts                 first, second, deeper, and all others, in a line
+//! defect                 only if something was found
+//! cuts                   those that led to it
+//! sentence
+//! ```
+
+use std::io;
+
+use guest::board::Board;
+use guest::isolation::{Death, Isolated};
+use guest::supervisor::patience;
+
+use crate::case::Case;
+use crate::cut::counts::CutCounts;
+use crate::device::power_cut::PowerCut;
+use crate::failed_case::FailedCase;
+use crate::finding::{Defect, Finding};
+
+/// A cut that a process explores.
+pub struct IsolatedCut {
+    /// The cut.
+    pub cut: PowerCut,
+    work: Isolated,
+}
+
+impl IsolatedCut {
+    /// Begins to explore a cut.
+    ///
+    /// # Errors
+    /// There can be no further process.
+    pub fn begin(
+        cut: PowerCut,
+        work: impl FnOnce() -> (CutCounts, Result<(), FailedCase>),
+    ) -> io::Result<IsolatedCut> {
+        let work = Isolated::begin(|| {
+            let (counts, done) = work();
+            written(&counts, done.err().as_ref()).into_bytes()
+        })?;
+        Ok(IsolatedCut { cut, work })
+    }
+
+    /// Waits for the end. Returns the cuts that were tried, and what was found.
+    pub fn end(self, case: &Case) -> (CutCounts, Option<FailedCase>) {
+        let died = |(defect, sentence): (Defect, String), note: &str| {
+            let mut counts = CutCounts { first: 1, ..CutCounts::default() };
+            counts.by_kind[self.cut.outcome as usize][0] = 1;
+            let cuts = parsed_cuts(note).unwrap_or_else(|| vec![self.cut]);
+            (counts, Some(FailedCase::new(case, &cuts, Finding::new(defect, sentence))))
+        };
+        let (ended, note) = self.work.end(patience());
+        match ended {
+            Ok(bytes) => parsed(&String::from_utf8_lossy(&bytes), case).unwrap_or_else(|| {
+                let sentence = "the process that explored a cut left no result".to_owned();
+                died((Defect::Crash, sentence), &note)
+            }),
+            Err(death) => died(finding(case, death), &note),
+        }
+    }
+}
+
+/// Checks something that a guest may not survive, in a process of its own.
+///
+/// # Errors
+/// What the check found, or how the process died.
+pub fn check(
+    case: &Case,
+    work: impl FnOnce() -> Result<u64, FailedCase>,
+) -> Result<u64, FailedCase> {
+    let failed = |(defect, sentence)| FailedCase::new(case, &[], Finding::new(defect, sentence));
+    let begun = Isolated::begin(|| {
+        let done = work();
+        let first = done.as_ref().ok().copied().unwrap_or(0);
+        written(&CutCounts { first, ..CutCounts::default() }, done.err().as_ref()).into_bytes()
+    });
+    let begun = begun.map_err(|error| {
+        failed((Defect::Refused, format!("no further process can be started: {error}")))
+    })?;
+    let bytes = begun.end(patience()).0.map_err(|death| failed(finding(case, death)))?;
+    match parsed(&String::from_utf8_lossy(&bytes), case) {
+        Some((counts, None)) => Ok(counts.first),
+        Some((_, Some(found))) => Err(found),
+        None => Err(failed((Defect::Crash, "the process left no result".to_owned()))),
+    }
+}
+
+/// Notes the cuts that are being explored, if this is a process of its own.
+pub fn note(case: &Case, cuts: &[PowerCut]) {
+    if let Some(board) = Board::of_process().filter(|_| case.guest().is_some()) {
+        board.set_note(&cuts_text(cuts));
+    }
+}
+
+fn finding(case: &Case, death: Death) -> (Defect, String) {
+    let name = case.guest().map_or("", |guest| guest.name.as_str());
+    match death {
+        Death::Crashed(sentence) => (Defect::Crash, format!("guest `{name}` {sentence}")),
+        Death::Hung(sentence) => (Defect::Hang, format!("guest `{name}` {sentence}")),
+    }
+}
+
+fn cuts_text(cuts: &[PowerCut]) -> String {
+    cuts.iter().map(PowerCut::to_string).collect::<Vec<_>>().join(" ")
+}
+
+fn parsed_cuts(text: &str) -> Option<Vec<PowerCut>> {
+    let cuts = text.split_whitespace().map(|cut| PowerCut::parse(cut).ok());
+    cuts.collect::<Option<Vec<_>>>().filter(|cuts| !cuts.is_empty())
+}
+
+fn written(counts: &CutCounts, failed: Option<&FailedCase>) -> String {
+    let CutCounts { first, second, deeper, by_kind, .. } = counts;
+    let numbers = [*first, *second, *deeper].into_iter().chain(by_kind.iter().flatten().copied());
+    let mut text = numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(" ") + "\n";
+    if let Some(FailedCase { finding, cuts, .. }) = failed {
+        text += &format!("{}\n{}\n{}", finding.defect, cuts_text(cuts), finding.sentence);
+    }
+    text
+}
+
+fn parsed(text: &str, case: &Case) -> Option<(CutCounts, Option<FailedCase>)> {
+    let (line, rest) = text.split_once('\n')?;
+    let mut numbers = line.split(' ').map(|number| number.parse::<u64>().ok());
+    let mut next = || numbers.next().flatten();
+    let mut counts =
+        CutCounts { first: next()?, second: next()?, deeper: next()?, ..CutCounts::default() };
+    for count in counts.by_kind.as_flattened_mut() {
+        *count = next()?;
+    }
+    if rest.is_empty() {
+        return Some((counts, None));
+    }
+    let (defect, rest) = rest.split_once('\n')?;
+    let (cuts, sentence) = rest.split_once('\n')?;
+    let finding = Finding::new(defect.parse().ok()?, sentence);
+    let cuts = parsed_cuts(cuts).unwrap_or_default();
+    Some((counts, Some(FailedCase::new(case, &cuts, finding))))
+}

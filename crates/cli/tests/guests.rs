@@ -1,0 +1,279 @@
+//! Guests: FTLs in C are compiled, run beside ours, and checked.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+/// Compiles a source to a shared object in the folder.
+fn compiled(folder: &Path, source: &Path, options: &[&str]) -> String {
+    let name = source.file_stem().unwrap().to_str().unwrap();
+    let object = folder.join(format!("{name}.so"));
+    let mut cc = Command::new("cc");
+    cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-shared", "-fPIC"]);
+    cc.arg("-I").arg(root().join("include")).args(options).arg("-o").arg(&object).arg(source);
+    let output = cc.output().expect("a C compiler");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    object.to_str().unwrap().to_owned()
+}
+
+fn example(folder: &Path, name: &str) -> String {
+    compiled(folder, &root().join("examples/guests").join(name), &[])
+}
+
+/// Compiles a guest whose table is page.c's with these changes.
+fn changed(folder: &Path, name: &str, functions: &str, changes: &str) -> String {
+    let source = folder.join(format!("{name}.c"));
+    let include = root().join("examples/guests/broken/page_with.h");
+    let text = format!(
+        "#include \"{}\"\n{functions}\nGUEST_WITH(\"{name}\", {changes})\n",
+        include.display()
+    );
+    fs::write(&source, text).unwrap();
+    compiled(folder, &source, &[])
+}
+
+fn ftlab(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ftlab"));
+    command.env("FTLAB_GUEST_PATIENCE", "2").args(arguments).output().unwrap()
+}
+
+/// The exit code, and what was printed.
+fn outcome(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = ftlab(arguments);
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8_lossy(&text).into_owned())
+}
+
+fn guest(lib: &str) -> String {
+    format!("guest:lib={lib}")
+}
+
+const RUN: [&str; 6] = ["run", "oltp:requests=20K", "--capacity", "16MiB", "--extra", "10%"];
+
+fn run(lib: &str) -> (Option<i32>, String) {
+    outcome(&[&RUN[..], &["--ftl", &guest(lib)]].concat())
+}
+
+#[test]
+fn page_mapping_in_c_counts_as_ours_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = guest(&example(folder.path(), "page.c"));
+    for workload in ["oltp:requests=20K", "uniform:requests=20K,reads=30%", "zipf:requests=20K"] {
+        let result = |ftl: &str| -> serde_json::Value {
+            let options = ["--capacity", "16MiB", "--extra", "7%", "--fit", "compact", "--ftl"];
+            let output = ftlab(&[&["run", workload], &options[..], &[ftl, "--json", "-"]].concat());
+            let complained = String::from_utf8_lossy(&output.stderr);
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{complained}"))
+        };
+        let (ours, theirs) = (result("page:victim=greedy"), result(&page));
+        for field in ["reads", "programs", "erases", "copies", "spare_reads", "time_us"] {
+            assert_eq!(ours[field], theirs[field], "{workload}: {field}");
+        }
+        assert!(ours["programs"]["gc"].as_u64() > Some(100), "{workload} collects garbage");
+    }
+}
+
+#[test]
+fn verified_runs_read_back_what_a_guest_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = example(folder.path(), "page.c");
+    let (code, text) = outcome(&[&RUN[..], &["--verify", "--ftl", &guest(&page)]].concat());
+    assert_eq!(code, Some(0), "{text}");
+    let forgetful = changed(
+        folder.path(),
+        "zeroes",
+        "static ftlab_status zeroes(void *self, uint32_t first, uint32_t pages, void *data) {\n\
+         struct page_ftl *ftl = self; (void)first;\n\
+         memset(data, 0, (size_t)pages * ftl->chip->page_bytes); return FTLAB_OK; }",
+        "guest.read = zeroes",
+    );
+    let (code, text) = outcome(&[&RUN[..], &["--verify", "--ftl", &guest(&forgetful)]].concat());
+    assert!(code != Some(0), "{text}");
+}
+
+#[test]
+fn a_correct_guest_survives_and_each_broken_one_gets_its_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ["--geometry", "tiny", "--workload", "random", "--workload", "trims"];
+    let checked = |lib: &str| {
+        let more = ["--second-cuts", "64", "--ftl", &guest(lib)];
+        outcome(&[&["check"], &options[..], &more].concat())
+    };
+    let (code, text) = checked(&example(folder.path(), "page.c"));
+    assert_eq!(code, Some(0), "{text}");
+    for (name, verdict) in [
+        ("reopens_blocks", "illegal command"),
+        ("stops_at_torn_pages", "service refused"),
+        ("forgets_trims", "data lost"),
+        ("flushes_nothing", "data lost"),
+        ("wraps_sequence", "data lost"),
+        ("trusts_globals", "data lost"),
+        ("reads_too_far", "crash"),
+        ("never_returns", "hang"),
+    ] {
+        let (code, text) = checked(&example(folder.path(), &format!("broken/{name}.c")));
+        assert_eq!(code, Some(3), "{name}: {text}");
+        let verdicts = text.split("verdict ").nth(1).expect("a table of verdicts");
+        let found: Vec<&str> =
+            verdicts.lines().skip(1).take_while(|line| !line.is_empty()).collect();
+        assert!(found.iter().all(|line| line.starts_with(verdict)), "{name}: {text}");
+        let replay = text.split("Replay:  ftlab ").nth(1).expect("a replay line");
+        let replay: Vec<&str> = replay.lines().next().unwrap().split(' ').collect();
+        let (code, text) = outcome(&replay);
+        assert_eq!(code, Some(3), "{name}: the replay {replay:?} finds nothing: {text}");
+    }
+}
+
+#[test]
+fn what_is_no_guest_is_refused_with_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = folder.path().join("plain.c");
+    fs::write(&plain, "int nothing(void);\nint nothing(void) { return 0; }\n").unwrap();
+    let plain = compiled(folder.path(), &plain, &[]);
+    let changed = |name, changes| changed(folder.path(), name, "", changes);
+    let text_file = root().join("README.md").to_str().unwrap().to_owned();
+    for (lib, why) in [
+        ("/nowhere/mine.so".to_owned(), "No such file"),
+        (folder.path().to_str().unwrap().to_owned(), "is no file"),
+        (text_file, "invalid ELF header"),
+        (plain, "does not export `ftlab_get_guest`"),
+        (changed("newer", "guest.version = 2"), "made for version 2 of ftlab.h"),
+        (changed("short", "guest.size = 16"), "its table has 16 bytes"),
+        (changed("mountless", "guest.mount = 0"), "its function `mount` is missing"),
+        (changed("flushless", "guest.durability = 0"), "its function `flush` is missing"),
+        (changed("undurable", "guest.durability = 9"), "9 is no ftlab_durability"),
+        (changed("uncut", "guest.cuts = 1 << 20"), "0x100000 in `cuts` is no FTLAB_CUT_"),
+        (changed("odd", "guest.host_page_bytes = 1000"), "has pages of 1000 bytes"),
+        (changed("roomy", "guest.spare_bytes = 4000"), "it needs 4020 B"),
+    ] {
+        let (code, text) = run(&lib);
+        assert!(matches!(code, Some(1 | 2)) && text.contains(why), "{lib}: {code:?} {text}");
+        assert!(!text.contains("panicked"), "{lib}: {text}");
+    }
+    let (code, text) = outcome(&[&RUN[..], &["--ftl", "guest"]].concat());
+    assert!(code == Some(2) && text.contains("name a shared object"), "{text}");
+    let page = guest(&example(folder.path(), "page.c"));
+    let (code, text) = outcome(&[&RUN[..], &["--ftl", &format!("{page},victm=fifo")]].concat());
+    assert!(code == Some(1) && text.contains("page.c has no parameters"), "{code:?} {text}");
+    let (code, text) = outcome(&[&RUN[..], &["--ftl", &page, "--buffer", "1MiB"]].concat());
+    assert!(code == Some(2) && text.contains("no layer can stand above a guest"), "{text}");
+}
+
+#[test]
+fn wrong_capacities_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, pages, why) in [
+        ("none", "0", "has 0 pages of 2048 bytes, and the device needs"),
+        ("most", "4000000000u", "which is more than the chip has"),
+    ] {
+        let function =
+            format!("static uint32_t pages_of(void *self) {{ (void)self; return {pages}; }}");
+        let lib = changed(folder.path(), name, &function, "guest.capacity = pages_of");
+        let (code, text) = run(&lib);
+        assert!(code == Some(1) && text.contains(why), "{name}: {code:?} {text}");
+    }
+}
+
+/// A write that misbehaves at the given call.
+fn misbehaving(folder: &Path, name: &str, at: u32, deed: &str) -> String {
+    let function = format!(
+        "#include <signal.h>\n#include <unistd.h>\n\
+         static ftlab_status misbehave(void *self, uint32_t first, uint32_t pages, \
+         const void *data) {{\n\
+         static uint32_t calls; if (++calls == {at}) {{ {deed}; }}\n\
+         return page_write(self, first, pages, data); }}"
+    );
+    let source = folder.join(format!("{name}.c"));
+    let include = root().join("examples/guests/broken/page_with.h");
+    let text = format!(
+        "#define _GNU_SOURCE\n#include \"{}\"\n{function}\nGUEST_WITH(\"{name}\", guest.write = \
+         misbehave)\n",
+        include.display()
+    );
+    fs::write(&source, text).unwrap();
+    compiled(folder, &source, &[])
+}
+
+#[test]
+fn a_guest_that_dies_ends_a_run_with_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, deed, why) in [
+        ("crashes", "*(volatile int *)8 = 1", "crashed in write of 1 page"),
+        ("aborts", "abort()", "abort (SIGABRT)"),
+        ("exits", "exit(0)", "ended its process with exit code 0 in write"),
+        ("hangs", "for (;;) sleep(1)", "hangs in write of 1 page"),
+        ("answers", "return (ftlab_status)77", "answered write with 77, which is no status"),
+        ("illegal", "((struct page_ftl *)self)->frontier--", "gave an illegal command in write"),
+    ] {
+        let lib = misbehaving(folder.path(), name, 9000, deed);
+        let (code, text) = run(&lib);
+        assert!(code == Some(1) && text.contains(why), "{name}: {code:?} {text}");
+    }
+    // One that closes all its files, or forks, may go on; but nothing may hang or be silent.
+    for (name, deed) in [
+        ("closes", "for (int fd = 3; fd < 100; fd++) close(fd)"),
+        ("forks", "if (fork() == 0) _exit(3)"),
+    ] {
+        let lib = misbehaving(folder.path(), name, 9000, deed);
+        let (code, text) = run(&lib);
+        assert!(matches!(code, Some(0 | 1)) && !text.is_empty(), "{name}: {code:?} {text}");
+    }
+}
+
+#[test]
+fn the_chip_may_not_be_called_from_another_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    let function = "#include <pthread.h>\n\
+        static void *elsewhere(void *self) { struct page_ftl *ftl = self;\n\
+        ftl->chip->erase(ftl->chip, 0, FTLAB_GC); return NULL; }\n\
+        static ftlab_status threaded(void *self, uint32_t first, uint32_t pages, \
+        const void *data) {\n\
+        pthread_t thread; pthread_create(&thread, NULL, elsewhere, self);\n\
+        pthread_join(thread, NULL); return page_write(self, first, pages, data); }";
+    let lib = changed(folder.path(), "threaded", function, "guest.write = threaded");
+    let (code, text) = run(&lib);
+    assert!(code == Some(1) && text.contains("from another thread"), "{code:?} {text}");
+}
+
+#[test]
+fn two_runs_of_one_guest_have_globals_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let function = "static int mounted;\n\
+        static ftlab_status once(const ftlab_chip *chip, const ftlab_device *device, \
+        void **self) {\n\
+        if (mounted++) { chip->say(chip, \"mounted before\"); return FTLAB_INVALID; }\n\
+        return page_mount(chip, device, self); }";
+    let lib = guest(&changed(folder.path(), "once", function, "guest.mount = once"));
+    let compare = ["compare", "oltp:requests=5K", "--capacity", "16MiB", "--extra", "10%"];
+    let (code, text) = outcome(&[&compare[..], &["--ftl", &lib, "--ftl", &lib]].concat());
+    assert_eq!(code, Some(0), "{text}");
+}
+
+#[test]
+fn the_header_is_c11_and_cpp17() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("only.c");
+    fs::write(&source, "#include \"ftlab.h\"\n").unwrap();
+    for (compiler, standard, language) in [
+        ("gcc", "c11", "c"),
+        ("g++", "c++17", "c++"),
+        ("clang", "c11", "c"),
+        ("clang++", "c++17", "c++"),
+    ] {
+        let standard = format!("-std={standard}");
+        let flags = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", "-x", language];
+        let mut command = Command::new(compiler);
+        command.arg(standard).args(flags).arg("-I").arg(root().join("include")).arg(&source);
+        match command.output() {
+            Ok(done) => {
+                let complained = String::from_utf8_lossy(&done.stderr);
+                assert!(done.status.success(), "{compiler}: {complained}");
+            }
+            Err(_) => eprintln!("{compiler} is not installed: skipped"),
+        }
+    }
+}

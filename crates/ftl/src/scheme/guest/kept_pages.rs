@@ -1,0 +1,178 @@
+//! What a chip that only counts keeps of a guest's pages: spare areas, and data that are not the
+//! host's. Data of the host are zero in such a run, and zeroes at the end of a page are not kept.
+
+use core::ops::Range;
+
+/// Contents of pages, by block.
+pub struct KeptPages {
+    page_bytes: usize,
+    spare_bytes: usize,
+    pages_per_block: u32,
+    blocks: Vec<KeptBlock>,
+}
+
+#[derive(Default)]
+struct KeptBlock {
+    /// Spare areas of all pages; empty before the first one.
+    spares: Vec<u8>,
+    /// Data areas that are not zero, with the number of their page in the block, ascending.
+    data: Vec<(u32, Box<[u8]>)>,
+}
+
+impl KeptPages {
+    /// Nothing is kept yet.
+    pub fn new(page_bytes: u32, spare_bytes: u32, pages_per_block: u32, blocks: u32) -> KeptPages {
+        KeptPages {
+            page_bytes: page_bytes as usize,
+            spare_bytes: spare_bytes as usize,
+            pages_per_block,
+            blocks: (0..blocks).map(|_| KeptBlock::default()).collect(),
+        }
+    }
+
+    /// Keeps a page that is programmed. `data` are none if they are zero.
+    #[inline]
+    pub fn program(&mut self, page: u32, data: Option<&[u8]>, spare: Option<&[u8]>) {
+        let offset = page % self.pages_per_block;
+        let place = self.place(offset);
+        let block = &mut self.blocks[(page / self.pages_per_block) as usize];
+        match spare {
+            Some(spare) => {
+                if block.spares.is_empty() {
+                    block.spares = vec![0xFF; self.spare_bytes * self.pages_per_block as usize];
+                }
+                block.spares[place].copy_from_slice(spare);
+            }
+            None if block.spares.is_empty() => {}
+            None => block.spares[place].fill(0xFF),
+        }
+        if let Some(data) = data {
+            block.keep(offset, data);
+        }
+    }
+
+    /// Keeps a copy of a page.
+    pub fn copy(&mut self, from: u32, to: u32, spare: Option<&[u8]>) {
+        let (block, offset) = (from / self.pages_per_block, from % self.pages_per_block);
+        let source = &self.blocks[block as usize];
+        let data = source.find(offset).map(<[u8]>::to_vec);
+        let old = (spare.is_none() && !source.spares.is_empty())
+            .then(|| source.spares[self.place(offset)].to_vec());
+        self.program(to, data.as_deref(), spare.or(old.as_deref()));
+    }
+
+    /// Forgets the pages of a block.
+    #[inline]
+    pub fn erase(&mut self, block: u32) {
+        self.blocks[block as usize].data.clear();
+    }
+
+    /// Reads bytes of a data area.
+    pub fn read_data(&self, page: u32, offset: usize, out: &mut [u8]) {
+        let block = &self.blocks[(page / self.pages_per_block) as usize];
+        let kept = block.find(page % self.pages_per_block).unwrap_or_default();
+        read_padded(kept, offset, 0, out);
+        debug_assert!(offset + out.len() <= self.page_bytes);
+    }
+
+    /// Reads a spare area.
+    #[inline]
+    pub fn read_spare(&self, page: u32, out: &mut [u8]) {
+        let block = &self.blocks[(page / self.pages_per_block) as usize];
+        match block.spares.is_empty() {
+            true => out.fill(0xFF),
+            false => out.copy_from_slice(&block.spares[self.place(page % self.pages_per_block)]),
+        }
+    }
+
+    #[inline]
+    fn place(&self, offset: u32) -> Range<usize> {
+        let start = offset as usize * self.spare_bytes;
+        start..start + self.spare_bytes
+    }
+}
+
+impl KeptBlock {
+    fn find(&self, offset: u32) -> Option<&[u8]> {
+        let at = self.data.binary_search_by_key(&offset, |(offset, _)| *offset).ok()?;
+        Some(&self.data[at].1)
+    }
+
+    fn keep(&mut self, offset: u32, data: &[u8]) {
+        let data = without_zeroes(data);
+        if !data.is_empty() {
+            let at = self.data.partition_point(|(other, _)| *other < offset);
+            self.data.insert(at, (offset, data.into()));
+        }
+    }
+}
+
+/// The bytes up to the last one that is not zero.
+pub fn without_zeroes(data: &[u8]) -> &[u8] {
+    const STEP: usize = 64;
+    let mut end = data.len();
+    while end >= STEP && data[end - STEP..end].iter().fold(0, |any, byte| any | byte) == 0 {
+        end -= STEP;
+    }
+    let last = data[..end].iter().rposition(|&byte| byte != 0);
+    &data[..last.map_or(0, |last| last + 1)]
+}
+
+/// Reads from `offset` on bytes that are followed by `padding` for ever.
+pub fn read_padded(bytes: &[u8], offset: usize, padding: u8, out: &mut [u8]) {
+    let rest = bytes.get(offset..).unwrap_or_default();
+    let known = rest.len().min(out.len());
+    out[..known].copy_from_slice(&rest[..known]);
+    out[known..].fill(padding);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_reads_as_it_was_programmed_until_its_block_is_erased() {
+        let mut kept = KeptPages::new(512, 4, 4, 2);
+        let data: Vec<u8> = (0..512).map(|at| if at < 200 { at as u8 } else { 0 }).collect();
+        kept.program(5, Some(&data), Some(b"abcd"));
+        kept.program(6, None, None);
+        kept.copy(5, 2, None);
+        kept.copy(5, 3, Some(b"wxyz"));
+        let mut out = [0xAA; 512];
+        for (page, spare) in [(5, b"abcd"), (2, b"abcd"), (3, b"wxyz")] {
+            kept.read_data(page, 0, &mut out);
+            assert_eq!(out[..], data[..]);
+            let mut read = [0; 4];
+            kept.read_spare(page, &mut read);
+            assert_eq!(&read, spare);
+        }
+        kept.read_data(5, 199, &mut out[..2]);
+        assert_eq!(out[..2], [199, 0]);
+        kept.erase(1);
+        kept.program(5, None, None);
+        kept.read_data(5, 0, &mut out);
+        assert!(out.iter().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    fn pages_may_be_programmed_in_any_order() {
+        let mut kept = KeptPages::new(512, 0, 4, 1);
+        for page in [2, 0, 3, 1] {
+            kept.program(page, Some(&[page as u8 + 1; 512]), None);
+        }
+        for page in 0..4 {
+            let mut out = [0; 8];
+            kept.read_data(page, 500, &mut out);
+            assert_eq!(out, [page as u8 + 1; 8]);
+        }
+    }
+
+    #[test]
+    fn only_zeroes_at_the_end_are_left_out() {
+        for length in [0, 1, 63, 64, 65, 300] {
+            let mut data = vec![0; 512];
+            data[..length].fill(7);
+            assert_eq!(without_zeroes(&data).len(), length);
+        }
+    }
+}

@@ -1,0 +1,497 @@
+//! The chip as it is lent to a guest for one call: it refuses what breaks a rule of flash, counts
+//! the operations of the call, and remembers what went wrong.
+//!
+//! All pages of a guest are pages of the system for the chip below: their data area holds what the
+//! guest programmed, and their spare area has the guest's bytes behind the header. On a chip that
+//! only counts, [`KeptPages`] has both.
+
+use nand::{
+    BlockId, Cause, Content, Copies, FlashArray, Geometry, Lpn, Nand, Page, PageState, Ppn,
+    ProgramOrder,
+};
+
+use super::kept_pages::{KeptPages, read_padded, without_zeroes};
+use crate::contract::guest::{ChipShape, GuestChip, Status};
+
+/// A call may make this number of operations for each page of the chip, and some more. Emptying
+/// the whole device several times takes fewer.
+const OPERATIONS_PER_PAGE: u64 = 64;
+const MORE_OPERATIONS: u64 = 10_000;
+
+/// What is known of the chip between calls.
+pub struct ChipSide {
+    shape: ChipShape,
+    /// The pages of a chip that only counts.
+    kept: Option<KeptPages>,
+    /// The host's buffer of the call under way. Its data are zero on a chip that only counts.
+    host: core::ops::Range<usize>,
+    /// Host reads count under this cause, if there is one.
+    host_reads: Option<Cause>,
+    is_mounting: bool,
+    operations: u64,
+    operations_max: u64,
+    /// What went wrong in the call under way.
+    trouble: Trouble,
+}
+
+/// What went wrong in a call.
+#[derive(Debug, Default)]
+pub struct Trouble {
+    /// The chip failed, or lost its power.
+    pub failure: Option<nand::Error>,
+    /// The first illegal command.
+    pub illegal: Option<String>,
+    /// It made too many operations.
+    pub endless: bool,
+    /// What the guest said.
+    pub said: Option<String>,
+}
+
+impl ChipSide {
+    /// A chip that no call uses yet.
+    pub fn new(nand: &Nand) -> ChipSide {
+        let (geometry, array) = (nand.geometry(), nand.array());
+        let shape = shape(geometry);
+        let kept = (!array.keeps_pages()).then(|| {
+            KeptPages::new(shape.page_bytes, shape.spare_bytes, shape.pages_per_block, shape.blocks)
+        });
+        ChipSide {
+            shape,
+            kept,
+            host: 0..0,
+            host_reads: None,
+            is_mounting: true,
+            operations: 0,
+            operations_max: OPERATIONS_PER_PAGE * u64::from(geometry.pages()) + MORE_OPERATIONS,
+            trouble: Trouble::default(),
+        }
+    }
+
+    /// Lends the chip for a call that passes this buffer of the host to the guest. Reads of cause
+    /// host count under `host_reads` instead, if it is given.
+    #[inline]
+    pub fn lend<'a>(
+        &'a mut self,
+        nand: &'a mut Nand,
+        host: &[u8],
+        host_reads: Option<Cause>,
+    ) -> LentChip<'a> {
+        let start = host.as_ptr() as usize;
+        self.host = start..start + host.len();
+        self.host_reads = host_reads;
+        self.operations = 0;
+        LentChip { nand, side: self }
+    }
+
+    /// Returns what went wrong in the last call, and forgets it.
+    pub fn take_trouble(&mut self) -> Trouble {
+        core::mem::take(&mut self.trouble)
+    }
+
+    /// Whether nothing went wrong in the last call.
+    #[inline]
+    pub fn is_calm(&self) -> bool {
+        let Trouble { failure, illegal, endless, said } = &self.trouble;
+        failure.is_none() && illegal.is_none() && !endless && said.is_none()
+    }
+
+    /// The cause of an operation with these data.
+    #[inline]
+    fn cause(&self, named: Option<Cause>, data: Option<&[u8]>) -> Cause {
+        match named {
+            Some(cause) => cause,
+            None if self.is_mounting => Cause::Meta,
+            None if data.is_some_and(|data| self.is_of_host(data)) => Cause::Host,
+            None => Cause::Gc,
+        }
+    }
+
+    /// From now on, the guest is mounted.
+    pub fn end_mount(&mut self) {
+        self.is_mounting = false;
+    }
+
+    #[inline]
+    fn is_of_host(&self, data: &[u8]) -> bool {
+        self.host.contains(&(data.as_ptr() as usize))
+    }
+}
+
+fn shape(geometry: &Geometry) -> ChipShape {
+    let pairing = geometry.pairing();
+    ChipShape {
+        blocks: geometry.blocks(),
+        pages_per_block: geometry.pages_per_block(),
+        page_bytes: geometry.page_bytes(),
+        spare_bytes: geometry.scheme_bytes(),
+        dies: geometry.dies(),
+        bits_per_cell: pairing.bits,
+        pair_distance: pairing.distance,
+        program_order: match geometry.program_order() {
+            ProgramOrder::Sequential => 0,
+            ProgramOrder::Ascending => 1,
+            ProgramOrder::Any => 2,
+        },
+    }
+}
+
+/// The chip during a call.
+pub struct LentChip<'a> {
+    nand: &'a mut Nand,
+    side: &'a mut ChipSide,
+}
+
+impl LentChip<'_> {
+    /// Lets an operation begin, unless the call has made too many or the power is lost.
+    #[inline]
+    fn begin(&mut self) -> Result<(), Status> {
+        self.side.operations += 1;
+        match self.side.operations <= self.side.operations_max && self.side.is_calm_enough() {
+            true => Ok(()),
+            false => Err(self.side.refuse_operation()),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse(&mut self, sentence: String) -> Status {
+        self.side.trouble.illegal.get_or_insert(sentence);
+        Status::Illegal
+    }
+
+    /// The status of an operation that failed.
+    #[cold]
+    #[inline(never)]
+    fn failed(&mut self, error: nand::Error) -> Status {
+        match error {
+            nand::Error::Unreadable(_) | nand::Error::Immovable(_) => Status::Unreadable,
+            error => {
+                self.side.trouble.failure.get_or_insert(error);
+                Status::PowerLost
+            }
+        }
+    }
+
+    fn status(&mut self, done: nand::Result<()>) -> Status {
+        match done {
+            Ok(()) => Status::Ok,
+            Err(error) => self.failed(error),
+        }
+    }
+
+    #[inline]
+    fn page(&mut self, page: u32, what: &str) -> Result<Ppn, Status> {
+        let pages = self.nand.geometry().pages();
+        if page < pages {
+            return Ok(Ppn(page));
+        }
+        Err(self.refuse(format!("{what} page {page}; the chip has {pages} pages")))
+    }
+
+    #[inline]
+    fn block(&mut self, block: u32, what: &str) -> Result<BlockId, Status> {
+        let blocks = self.side.shape.blocks;
+        if block < blocks {
+            return Ok(BlockId(block));
+        }
+        Err(self.refuse(format!("{what} block {block}; the chip has {blocks} blocks")))
+    }
+
+    /// A page that may be programmed now.
+    #[inline]
+    fn target(&mut self, page: u32, what: &str) -> Result<Ppn, Status> {
+        let ppn = self.page(page, what)?;
+        if self.nand.array().may_program(ppn) {
+            return Ok(ppn);
+        }
+        let why = why_not(self.nand.array(), ppn);
+        Err(self.refuse(format!("{what} page {page}, {why}")))
+    }
+
+    /// The state of a page, without an operation.
+    fn state(&mut self, ppn: Ppn) -> Result<PageKind, Status> {
+        if self.nand.array().is_erased(ppn) {
+            return Ok(PageKind::Erased);
+        }
+        if self.side.kept.is_some() {
+            return Ok(PageKind::Programmed);
+        }
+        match self.nand.array().state(ppn) {
+            Ok(PageState::Erased) => Ok(PageKind::Erased),
+            Ok(PageState::Unreadable) => Ok(PageKind::Unreadable),
+            Ok(PageState::Programmed(_)) => Ok(PageKind::Programmed),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    fn try_read(
+        &mut self,
+        page: u32,
+        offset: u32,
+        data: &mut [u8],
+        mut spare: Option<&mut [u8]>,
+        cause: Option<Cause>,
+    ) -> Result<Status, Status> {
+        self.begin()?;
+        let ppn = self.page(page, "read")?;
+        let page_bytes = self.side.shape.page_bytes;
+        if offset as usize + data.len() > page_bytes as usize {
+            let bytes = data.len();
+            return Err(self.refuse(format!(
+                "read {bytes} bytes from byte {offset} of page {page}; a page has {page_bytes}"
+            )));
+        }
+        let cause = match (self.side.cause(cause, Some(data)), self.side.host_reads) {
+            (Cause::Host, Some(other)) => other,
+            (cause, _) => cause,
+        };
+        let kind = self.state(ppn)?;
+        if kind == PageKind::Erased || data.is_empty() {
+            let booked = self.nand.book_spare_reads([ppn], cause);
+            booked.map_err(|error| self.failed(error))?;
+        }
+        match kind {
+            PageKind::Erased => {
+                data.fill(0xFF);
+                spare.iter_mut().for_each(|spare| spare.fill(0xFF));
+                return Ok(Status::Erased);
+            }
+            PageKind::Unreadable if data.is_empty() => return Ok(Status::Unreadable),
+            _ => {}
+        }
+        if !data.is_empty() {
+            self.read_data(ppn, offset, data, cause)?;
+        }
+        if let Some(spare) = spare {
+            self.read_spare(ppn, spare)?;
+        }
+        Ok(Status::Ok)
+    }
+
+    /// Reads bytes of a programmed page and counts it.
+    fn read_data(
+        &mut self,
+        ppn: Ppn,
+        offset: u32,
+        data: &mut [u8],
+        cause: Cause,
+    ) -> Result<(), Status> {
+        let LentChip { nand, side } = self;
+        if let Some(kept) = &side.kept {
+            let none = &mut nand::Sink::None;
+            let read = nand.read(ppn, Lpn::SYSTEM, 1, none, cause);
+            if !side.is_of_host(data) {
+                kept.read_data(ppn.0, offset as usize, data);
+            }
+            return read.map_err(|error| self.failed(error));
+        }
+        match nand.read_meta(ppn, cause) {
+            Ok(bytes) => {
+                read_padded(bytes, offset as usize, 0, data);
+                Ok(())
+            }
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// Reads the spare area of a programmed page, without counting it.
+    fn read_spare(&mut self, ppn: Ppn, out: &mut [u8]) -> Result<(), Status> {
+        if let Some(kept) = &self.side.kept {
+            kept.read_spare(ppn.0, out);
+            return Ok(());
+        }
+        match self.nand.array().peek_spare(ppn) {
+            Ok(Some((_, extra))) => {
+                read_padded(&extra, 0, 0xFF, out);
+                Ok(())
+            }
+            Ok(None) => Err(Status::Unreadable),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    #[inline]
+    fn try_program(
+        &mut self,
+        page: u32,
+        data: Option<&[u8]>,
+        spare: Option<&[u8]>,
+        cause: Option<Cause>,
+    ) -> Result<Status, Status> {
+        self.begin()?;
+        let ppn = self.target(page, "programmed")?;
+        let LentChip { nand, side } = self;
+        let cause = side.cause(cause, data);
+        let own = data.filter(|data| side.kept.is_none() || !side.is_of_host(data));
+        if let Some(kept) = &mut side.kept {
+            kept.program(page, own, spare);
+            let content = Content::Pad;
+            let page = Page { owner: Lpn::SYSTEM, kind: 0, extra: &[], content };
+            let done = nand.program(ppn, &page, cause);
+            return Ok(self.status(done));
+        }
+        let content = Content::Meta(without_zeroes(own.unwrap_or_default()));
+        let extra = spare.unwrap_or_default();
+        let done = nand.program(ppn, &Page { owner: Lpn::SYSTEM, kind: 0, extra, content }, cause);
+        Ok(self.status(done))
+    }
+
+    fn try_copy(
+        &mut self,
+        from: u32,
+        to: u32,
+        spare: Option<&[u8]>,
+        cause: Option<Cause>,
+    ) -> Result<Status, Status> {
+        self.begin()?;
+        let source = self.page(from, "copied")?;
+        let target = self.target(to, "copied to")?;
+        if self.state(source)? == PageKind::Erased {
+            return Err(match self.nand.array().is_erased(source) {
+                true => self.refuse(format!("copied page {from}, which is erased")),
+                false => Status::Erased,
+            });
+        }
+        let LentChip { nand, side } = self;
+        let cause = side.cause(cause, None);
+        let copies = Copies::of(core::slice::from_ref(&source));
+        if let Some(kept) = &mut side.kept {
+            kept.copy(from, to, spare);
+        } else if !nand.is_readable(source, Lpn::SYSTEM).map_err(|error| self.failed(error))? {
+            return Err(Status::Unreadable);
+        }
+        let done = match spare {
+            Some(spare) => self.nand.copy(target, copies.with_extra(spare), cause),
+            None => self.nand.copy(target, copies, cause),
+        };
+        Ok(self.status(done))
+    }
+
+    fn try_erase(&mut self, block: u32, cause: Option<Cause>) -> Result<Status, Status> {
+        self.begin()?;
+        let id = self.block(block, "erased")?;
+        let cause = self.side.cause(cause, None);
+        if let Some(kept) = &mut self.side.kept {
+            kept.erase(block);
+        }
+        let done = self.nand.erase(id, cause);
+        Ok(self.status(done))
+    }
+}
+
+impl ChipSide {
+    /// Whether operations are still possible.
+    #[inline]
+    fn is_calm_enough(&self) -> bool {
+        self.trouble.failure.is_none()
+    }
+
+    #[cold]
+    fn refuse_operation(&mut self) -> Status {
+        if self.trouble.failure.is_some() {
+            return Status::PowerLost;
+        }
+        self.trouble.endless = true;
+        Status::Endless
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PageKind {
+    Erased,
+    Programmed,
+    Unreadable,
+}
+
+/// Why a page may not be programmed.
+#[cold]
+fn why_not(array: &FlashArray, ppn: Ppn) -> String {
+    let geometry = array.geometry();
+    let block = geometry.block_of(ppn);
+    if !array.is_erased(ppn) {
+        return match array.keeps_pages().then(|| array.state(ppn)) {
+            Some(Ok(PageState::Erased)) => {
+                "which reads as erased, but an interrupted program has left it so: its block must \
+                 be erased first"
+            }
+            _ => "which is programmed already",
+        }
+        .to_owned();
+    }
+    if array.is_half_erased(block) {
+        return format!(
+            "but the erase of block {} was interrupted: it must be erased again first",
+            block.0
+        );
+    }
+    let next = array.filled(block);
+    format!(
+        "page {} of block {}, out of order: the next page of the block is {next}",
+        geometry.offset_of(ppn),
+        block.0
+    )
+}
+
+impl GuestChip for LentChip<'_> {
+    fn shape(&self) -> &ChipShape {
+        &self.side.shape
+    }
+
+    fn read(
+        &mut self,
+        page: u32,
+        offset: u32,
+        data: &mut [u8],
+        spare: Option<&mut [u8]>,
+        cause: Option<Cause>,
+    ) -> Status {
+        self.try_read(page, offset, data, spare, cause).unwrap_or_else(|status| status)
+    }
+
+    fn program(
+        &mut self,
+        page: u32,
+        data: Option<&[u8]>,
+        spare: Option<&[u8]>,
+        cause: Option<Cause>,
+    ) -> Status {
+        self.try_program(page, data, spare, cause).unwrap_or_else(|status| status)
+    }
+
+    fn copy(&mut self, from: u32, to: u32, spare: Option<&[u8]>, cause: Option<Cause>) -> Status {
+        self.try_copy(from, to, spare, cause).unwrap_or_else(|status| status)
+    }
+
+    fn erase(&mut self, block: u32, cause: Option<Cause>) -> Status {
+        self.try_erase(block, cause).unwrap_or_else(|status| status)
+    }
+
+    fn barrier(&mut self) -> Status {
+        if !self.side.is_calm_enough() {
+            return Status::PowerLost;
+        }
+        self.nand.wait();
+        Status::Ok
+    }
+
+    fn is_bad(&mut self, block: u32) -> bool {
+        self.block(block, "asked about").is_err()
+    }
+
+    fn mark_bad(&mut self, block: u32) -> Status {
+        match self.block(block, "marked") {
+            Ok(_) => self.refuse(format!(
+                "marked block {block} as bad, and none of its operations has failed"
+            )),
+            Err(status) => status,
+        }
+    }
+
+    fn illegal(&mut self, sentence: &str) -> Status {
+        self.refuse(sentence.to_owned())
+    }
+
+    fn say(&mut self, sentence: &str) {
+        self.side.trouble.said = Some(sentence.to_owned());
+    }
+}

@@ -1,0 +1,451 @@
+//! guest: an FTL from outside. ftlab passes it whole pages of its own size, and the chip.
+//!
+//! ```text
+//! run of sectors      [ 3 4 5 6 7 8 9 ]             guest pages of 4 sectors
+//! guest pages       [ 0 1 2 3 | 4 5 6 7 | 8 9 10 11 ]
+//!                     rmw       whole     rmw        partial ones are read first, then written
+//! ```
+//! Nothing that a guest answers is believed. An illegal command is an error of the request, also if
+//! the guest goes on; so is a call that makes more operations than any may, and an answer that does
+//! not exist. Where data are not kept, the host's are zero, and the guest's own data are kept all
+//! the same: see [`lent_chip`].
+//!
+//! The scheme states how a guest differs from the others: it gets the raw chip, without system
+//! blocks and without a shelter for pages that share cells.
+
+mod kept_pages;
+mod lent_chip;
+
+use core::ops::Range;
+
+use nand::geometry::SECTOR_BYTES;
+use nand::{Cause, Data, Lpn, Nand, Ppn, SectorMask, Sink, Stamp};
+use spec::{Kind, Param};
+
+use crate::contract::guest::{
+    Answer, Declaration, Guest, GuestDevice, GuestFault, GuestFaultKind, GuestSource, Status,
+};
+use crate::contract::{
+    Base, Error, Extent, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Span,
+    Violation, base_is, table_bytes,
+};
+use lent_chip::ChipSide;
+
+/// What guests have in common. It is not in the list of schemes, because it is none by itself.
+pub static GUEST: Scheme = Scheme {
+    name: "guest",
+    summary: "an FTL from outside: a shared object made with include/ftlab.h",
+    source: "its author",
+    params: &[
+        Param::key("lib", Kind::Text, "", "path of the shared object"),
+        Param::key("keys", Kind::Rest, "", "all other keys go to the guest"),
+    ],
+    least_extra: |_, _, _| 1,
+    memory: |_, geometry, _| table_bytes(geometry, 64, 64),
+    ..Scheme::PLAIN
+};
+
+/// Mounts a guest.
+///
+/// # Errors
+/// It cannot be loaded or refuses the device, or the power is lost.
+pub fn mount(
+    source: &dyn GuestSource,
+    nand: &mut Nand,
+    config: &MountConfig,
+) -> Result<Box<dyn Ftl>> {
+    let declaration = source.declaration().clone();
+    let units = Units::new(&declaration, nand, config)?;
+    let device = GuestDevice {
+        is_new: nand.is_factory_new(),
+        logical_pages: units.count,
+        host_page_bytes: units.sectors * SECTOR_BYTES,
+        seed: config.seed,
+        parameters: config.params.opt_rest("keys").unwrap_or_default().to_vec(),
+    };
+    resume(nand)?;
+    let mut side = ChipSide::new(nand);
+    let mounted = source.mount(&mut side.lend(nand, &[], None), &device);
+    let name = &declaration.name;
+    let guest = match mounted {
+        Ok(guest) => guest,
+        Err(answer) => {
+            judge(name, &mut side, "mount", answer)?;
+            let sentence = "answered mount with `ok`, and is not there".to_owned();
+            return Err(fault(name, GuestFaultKind::Broken, sentence));
+        }
+    };
+    judge(name, &mut side, "mount", Ok(Status::Ok))?;
+    side.end_mount();
+    let mut hosted = Hosted { guest, side, units, declaration, buffer: Vec::new() };
+    hosted.check_capacity(nand)?;
+    Ok(Box::new(hosted))
+}
+
+/// Continues the order of programs after the newest page. The chip keeps it in headers of its own,
+/// which guests do not see.
+fn resume(nand: &mut Nand) -> Result<()> {
+    if !nand.array().keeps_pages() || nand.is_factory_new() {
+        return Ok(());
+    }
+    let mut newest = 0;
+    for ppn in (0..nand.geometry().pages()).map(Ppn) {
+        let spare = nand.array().peek_spare(ppn)?;
+        newest = spare.map_or(newest, |(spare, _)| newest.max(spare.sequence));
+    }
+    nand.mounting().resume(newest + 1);
+    Ok(())
+}
+
+/// The pages of a guest.
+#[derive(Clone, Copy, Debug)]
+struct Units {
+    /// Sectors of a guest's page.
+    sectors: u32,
+    /// Number of the guest's pages.
+    count: u32,
+    /// Sectors of a page of the chip.
+    per_chip_page: u32,
+}
+
+impl Units {
+    fn new(declaration: &Declaration, nand: &Nand, config: &MountConfig) -> Result<Units> {
+        let geometry = nand.geometry();
+        let Declaration { host_page_bytes, name, .. } = declaration;
+        let refuse = |sentence| Err(fault(name, GuestFaultKind::Invalid, sentence));
+        let per_chip_page = geometry.sectors_per_page();
+        let sectors = match host_page_bytes / SECTOR_BYTES {
+            0 => per_chip_page,
+            sectors => sectors,
+        };
+        if host_page_bytes % SECTOR_BYTES != 0
+            || !sectors.is_multiple_of(per_chip_page) && !per_chip_page.is_multiple_of(sectors)
+        {
+            return refuse(format!(
+                "has pages of {host_page_bytes} bytes; they must be a multiple of {SECTOR_BYTES} \
+                 bytes, and fit into the {} bytes of a page of the chip or be made of such pages",
+                geometry.page_bytes()
+            ));
+        }
+        let pages = config.logical_blocks * geometry.pages_per_block();
+        let all = u64::from(pages) * u64::from(per_chip_page);
+        match u32::try_from(all.div_ceil(sectors.into())) {
+            Ok(count) => Ok(Units { sectors, count, per_chip_page }),
+            Err(_) => refuse(format!(
+                "has pages of {host_page_bytes} bytes; {all} sectors have \
+                                      more of them than 32 bits can count"
+            )),
+        }
+    }
+
+    fn bytes(&self, units: u32) -> usize {
+        units as usize * self.sectors as usize * SECTOR_BYTES as usize
+    }
+
+    /// The guest pages that these sectors touch.
+    fn around(&self, sectors: &Range<u64>) -> Range<u32> {
+        let size = u64::from(self.sectors);
+        (sectors.start / size) as u32..sectors.end.div_ceil(size) as u32
+    }
+
+    /// The sectors of a run, numbered from the first sector of the device.
+    fn sectors_of(&self, run: &Run) -> Range<u64> {
+        let page = |lpn: Lpn| u64::from(lpn.0) * u64::from(self.per_chip_page);
+        let start = page(run.first) + u64::from(run.head.trailing_zeros());
+        start..page(run.last()) + u64::from(SectorMask::BITS - run.tail.leading_zeros())
+    }
+}
+
+/// A guest that is mounted.
+struct Hosted {
+    guest: Box<dyn Guest>,
+    side: ChipSide,
+    units: Units,
+    declaration: Declaration,
+    /// Data on their way. On a chip that only counts they are always zero.
+    buffer: Vec<u8>,
+}
+
+/// The fault of a guest.
+fn fault(guest: &str, kind: GuestFaultKind, sentence: String) -> Error {
+    Error::Guest(GuestFault { guest: guest.to_owned(), kind, sentence })
+}
+
+/// The error of a call, given the guest's answer.
+#[inline]
+fn judge(guest: &str, side: &mut ChipSide, call: &str, answer: Answer) -> Result<()> {
+    match answer {
+        Ok(Status::Ok) if side.is_calm() => Ok(()),
+        _ => condemn(guest, side, call, answer),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn condemn(guest: &str, side: &mut ChipSide, call: &str, answer: Answer) -> Result<()> {
+    let trouble = side.take_trouble();
+    let because = trouble.said.map_or(String::new(), |said| format!(": {said}"));
+    if let Some(illegal) = trouble.illegal {
+        let sentence = format!("gave an illegal command in {call}: it {illegal}");
+        return Err(fault(guest, GuestFaultKind::Illegal, sentence));
+    }
+    if let Some(failure) = trouble.failure {
+        return Err(failure.into());
+    }
+    if trouble.endless {
+        let sentence = format!("does not end: {call} has made more flash operations than any may");
+        return Err(fault(guest, GuestFaultKind::Endless, sentence));
+    }
+    let status = match answer {
+        Ok(Status::Ok) => return Ok(()),
+        Ok(status) => status,
+        Err(number) => {
+            let sentence = format!("answered {call} with {number}, which is no status");
+            return Err(fault(guest, GuestFaultKind::Broken, sentence));
+        }
+    };
+    let kind = match status {
+        Status::Unreadable => GuestFaultKind::Unreadable,
+        Status::Invalid => GuestFaultKind::Invalid,
+        _ => GuestFaultKind::Refused,
+    };
+    Err(fault(guest, kind, format!("answered {call} with `{status}`{because}")))
+}
+
+impl Hosted {
+    fn check_capacity(&mut self, nand: &Nand) -> Result<()> {
+        let Some(capacity) = self.guest.capacity() else { return Ok(()) };
+        let Units { sectors, count, per_chip_page } = self.units;
+        let most = u64::from(nand.geometry().pages()) * u64::from(per_chip_page);
+        let name = &self.declaration.name;
+        if u64::from(capacity) * u64::from(sectors) > most {
+            let sentence = format!(
+                "says that it has {capacity} pages of {} bytes, which is more than the chip has",
+                sectors * SECTOR_BYTES
+            );
+            return Err(fault(name, GuestFaultKind::Broken, sentence));
+        }
+        if capacity < count {
+            let sentence = format!(
+                "has {capacity} pages of {} bytes, and the device needs {count}; give it more \
+                 blocks with `--extra`",
+                sectors * SECTOR_BYTES
+            );
+            return Err(fault(name, GuestFaultKind::Invalid, sentence));
+        }
+        Ok(())
+    }
+
+    /// Makes room for this number of guest pages in the buffer.
+    fn room(&mut self, units: u32) {
+        let bytes = self.units.bytes(units);
+        if self.buffer.len() < bytes {
+            self.buffer.resize(bytes, 0);
+        }
+    }
+
+    /// Reads guest pages into a part of the buffer.
+    fn load(
+        &mut self,
+        nand: &mut Nand,
+        first: u32,
+        part: Range<usize>,
+        host_reads: Option<Cause>,
+    ) -> Result<()> {
+        let pages = (part.len() / self.units.bytes(1)) as u32;
+        let data = &mut self.buffer[part];
+        let mut chip = self.side.lend(nand, data, host_reads);
+        let answer = self.guest.read(&mut chip, first, pages, data);
+        judge(&self.declaration.name, &mut self.side, "read", answer)
+    }
+
+    /// Reads the guest pages of which a write covers only a part.
+    fn load_partial(
+        &mut self,
+        nand: &mut Nand,
+        sectors: &Range<u64>,
+        units: &Range<u32>,
+    ) -> Result<()> {
+        let size = u64::from(self.units.sectors);
+        let (starts, ends) = (sectors.start.is_multiple_of(size), sectors.end.is_multiple_of(size));
+        let (count, bytes) = (units.end - units.start, self.units.bytes(1));
+        if !starts || count == 1 && !ends {
+            self.load(nand, units.start, 0..bytes, Some(Cause::Rmw))?;
+        }
+        if !ends && count > 1 {
+            let last = self.units.bytes(count - 1);
+            self.load(nand, units.end - 1, last..last + bytes, Some(Cause::Rmw))?;
+        }
+        Ok(())
+    }
+
+    /// Puts the data of a run into the buffer, which begins with a sector of the device.
+    fn fill(&mut self, run: &Run, sectors: &Range<u64>, from: u64) {
+        let per_page = self.units.per_chip_page;
+        let of_run = u64::from(run.first.0) * u64::from(per_page);
+        for sector in sectors.clone() {
+            let at = sector_bytes((sector - from) as usize);
+            let (lpn, index) = place(sector, per_page);
+            let in_run = (sector - of_run) as usize;
+            let out = &mut self.buffer[at];
+            match run.data {
+                Data::None | Data::Lost => out.fill(0),
+                Data::Stamp(write) => Stamp::new(lpn, index, per_page, write).write_sector(out),
+                Data::Stamps(stamps) => write_stamp(stamps[in_run], out),
+                Data::Bytes(bytes) => out.copy_from_slice(&bytes[sector_bytes(in_run)]),
+            }
+        }
+    }
+
+    /// Passes the sectors of a run from the buffer to the sink.
+    fn pour(&self, sectors: Range<u64>, from: u64, sink: &mut Sink) {
+        let per_page = self.units.per_chip_page;
+        for sector in sectors {
+            let bytes = &self.buffer[sector_bytes((sector - from) as usize)];
+            let in_sink = |first: Lpn| (sector - u64::from(first.0) * u64::from(per_page)) as usize;
+            match sink {
+                Sink::None => {}
+                Sink::Stamps { first, out } => {
+                    out[in_sink(*first)] =
+                        Stamp::of_sector(bytes).unwrap_or_else(|| foreign(sector));
+                }
+                Sink::Bytes { first, out } => {
+                    out[sector_bytes(in_sink(*first))].copy_from_slice(bytes);
+                }
+            }
+        }
+    }
+
+    /// Writes pages of the chip as zero.
+    fn write_zeroes(&mut self, nand: &mut Nand, pages: Range<u32>) -> Result<()> {
+        if pages.is_empty() {
+            return Ok(());
+        }
+        let page_bytes = nand.geometry().page_bytes();
+        let run = Run::whole(Lpn(pages.start), pages.end - pages.start, page_bytes, Data::None);
+        self.write_all(nand, &run)
+    }
+
+    fn write_all(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        let sectors = self.units.sectors_of(run);
+        let units = self.units.around(&sectors);
+        let count = units.end - units.start;
+        self.room(count);
+        self.load_partial(nand, &sectors, &units)?;
+        if nand.array().keeps_pages() {
+            let from = u64::from(units.start) * u64::from(self.units.sectors);
+            self.fill(run, &sectors, from);
+        }
+        let data = &self.buffer[..self.units.bytes(count)];
+        let mut chip = self.side.lend(nand, data, None);
+        let answer = self.guest.write(&mut chip, units.start, count, data);
+        judge(&self.declaration.name, &mut self.side, "write", answer)
+    }
+}
+
+fn sector_bytes(index: usize) -> Range<usize> {
+    let bytes = SECTOR_BYTES as usize;
+    index * bytes..(index + 1) * bytes
+}
+
+fn place(sector: u64, per_page: u32) -> (Lpn, u32) {
+    let per_page = u64::from(per_page);
+    (Lpn((sector / per_page) as u32), (sector % per_page) as u32)
+}
+
+fn write_stamp(stamp: Stamp, out: &mut [u8]) {
+    match stamp == Stamp::default() {
+        true => out.fill(0),
+        false => stamp.write_sector(out),
+    }
+}
+
+/// The stamp of a sector that is neither zero nor whole: no write ever had this number.
+fn foreign(sector: u64) -> Stamp {
+    Stamp::new(Lpn(sector as u32), 0, 1, u32::MAX)
+}
+
+impl Base for Hosted {
+    fn read(&mut self, nand: &mut Nand, run: &Run, sink: &mut Sink) -> Result<()> {
+        let sectors = self.units.sectors_of(run);
+        let units = self.units.around(&sectors);
+        let count = units.end - units.start;
+        self.room(count);
+        self.load(nand, units.start, 0..self.units.bytes(count), None)?;
+        let from = u64::from(units.start) * u64::from(self.units.sectors);
+        self.pour(sectors, from, sink);
+        Ok(())
+    }
+
+    /// The guest trims its own whole pages. Other pages are written as zero, and all are if it does
+    /// not trim.
+    fn trim(&mut self, nand: &mut Nand, first: Lpn, pages: u32) -> Result<()> {
+        if !self.declaration.trims {
+            return self.write_zeroes(nand, first.0..first.0 + pages);
+        }
+        let Units { sectors, per_chip_page, .. } = self.units;
+        let (first, end) = (first.0, first.0 + pages);
+        let of_chip = sectors.div_ceil(per_chip_page);
+        let (whole_first, whole_end) = (first.next_multiple_of(of_chip), end - end % of_chip);
+        if whole_first >= whole_end {
+            return self.write_zeroes(nand, first..end);
+        }
+        self.write_zeroes(nand, first..whole_first)?;
+        self.write_zeroes(nand, whole_end..end)?;
+        let unit =
+            |page: u32| (u64::from(page) * u64::from(per_chip_page) / u64::from(sectors)) as u32;
+        let (unit_first, unit_end) = (unit(whole_first), unit(whole_end));
+        let mut chip = self.side.lend(nand, &[], None);
+        let answer = self.guest.trim(&mut chip, unit_first, unit_end - unit_first);
+        judge(&self.declaration.name, &mut self.side, "trim", answer)
+    }
+
+    fn flush(&mut self, nand: &mut Nand, _only: Option<&Run>) -> Result<()> {
+        let mut chip = self.side.lend(nand, &[], None);
+        let answer = self.guest.flush(&mut chip);
+        judge(&self.declaration.name, &mut self.side, "flush", answer)
+    }
+
+    fn prefetch(&self, _spans: &[Span], _read_from: Option<&Nand>) {}
+
+    /// Only the guest knows.
+    fn place(&self, _nand: &Nand, _lpn: Lpn) -> Option<Ppn> {
+        None
+    }
+
+    /// Only the guest knows, so all pages count as mapped.
+    fn extent(&self, lpns: Range<u32>) -> Extent {
+        Extent { is_mapped: true, pages: lpns.end - lpns.start }
+    }
+}
+
+impl Ftl for Hosted {
+    base_is!(self);
+
+    fn write(&mut self, nand: &mut Nand, run: &Run, _next: &[Span]) -> Result<usize> {
+        self.write_all(nand, run)?;
+        Ok(0)
+    }
+
+    fn audit(&self, _nand: &Nand) -> core::result::Result<(), Violation> {
+        match self.guest.audit() {
+            None => Ok(()),
+            Some(sentence) => {
+                let name = &self.declaration.name;
+                Err(Violation(format!("guest `{name}` finds in its own audit: {sentence}")))
+            }
+        }
+    }
+
+    fn report(&self) -> Report {
+        let Declaration { name, release, .. } = &self.declaration;
+        let own = self.guest.figures().into_iter();
+        let mut figures: Vec<_> = own.map(|(name, value)| (name, Metric::Real(value))).collect();
+        figures.push(("guest", Metric::Text(name.clone())));
+        figures.push(("release", Metric::Text(release.clone())));
+        let ram = Ram { other: self.guest.ram().unwrap_or(0), ..Ram::default() };
+        Report { ram, figures, ..Report::default() }
+    }
+
+    fn reset_report(&mut self) {}
+}

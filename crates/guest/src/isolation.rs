@@ -1,0 +1,157 @@
+//! Work in a process of its own, which has a copy of the memory of this one. What a guest does there
+//! ends with that process: crashes, hangs, exits, and memory that it leaves.
+//!
+//! ```text
+//! begin ──▶ fork ─┬─ this process goes on
+//!                 └─ the work ─▶ bytes of its result ─▶ pipe ─▶ Isolated::end
+//! ```
+
+use std::io::{self, PipeReader, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+use crate::board::{Board, Call};
+use crate::supervisor::signal_name;
+
+/// The longest time between two looks at the board.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How isolated work ended before it had a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Death {
+    /// The process crashed or ended, with a sentence.
+    Crashed(String),
+    /// A call did not return in time, with a sentence.
+    Hung(String),
+}
+
+/// Work that was begun.
+pub struct Isolated {
+    child: Pid,
+    result: PipeReader,
+    board: Board,
+}
+
+impl Isolated {
+    /// Begins work in a process of its own. Only the calling thread exists there.
+    ///
+    /// # Errors
+    /// There can be no further process.
+    pub fn begin(work: impl FnOnce() -> Vec<u8>) -> io::Result<Isolated> {
+        let board = Board::new()?;
+        let of_child = board.try_clone()?;
+        let (result, mut out) = io::pipe()?;
+        // SAFETY: the child uses memory that this thread owns, and locks that nobody else holds.
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => {
+                of_child.become_own();
+                let bytes = work();
+                // If nobody reads the result, nobody needs it.
+                let _ = out.write_all(&bytes);
+                drop(out);
+                // SAFETY: nothing of this process is cleaned up, because it is a copy.
+                unsafe { libc::_exit(0) }
+            }
+            child => {
+                let child = Pid::from_raw(child).expect("a child has a positive number");
+                Ok(Isolated { child, result, board })
+            }
+        }
+    }
+
+    /// Waits for the result, or the death of the process, and returns with it the last note on its
+    /// board. A call of a guest that takes longer than `patience` ends the work.
+    pub fn end(mut self, patience: Duration) -> (Result<Vec<u8>, Death>, String) {
+        let ended = self.wait(patience);
+        (ended, self.board.note())
+    }
+
+    fn wait(&mut self, patience: Duration) -> Result<Vec<u8>, Death> {
+        let mut bytes = Vec::new();
+        let mut last = (self.board.state(), Instant::now());
+        loop {
+            match self.read_some(&mut bytes) {
+                Ok(Progress::End) => break,
+                Ok(Progress::More) => continue,
+                Ok(Progress::Nothing) => {}
+                Err(error) => {
+                    self.kill();
+                    return Err(Death::Crashed(format!("cannot be read: {error}")));
+                }
+            }
+            let state = self.board.state();
+            if state != last.0 || state.1 == Call::None {
+                last = (state, Instant::now());
+            }
+            if last.1.elapsed() > patience {
+                self.kill();
+                let (place, seconds) = (self.board.place(), patience.as_secs_f64());
+                let sentence = format!("hangs {place}: nothing has happened for {seconds} s");
+                return Err(Death::Hung(sentence));
+            }
+        }
+        self.reaped(bytes)
+    }
+
+    fn read_some(&mut self, bytes: &mut Vec<u8>) -> io::Result<Progress> {
+        let mut ready = [PollFd::from_borrowed_fd(self.result.as_fd(), PollFlags::IN)];
+        let look = Timespec { tv_sec: 0, tv_nsec: LOOK.subsec_nanos().into() };
+        if poll(&mut ready, Some(&look))? == 0 {
+            return Ok(Progress::Nothing);
+        }
+        let mut buffer = [0; 4096];
+        match self.result.read(&mut buffer)? {
+            0 => Ok(Progress::End),
+            read => {
+                bytes.extend_from_slice(&buffer[..read]);
+                Ok(Progress::More)
+            }
+        }
+    }
+
+    /// The result of a process whose pipe is closed. A guest may have closed it.
+    fn reaped(&self, bytes: Vec<u8>) -> Result<Vec<u8>, Death> {
+        if bytes.is_empty() && self.board.state().1 != Call::None {
+            // A guest that closed its files may go on for ever.
+            self.kill_if_alive();
+        }
+        let status = waitpid(Some(self.child), WaitOptions::empty());
+        let status = status.ok().flatten().map(|(_, status)| status.as_raw());
+        let status = status.map(ExitStatus::from_raw);
+        let place = self.board.place();
+        match status.map(|status| (status.code(), status.signal())) {
+            Some((Some(0), _)) if !bytes.is_empty() => Ok(bytes),
+            Some((Some(code), _)) => {
+                Err(Death::Crashed(format!("ended its process with exit code {code} {place}")))
+            }
+            Some((None, Some(signal))) => {
+                Err(Death::Crashed(format!("crashed {place}: {}", signal_name(signal))))
+            }
+            _ => Err(Death::Crashed(format!("ended its process {place}"))),
+        }
+    }
+
+    fn kill_if_alive(&self) {
+        std::thread::sleep(LOOK);
+        // It may have ended.
+        let _ = kill_process(self.child, Signal::KILL);
+    }
+
+    fn kill(&self) {
+        // It may have ended.
+        let _ = kill_process(self.child, Signal::KILL);
+        let _ = waitpid(Some(self.child), WaitOptions::empty());
+    }
+}
+
+enum Progress {
+    End,
+    More,
+    Nothing,
+}

@@ -1,0 +1,23 @@
+//! FTLs from outside, as shared objects that are made with `include/ftlab.h`.
+//!
+//! * [`abi`]          the structs of the header
+//! * [`library`]      loading, each time with fresh globals
+//! * [`trampolines`]  the chip's table of functions
+//! * [`c_guest`]      a guest behind its table of functions
+//! * [`board`]        what a process with guests tells the one that watches it
+//! * [`isolation`]    work in a copy of the process
+//! * [`supervisor`]   runs the program again in such a process
+//!
+//! A guest runs in this process: what it writes to the wrong place, it writes here. Those who must
+//! outlive it let it run in a process of its own.
+
+#![warn(missing_docs)]
+
+#[allow(missing_docs)]
+pub mod abi;
+pub mod board;
+pub mod c_guest;
+pub mod isolation;
+pub mod library;
+pub mod supervisor;
+pub mod trampolines;

@@ -1,0 +1,123 @@
+//! Loading shared objects. Each load has globals of its own, with their first values.
+//!
+//! The first load of a file is the file itself, so that debuggers and sanitizers know it. While it
+//! is in use, or if the loader keeps it for ever, further loads are copies in memory: the loader
+//! takes them for other files.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use rustix::fs::{MemfdFlags, memfd_create};
+
+/// A file that can be loaded once at a time.
+struct Slot {
+    /// The shared object: its path, and what tells it from a later file of this name.
+    object: (PathBuf, [i64; 4]),
+    /// What the loader opens: the object or a copy.
+    path: PathBuf,
+    /// The copy.
+    _copy: Option<File>,
+    in_use: bool,
+}
+
+/// The object itself and its copies, of all objects that were loaded.
+static SLOTS: Mutex<Vec<Slot>> = Mutex::new(Vec::new());
+
+/// A loaded shared object.
+pub struct Loaded {
+    library: Option<Library>,
+    /// What the loader opened.
+    path: PathBuf,
+}
+
+impl Loaded {
+    /// Loads a shared object.
+    ///
+    /// # Errors
+    /// The reason why it cannot be loaded, in a sentence.
+    pub fn open(path: &Path) -> Result<Loaded, String> {
+        let shown = path.display();
+        let file = path.canonicalize().map_err(|error| format!("{shown}: {error}"))?;
+        if !file.is_file() {
+            return Err(format!("{shown} is no file"));
+        }
+        let free = take_slot(&file).map_err(|error| format!("{shown}: {error}"))?;
+        // SAFETY: the constructors of the file run. Whoever names a guest lets it run here.
+        match unsafe { Library::open(Some(&free), RTLD_NOW | RTLD_LOCAL) } {
+            Ok(library) => Ok(Loaded { library: Some(library), path: free }),
+            Err(error) => {
+                slots().retain(|slot| slot.path != free);
+                Err(format!("{shown}: {}", readable(&error)))
+            }
+        }
+    }
+
+    /// The address of a symbol.
+    ///
+    /// # Safety
+    /// `T` is the type of the symbol, which is used no longer than the library is loaded.
+    pub unsafe fn symbol<T: Copy>(&self, name: &str) -> Option<T> {
+        let library = self.library.as_ref()?;
+        // SAFETY: the caller's promise.
+        unsafe { library.get::<T>(name) }.ok().map(|symbol| *symbol)
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        drop(self.library.take());
+        if !is_still_loaded(&self.path) {
+            let mut slots = slots();
+            let slot = slots.iter_mut().find(|slot| slot.path == self.path);
+            slot.into_iter().for_each(|slot| slot.in_use = false);
+        }
+    }
+}
+
+fn slots() -> MutexGuard<'static, Vec<Slot>> {
+    SLOTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The path of the object or of a copy that is not in use.
+fn take_slot(file: &Path) -> io::Result<PathBuf> {
+    let about = fs::metadata(file)?;
+    let mark = [about.ino() as i64, about.size() as i64, about.mtime(), about.mtime_nsec()];
+    let object = (file.to_owned(), mark);
+    let mut slots = slots();
+    if let Some(slot) = slots.iter_mut().find(|slot| slot.object == object && !slot.in_use) {
+        slot.in_use = true;
+        return Ok(slot.path.clone());
+    }
+    // While an earlier file of this name is loaded, the loader would take it for this one.
+    let is_first = slots.iter().all(|slot| slot.path != file);
+    let copy = if is_first { None } else { Some(copied(file)?) };
+    let path = match &copy {
+        None => file.to_owned(),
+        Some(copy) => PathBuf::from(format!("/proc/self/fd/{}", copy.as_raw_fd())),
+    };
+    slots.push(Slot { object, path: path.clone(), _copy: copy, in_use: true });
+    Ok(path)
+}
+
+fn copied(file: &Path) -> io::Result<File> {
+    let mut memory: File = memfd_create("ftlab-guest", MemfdFlags::CLOEXEC)?.into();
+    memory.write_all(&fs::read(file)?)?;
+    Ok(memory)
+}
+
+/// Whether the loader has kept a file that was closed, as it does for some C++ code.
+fn is_still_loaded(file: &Path) -> bool {
+    const RTLD_NOLOAD: i32 = 4;
+    // SAFETY: nothing is loaded, so nothing runs.
+    unsafe { Library::open(Some(file), RTLD_NOW | RTLD_NOLOAD) }.is_ok()
+}
+
+/// The loader's own words.
+fn readable(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+}

@@ -1,0 +1,219 @@
+//! The chip's table of functions. Each finds the chip that is lent for the call under way.
+
+use core::any::Any;
+use core::cell::{Cell, RefCell};
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ptr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ftl::contract::guest::{ChipShape, GuestChip, Status};
+use nand::Cause;
+
+use crate::abi::{RawChip, VERSION};
+
+/// A chip with its lifetime erased. It is used only while the call for which it is lent runs.
+type LentChip = *mut (dyn GuestChip + 'static);
+
+/// What the functions of the table know.
+pub struct Context {
+    chip: Cell<Option<LentChip>>,
+    /// The thread to which the chip is lent.
+    thread: Cell<usize>,
+    /// Whether the chip was called at another time, or by another thread.
+    stray: AtomicBool,
+    /// A panic of the chip, on its way around the guest.
+    panic: RefCell<Option<Box<dyn Any + Send>>>,
+}
+
+/// A table for guests, and its context.
+pub struct ChipTable {
+    raw: Box<RawChip>,
+    context: Box<Context>,
+}
+
+impl ChipTable {
+    /// The table of a chip of this shape.
+    pub fn new(shape: &ChipShape) -> ChipTable {
+        let context = Box::new(Context {
+            chip: Cell::new(None),
+            thread: Cell::new(0),
+            stray: AtomicBool::new(false),
+            panic: RefCell::new(None),
+        });
+        let raw = Box::new(RawChip {
+            version: VERSION,
+            size: size_of::<RawChip>() as u32,
+            context: ptr::from_ref(&*context).cast(),
+            blocks: shape.blocks,
+            pages_per_block: shape.pages_per_block,
+            page_bytes: shape.page_bytes,
+            spare_bytes: shape.spare_bytes,
+            dies: shape.dies,
+            bits_per_cell: shape.bits_per_cell,
+            pair_distance: shape.pair_distance,
+            program_order: shape.program_order,
+            read,
+            program,
+            copy,
+            erase,
+            barrier,
+            is_bad,
+            mark_bad,
+            say,
+        });
+        ChipTable { raw, context }
+    }
+
+    /// The table, as guests get it.
+    pub fn raw(&self) -> *const RawChip {
+        &raw const *self.raw
+    }
+
+    /// Lends the chip for one call of the guest.
+    #[inline]
+    pub fn lend<T>(&self, chip: &mut dyn GuestChip, call: impl FnOnce() -> T) -> T {
+        // SAFETY: only the lifetime changes, and the reference is forgotten before the borrow ends.
+        let lent: &'static mut dyn GuestChip = unsafe { core::mem::transmute(&mut *chip) };
+        let lent: LentChip = lent;
+        self.context.thread.set(this_thread());
+        self.context.chip.set(Some(lent));
+        let answer = call();
+        self.context.chip.set(None);
+        if self.context.stray.load(Ordering::Relaxed) {
+            self.context.stray.store(false, Ordering::Relaxed);
+            chip.illegal("called the chip from another thread, or outside of a call");
+        }
+        if let Some(panic) = self.context.panic.take() {
+            std::panic::resume_unwind(panic);
+        }
+        answer
+    }
+}
+
+/// A number that no other thread has at the same time.
+#[inline]
+fn this_thread() -> usize {
+    thread_local!(static HERE: Cell<u8> = const { Cell::new(0) });
+    HERE.with(|here| ptr::from_ref(here) as usize)
+}
+
+/// Does something with the chip that is lent.
+#[inline]
+fn with_chip<T>(
+    chip: *const RawChip,
+    otherwise: T,
+    work: impl FnOnce(&RawChip, &mut dyn GuestChip) -> T,
+) -> T {
+    // SAFETY: guests pass the table that they got, whose context lives as long as they do.
+    let (raw, context) = unsafe { (&*chip, &*(*chip).context.cast::<Context>()) };
+    let lent = match context.chip.get() {
+        Some(lent) if context.thread.get() == this_thread() => lent,
+        _ => {
+            context.stray.store(true, Ordering::Relaxed);
+            return otherwise;
+        }
+    };
+    // SAFETY: the chip is lent to this thread, and its functions do not call guests.
+    match catch_unwind(AssertUnwindSafe(|| work(raw, unsafe { &mut *lent }))) {
+        Ok(done) => done,
+        Err(panic) => {
+            *context.panic.borrow_mut() = Some(panic);
+            otherwise
+        }
+    }
+}
+
+const LOST: u32 = Status::PowerLost as u32;
+
+extern "C" fn read(
+    chip: *const RawChip,
+    page: u32,
+    offset: u32,
+    bytes: u32,
+    data: *mut c_void,
+    spare: *mut c_void,
+    cause: u32,
+) -> u32 {
+    with_chip(chip, LOST, |raw, chip| {
+        if data.is_null() && bytes > 0 {
+            return chip.illegal(&format!("read {bytes} bytes into no buffer")) as u32;
+        }
+        if bytes > raw.page_bytes {
+            return chip.illegal(&format!("read {bytes} bytes of a page")) as u32;
+        }
+        let data: &mut [u8] = match data.is_null() {
+            true => &mut [],
+            // SAFETY: the header demands a buffer of this size.
+            false => unsafe { core::slice::from_raw_parts_mut(data.cast(), bytes as usize) },
+        };
+        let spare = (!spare.is_null()).then(|| {
+            // SAFETY: the header demands a buffer of this size.
+            unsafe { core::slice::from_raw_parts_mut(spare.cast(), raw.spare_bytes as usize) }
+        });
+        chip.read(page, offset, data, spare, cause_of(cause)) as u32
+    })
+}
+
+extern "C" fn program(
+    chip: *const RawChip,
+    page: u32,
+    data: *const c_void,
+    spare: *const c_void,
+    cause: u32,
+) -> u32 {
+    with_chip(chip, LOST, |raw, chip| {
+        let data = slice(data, raw.page_bytes);
+        chip.program(page, data, slice(spare, raw.spare_bytes), cause_of(cause)) as u32
+    })
+}
+
+extern "C" fn copy(
+    chip: *const RawChip,
+    from: u32,
+    to: u32,
+    spare: *const c_void,
+    cause: u32,
+) -> u32 {
+    with_chip(chip, LOST, |raw, chip| {
+        chip.copy(from, to, slice(spare, raw.spare_bytes), cause_of(cause)) as u32
+    })
+}
+
+extern "C" fn erase(chip: *const RawChip, block: u32, cause: u32) -> u32 {
+    with_chip(chip, LOST, |_, chip| chip.erase(block, cause_of(cause)) as u32)
+}
+
+extern "C" fn barrier(chip: *const RawChip) -> u32 {
+    with_chip(chip, LOST, |_, chip| chip.barrier() as u32)
+}
+
+extern "C" fn is_bad(chip: *const RawChip, block: u32) -> c_int {
+    with_chip(chip, 1, |_, chip| chip.is_bad(block).into())
+}
+
+extern "C" fn mark_bad(chip: *const RawChip, block: u32) -> u32 {
+    with_chip(chip, LOST, |_, chip| chip.mark_bad(block) as u32)
+}
+
+extern "C" fn say(chip: *const RawChip, sentence: *const c_char) {
+    with_chip(chip, (), |_, chip| {
+        if !sentence.is_null() {
+            // SAFETY: the header demands a string.
+            chip.say(&unsafe { CStr::from_ptr(sentence) }.to_string_lossy());
+        }
+    });
+}
+
+/// A buffer of the guest; none if the pointer is null.
+fn slice<'a>(start: *const c_void, bytes: u32) -> Option<&'a [u8]> {
+    // SAFETY: the header demands a buffer of this size, for the time of the call.
+    (!start.is_null()).then(|| unsafe { core::slice::from_raw_parts(start.cast(), bytes as usize) })
+}
+
+/// The cause with this number; none if the guest names none.
+fn cause_of(number: u32) -> Option<Cause> {
+    const NAMED: [Cause; 6] =
+        [Cause::Host, Cause::Gc, Cause::Merge, Cause::Map, Cause::Wear, Cause::Meta];
+    NAMED.get((number as usize).wrapping_sub(1)).copied()
+}
