@@ -5,14 +5,19 @@
 //!   └─ ftlab run … --ftl guest:lib=./mine.so      the same command again, with the guest in it
 //! ```
 //! A guest that crashes, hangs or exits ends only the second process.
+//!
+//! A server goes on without its guest. So there the guest alone is in another process, which sends
+//! the operations of the chip to the server.
 
 use std::env;
 use std::ffi::OsString;
 use std::process;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ftl::contract::guest::GuestSource;
 use guest::c_guest;
+use guest::remote::{RemoteSource, Starter};
 use guest::supervisor::{self, End, Watched};
 use spec::Params;
 
@@ -25,7 +30,40 @@ pub fn install() {
     let _ = ftl::registry::GUEST_LOADER.set(load);
 }
 
+/// From now on guests run alone in their processes, because this one is a server.
+pub fn keep_apart() {
+    IS_SERVER.store(true, Ordering::Relaxed);
+}
+
+static IS_SERVER: AtomicBool = AtomicBool::new(false);
+
+/// The subcommand that runs in the process of a single guest.
+pub const HOST: &str = "guest-process";
+
+/// Options of the process of a single guest.
+#[derive(clap::Args)]
+pub struct HostArgs {
+    /// Number of the socket to the program that has the chip
+    socket: i32,
+    /// The shared object
+    lib: String,
+}
+
+/// Runs the process of a single guest.
+pub fn host(args: &HostArgs) -> failure::Result<()> {
+    let served = guest::host::serve(args.socket, &args.lib);
+    served.map_err(|error| Failure::failed(format!("the program of the guest is gone: {error}")))
+}
+
 fn load(params: &Params) -> ftl::Result<Arc<dyn GuestSource>> {
+    if IS_SERVER.load(Ordering::Relaxed) {
+        let program = env::current_exe().map_err(|error| {
+            let why = format!("the program cannot be started again: {error}");
+            ftl::Error::Refused { scheme: "guest", why }
+        })?;
+        let starter = Starter { program: program.into(), arguments: vec![HOST.into()] };
+        return RemoteSource::load(starter, params);
+    }
     match supervisor::is_watched() {
         Ok(true) => c_guest::load(params),
         Ok(false) => run_again(),

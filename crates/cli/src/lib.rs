@@ -96,6 +96,9 @@ enum Command {
     Complete(completions::spec_values::Args),
     /// Print or write the manual pages
     Man(manual::ManArgs),
+    /// Run a guest for a server; servers call it
+    #[command(name = guests::HOST, hide = true)]
+    GuestProcess(guests::HostArgs),
 }
 
 impl Command {
@@ -118,6 +121,7 @@ impl Command {
             Command::Completions(args) => completions::run(args, Cli::command()),
             Command::Complete(args) => completions::spec_values::run(args),
             Command::Man(args) => manual::man(args, Cli::command()),
+            Command::GuestProcess(args) => guests::host(args),
         }
         .map(|()| DONE)
     }
@@ -166,8 +170,9 @@ fn run(arguments: &[OsString]) -> u8 {
     };
     let limit_bytes = MemoryLimit::bytes(cli.memory_limit);
     // A server lives on when it reaches its limit: it refuses what takes more.
-    if !matches!(cli.command, Command::Serve(_)) {
-        memory_limit::watch(limit_bytes);
+    match cli.command {
+        Command::Serve(_) => guests::keep_apart(),
+        _ => memory_limit::watch(limit_bytes),
     }
     let done = cli.command.run(limit_bytes, cli.memory_limit);
     done.unwrap_or_else(|failure| failure.report(arguments))

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 
 /// The recipe of an image for a device.
 pub fn of_device(device: &Device) -> Recipe {
-    let params = device.choice.params.iter();
+    let params = device.choice.params.settings().into_iter();
     let params: Vec<String> = params.map(|(name, value)| format!("{name}={value}")).collect();
     Recipe {
         geometry: *device.geometry(),
@@ -73,7 +73,7 @@ fn read(recipe: &Recipe) -> Result<Device> {
     let logical = u32::try_from(logical_blocks).ok().filter(|logical| *logical <= blocks);
     let logical = logical.ok_or_else(too_many)?;
     let of_layers = layers.blocks(&chip);
-    let system_blocks = ftl::system_blocks(&chip, logical, Durability::Full);
+    let system_blocks = choice.system_blocks(&chip, logical, Durability::Full);
     // All blocks are known, and so are those that are not extra.
     let others = logical_blocks + u64::from(system_blocks) + u64::from(of_layers.added);
     let extra_blocks = u64::from(blocks).checked_sub(others).ok_or_else(too_many)?;
@@ -145,8 +145,8 @@ pub fn run_command(device: &Device, record: &Path) -> Vec<String> {
 /// The spec of a scheme, without parameters that have their default.
 pub fn scheme_spec(choice: &Choice) -> String {
     let defaults = spec::resolve(choice.scheme.name, &[], choice.scheme.params);
-    let defaults = defaults.expect("the defaults of a scheme are valid");
-    let set = choice.params.iter().filter(|(name, value)| defaults.get(name) != Some(*value));
-    let pairs = set.map(|(name, value)| (name.to_owned(), value.to_string())).collect();
+    let defaults = defaults.expect("the defaults of a scheme are valid").settings();
+    let pairs = choice.params.settings();
+    let pairs = pairs.into_iter().filter(|setting| !defaults.contains(setting)).collect();
     Spec { name: choice.scheme.name.to_owned(), pairs }.to_string()
 }

@@ -17,7 +17,7 @@ use crate::contract::foresight::Foresight;
 use crate::contract::page_policy::PolicySource;
 use crate::contract::{Durability, Error, Ftl, MountConfig, Result, table_bytes};
 use crate::layer::Layers;
-use crate::part::recovery::trim_log::{blocks_max, system_blocks};
+use crate::part::recovery::trim_log::blocks_max;
 use crate::registry::Choice;
 use crate::scheme::guest;
 
@@ -71,16 +71,12 @@ impl Device {
         seed: u64,
     ) -> Result<Device> {
         let logical_blocks = number(&chip, size.logical_blocks, size.logical_blocks)?;
-        // A guest gets the raw chip, and has no block beside it.
         let is_guest = choice.guest.is_some();
         if is_guest && layers.iter().next().is_some() {
             let why = "no layer can stand above a guest: it does not say where its pages are";
             return Err(Error::Refused { scheme: choice.scheme.name, why: why.to_owned() });
         }
-        let system_blocks = match is_guest {
-            true => 0,
-            false => system_blocks(&chip, logical_blocks, durability),
-        };
+        let system_blocks = choice.system_blocks(&chip, logical_blocks, durability);
         let of_layers = layers.blocks(&chip);
         let extra = without(size.extra_blocks, of_layers.blocks - of_layers.added)?;
         let blocks = size.logical_blocks.saturating_add(extra);

@@ -10,6 +10,7 @@ use spec::{Params, Spec};
 use crate::contract::guest::GuestSource;
 use crate::contract::{Durability, Error, Ftl, MountConfig, Result, Scheme};
 use crate::part::recovery::pair_shelter;
+use crate::part::recovery::trim_log::system_blocks;
 use crate::scheme::*;
 
 /// Every scheme that ftlab knows.
@@ -97,6 +98,19 @@ impl Choice {
         match extra_blocks < needs {
             true => Err(Error::TooFewExtra { scheme, needs, has: extra_blocks }),
             false => Ok(()),
+        }
+    }
+
+    /// Blocks that its device has beside its own. A guest gets the raw chip, and has none.
+    pub fn system_blocks(
+        &self,
+        chip: &ChipModel,
+        logical_blocks: u32,
+        durability: Durability,
+    ) -> u32 {
+        match self.guest {
+            Some(_) => 0,
+            None => system_blocks(chip, logical_blocks, durability),
         }
     }
 

@@ -33,11 +33,20 @@ pub struct SharedObject {
 /// # Errors
 /// It is no shared object with a guest of this version.
 pub fn load(params: &Params) -> Result<Arc<dyn GuestSource>> {
-    let path = PathBuf::from(params.text("lib"));
-    let declared = open(&path).and_then(|(_loaded, table)| declaration(&table, &path));
-    match declared {
-        Ok(declaration) => Ok(Arc::new(SharedObject { path, declaration })),
+    match SharedObject::open(PathBuf::from(params.text("lib"))) {
+        Ok(object) => Ok(Arc::new(object)),
         Err(why) => Err(Error::Refused { scheme: "guest", why }),
+    }
+}
+
+impl SharedObject {
+    /// The guest in this file.
+    ///
+    /// # Errors
+    /// It is no shared object with a guest of this version.
+    pub fn open(path: PathBuf) -> std::result::Result<SharedObject, String> {
+        let declared = open(&path).and_then(|(_loaded, table)| declaration(&table, &path));
+        declared.map(|declaration| SharedObject { path, declaration })
     }
 }
 
@@ -311,7 +320,7 @@ impl Drop for CGuest {
 }
 
 /// The name of a figure for as long as the program runs. There are few, and each is kept once.
-fn interned(name: String) -> &'static str {
+pub fn interned(name: String) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = names.get(name.as_str()) {

@@ -7,6 +7,9 @@
 //! * [`board`]        what a process with guests tells the one that watches it
 //! * [`isolation`]    work in a copy of the process
 //! * [`supervisor`]   runs the program again in such a process
+//! * [`remote`]       a guest in a process of its own, and the chip here
+//! * [`host`]         that process
+//! * [`wire`]         messages between the two
 //!
 //! A guest runs in this process: what it writes to the wrong place, it writes here. Those who must
 //! outlive it let it run in a process of its own.
@@ -17,7 +20,10 @@
 pub mod abi;
 pub mod board;
 pub mod c_guest;
+pub mod host;
 pub mod isolation;
 pub mod library;
+pub mod remote;
 pub mod supervisor;
 pub mod trampolines;
+pub mod wire;

@@ -7,7 +7,7 @@ use core::ptr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ftl::contract::guest::{ChipShape, GuestChip, Status};
+use ftl::contract::guest::{ChipShape, GuestChip, GuestFaultKind, Status};
 use nand::Cause;
 
 use crate::abi::{RawChip, VERSION};
@@ -82,7 +82,8 @@ impl ChipTable {
         self.context.chip.set(None);
         if self.context.stray.load(Ordering::Relaxed) {
             self.context.stray.store(false, Ordering::Relaxed);
-            chip.illegal("called the chip from another thread, or outside of a call");
+            let why = "called the chip from another thread, or outside of a call";
+            chip.fault(GuestFaultKind::Illegal, why);
         }
         if let Some(panic) = self.context.panic.take() {
             std::panic::resume_unwind(panic);
@@ -137,10 +138,12 @@ extern "C" fn read(
 ) -> u32 {
     with_chip(chip, LOST, |raw, chip| {
         if data.is_null() && bytes > 0 {
-            return chip.illegal(&format!("read {bytes} bytes into no buffer")) as u32;
+            let why = format!("read {bytes} bytes into no buffer");
+            return chip.fault(GuestFaultKind::Illegal, &why) as u32;
         }
         if bytes > raw.page_bytes {
-            return chip.illegal(&format!("read {bytes} bytes of a page")) as u32;
+            let why = format!("read {bytes} bytes of a page");
+            return chip.fault(GuestFaultKind::Illegal, &why) as u32;
         }
         let data: &mut [u8] = match data.is_null() {
             true => &mut [],

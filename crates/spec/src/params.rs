@@ -357,6 +357,16 @@ impl Params {
         self.0.iter().filter_map(|(name, value)| value.as_ref().map(|value| (*name, value)))
     }
 
+    /// The settings that resolve to these values: keys and printed values, and those whose keys are
+    /// not declared.
+    pub fn settings(&self) -> Vec<(String, String)> {
+        let settings = self.iter().flat_map(|(name, value)| match value {
+            Value::Rest(pairs) => pairs.clone(),
+            value => vec![(name.to_owned(), value.to_string())],
+        });
+        settings.collect()
+    }
+
     fn declared(&self, name: &str) -> Option<&Value> {
         let declared = self.0.iter().any(|(declared, _)| *declared == name);
         assert!(declared, "parameter `{name}` is read but not declared");
@@ -423,6 +433,21 @@ mod tests {
         let pairs: Vec<_> =
             params.iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect();
         assert_eq!(resolve("scheme page", &pairs, PARAMS).unwrap(), params);
+    }
+
+    #[test]
+    fn settings_that_are_not_declared_are_kept_if_the_rest_is() {
+        static OPEN: &[Param] = &[param("lib", Kind::Text, ""), param("more", Kind::Rest, "")];
+        let pairs = Spec::parse("guest:lib=a.so,log=8,x=y=z").unwrap().pairs;
+        let params = resolve("scheme guest", &pairs, OPEN).unwrap();
+        assert_eq!(params.text("lib"), "a.so");
+        assert_eq!(params.rest("more"), &pairs[1..]);
+        assert_eq!(params.settings(), pairs);
+        let plain = resolve("scheme guest", &pairs[..1], OPEN).unwrap();
+        assert_eq!(plain.opt_rest("more"), None);
+        let twice = [pairs[1].clone(), pairs[1].clone()];
+        let message = resolve("scheme guest", &twice, OPEN).unwrap_err().to_string();
+        assert_eq!(message, "scheme guest: `log` is given twice");
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod example;
 mod filesystems;
 mod fio;
 mod fixture;
+mod guests;
 mod images;
 mod libnbd;
 mod memory;

@@ -47,6 +47,8 @@ pub struct Disk {
     past: Tally,
     /// Memory for its pages, if they are in memory.
     room: Room,
+    /// How the guest died that was the FTL, until somebody asks.
+    death: Option<String>,
 }
 
 enum State {
@@ -100,6 +102,7 @@ impl Disk {
             bounce: Vec::new(),
             past: Tally::default(),
             room: Room::default(),
+            death: None,
         }
     }
 
@@ -107,6 +110,11 @@ impl Disk {
     /// memory; one in an image needs none for its pages.
     pub fn limit_memory(&mut self, limit: MemoryLimit) {
         self.room = Room::below(limit);
+    }
+
+    /// How the guest died that was the FTL, if one did since the last call.
+    pub fn take_death(&mut self) -> Option<String> {
+        self.death.take()
     }
 
     /// The device of the disk.
@@ -425,6 +433,12 @@ impl Disk {
             Err(_) if !is_on => {
                 self.cut_now();
                 Err(Error::PowerLost)
+            }
+            Err(error) if error.is_death() => {
+                // Nothing of the FTL is left but what it wrote, as after a power cut.
+                self.cut_now();
+                self.death = Some(error.to_string());
+                Err(error.into())
             }
             Err(error) => {
                 if !is_its_own(&error) {

@@ -80,6 +80,11 @@ impl Error {
         }
     }
 
+    /// Whether a guest died. Only what it wrote to the chip is left.
+    pub fn is_death(&self) -> bool {
+        matches!(self, Error::Guest(fault) if fault.kind == GuestFaultKind::Died)
+    }
+
     /// The error that a flush reports if the sectors of a page were lost.
     pub(crate) fn of_lost(page: Option<Lpn>) -> Result<()> {
         page.map_or(Ok(()), |page| Err(Error::Lost(page)))

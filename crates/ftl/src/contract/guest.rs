@@ -143,8 +143,8 @@ pub trait GuestChip {
     /// Marks a block as bad.
     fn mark_bad(&mut self, block: u32) -> Status;
 
-    /// Records an illegal command. Returns its status.
-    fn illegal(&mut self, sentence: &str) -> Status;
+    /// Records a fault of the guest. Returns the status of an operation that it prevents.
+    fn fault(&mut self, kind: GuestFaultKind, sentence: &str) -> Status;
 
     /// Says why the call under way will fail.
     fn say(&mut self, sentence: &str);

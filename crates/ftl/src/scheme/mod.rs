@@ -1,4 +1,5 @@
-//! The schemes, one file each; those of today's drives in [`placement`], those from outside in [`guest`].
+//! The schemes, one file each; those of today's drives in [`placement`], those from outside in
+//! [`guest`].
 
 pub mod bast;
 pub mod block;

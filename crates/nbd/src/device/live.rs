@@ -114,6 +114,11 @@ impl Live {
         &self.counts
     }
 
+    /// How the guest died that was the FTL, if one did since the last call.
+    pub fn take_death(&mut self) -> Option<String> {
+        self.store.disk.take_death()
+    }
+
     // ---- Requests --------------------------------------------------------------------------
 
     /// Performs a request. The reply goes to `out`, or comes [later](Self::take_ready).

@@ -560,7 +560,9 @@ impl Server {
         }
         let reply = self.units[export].power_was_lost();
         self.exports[export] = self.units[export].live.export().clone();
-        (self.notice)(&format!("\"{}\" lost its power", self.exports[export].name));
+        let death = self.units[export].live.take_death();
+        let why = death.map_or(String::new(), |death| format!(": {death}"));
+        (self.notice)(&format!("\"{}\" lost its power{why}", self.exports[export].name));
         if let Some((operator, reply)) = reply {
             self.reply(operator, reply);
         }

@@ -202,8 +202,13 @@ impl FinishedRun<'_> {
 
     fn ftl_part(&self) -> FtlPart {
         let choice = &self.setup.ftl;
-        let params = choice.params.iter();
-        let params = params.map(|(name, value)| (name.to_owned(), param_value(value)));
+        let params = choice.params.iter().flat_map(|(name, value)| match value {
+            // What a guest gets, as the user wrote it.
+            spec::Value::Rest(pairs) => {
+                pairs.iter().map(|(key, text)| (key.clone(), text.clone().into())).collect()
+            }
+            value => vec![(name.to_owned(), param_value(value))],
+        });
         let policy = self.device.policy().map(|policy| ("policy".to_owned(), policy.name().into()));
         FtlPart { name: choice.scheme.name, params: params.chain(policy).collect() }
     }

@@ -11,7 +11,7 @@ use nand::{
 };
 
 use super::kept_pages::{KeptPages, read_padded, without_zeroes};
-use crate::contract::guest::{ChipShape, GuestChip, Status};
+use crate::contract::guest::{ChipShape, GuestChip, GuestFaultKind, Status};
 
 /// A call may make this number of operations for each page of the chip, and some more. Emptying
 /// the whole device several times takes fewer.
@@ -39,8 +39,8 @@ pub struct ChipSide {
 pub struct Trouble {
     /// The chip failed, or lost its power.
     pub failure: Option<nand::Error>,
-    /// The first illegal command.
-    pub illegal: Option<String>,
+    /// The first fault of the guest.
+    pub fault: Option<(GuestFaultKind, String)>,
     /// It made too many operations.
     pub endless: bool,
     /// What the guest said.
@@ -91,8 +91,8 @@ impl ChipSide {
     /// Whether nothing went wrong in the last call.
     #[inline]
     pub fn is_calm(&self) -> bool {
-        let Trouble { failure, illegal, endless, said } = &self.trouble;
-        failure.is_none() && illegal.is_none() && !endless && said.is_none()
+        let Trouble { failure, fault, endless, said } = &self.trouble;
+        failure.is_none() && fault.is_none() && !endless && said.is_none()
     }
 
     /// The cause of an operation with these data.
@@ -155,7 +155,7 @@ impl LentChip<'_> {
     #[cold]
     #[inline(never)]
     fn refuse(&mut self, sentence: String) -> Status {
-        self.side.trouble.illegal.get_or_insert(sentence);
+        self.side.trouble.fault.get_or_insert((GuestFaultKind::Illegal, sentence));
         Status::Illegal
     }
 
@@ -487,8 +487,9 @@ impl GuestChip for LentChip<'_> {
         }
     }
 
-    fn illegal(&mut self, sentence: &str) -> Status {
-        self.refuse(sentence.to_owned())
+    fn fault(&mut self, kind: GuestFaultKind, sentence: &str) -> Status {
+        self.side.trouble.fault.get_or_insert((kind, sentence.to_owned()));
+        Status::Illegal
     }
 
     fn say(&mut self, sentence: &str) {

@@ -185,9 +185,12 @@ fn judge(guest: &str, side: &mut ChipSide, call: &str, answer: Answer) -> Result
 fn condemn(guest: &str, side: &mut ChipSide, call: &str, answer: Answer) -> Result<()> {
     let trouble = side.take_trouble();
     let because = trouble.said.map_or(String::new(), |said| format!(": {said}"));
-    if let Some(illegal) = trouble.illegal {
-        let sentence = format!("gave an illegal command in {call}: it {illegal}");
-        return Err(fault(guest, GuestFaultKind::Illegal, sentence));
+    if let Some((kind, what)) = trouble.fault {
+        let sentence = match kind {
+            GuestFaultKind::Illegal => format!("gave an illegal command in {call}: it {what}"),
+            _ => what,
+        };
+        return Err(fault(guest, kind, sentence));
     }
     if let Some(failure) = trouble.failure {
         return Err(failure.into());
