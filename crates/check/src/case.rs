@@ -1,7 +1,7 @@
 //! A case: a subject, a device model, a workload and a seed. Together with the power cuts, it
 //! determines everything that happens.
 
-use ftl::contract::guest::Declaration;
+use ftl::contract::guest::{Declaration, GuestFaultKind};
 use ftl::device::{Device, Size};
 use ftl::{Durability, Error, Ftl, Result};
 use image::{LossyDisk, Recipe};
@@ -17,6 +17,9 @@ use crate::workload::short_programs;
 
 /// Logical blocks of the device of a short window, in which some schemes need more than one.
 const LOGICAL_BLOCKS_MIN: u32 = 2;
+
+/// A guest that refuses a device with this number of extra blocks is not asked again.
+const EXTRA_BLOCKS_MAX: u64 = 256;
 
 /// A spare area that is large enough for every scheme on every tiny device.
 const SPARE_BYTES_PLENTY: u32 = 4096;
@@ -105,8 +108,14 @@ impl Case {
         chip.geometry(1)?;
         subject.layers.check(choice.scheme, &choice.given, &chip)?;
         let size = Case::size(subject, model, logical_blocks);
-        let layers = subject.layers.clone();
-        let device = Device::new(chip, choice.clone(), layers, size, durability, seed)?;
+        let of_size = |size| {
+            let layers = subject.layers.clone();
+            Device::new(chip.clone(), choice.clone(), layers, size, durability, seed)
+        };
+        let device = match choice.guest {
+            Some(_) => roomy(size, of_size)?,
+            None => of_size(size)?,
+        };
         let dimensions = Dimensions {
             pages: device.logical_pages(),
             pages_per_block: model.pages_per_block,
@@ -200,12 +209,31 @@ impl Case {
     }
 }
 
+/// A device with at least this size, on which its guest can be mounted: how many extra blocks a
+/// guest needs is known to itself alone.
+fn roomy(least: Size, of_size: impl Fn(Size) -> Result<Device>) -> Result<Device> {
+    let mut size = least;
+    loop {
+        let device = of_size(size)?;
+        let mounted = device.mount(&mut device.new_chip(Mode::Stamps));
+        match mounted.map(drop) {
+            Err(error) if is_refusal(&error) && size.extra_blocks < EXTRA_BLOCKS_MAX => {
+                size.extra_blocks = 2 * size.extra_blocks.max(1);
+            }
+            Err(error) if is_refusal(&error) => return Err(error),
+            // Whatever else is wrong, the check will find.
+            _ => return Ok(device),
+        }
+    }
+}
+
 /// Whether the product refuses such a device or such parameters. This is not a finding.
 pub fn is_refusal(error: &Error) -> bool {
     let is_impossible = |error: &nand::Error| matches!(error, nand::Error::ImpossibleChip(_));
     match error {
         Error::Refused { .. } | Error::Impossible(_) => true,
         Error::Chip(error) => is_impossible(error),
+        Error::Guest(fault) => fault.kind == GuestFaultKind::Invalid,
         _ => false,
     }
 }

@@ -1,5 +1,5 @@
-//! Work in a process of its own, which has a copy of the memory of this one. What a guest does there
-//! ends with that process: crashes, hangs, exits, and memory that it leaves.
+//! Work in a process of its own, which has a copy of the memory of this one. What a guest does
+//! there ends with that process: crashes, hangs, exits, and memory that it leaves.
 //!
 //! ```text
 //! begin ──▶ fork ─┬─ this process goes on

@@ -359,6 +359,12 @@ impl<'a> PoweredDevice<'a> {
             true => done.and_then(|()| Ok(nand.sync()?)),
             false => done,
         };
+        if let Err(Error::Guest(fault)) = &done
+            && fault.kind == GuestFaultKind::Unreadable
+        {
+            // What the host asks for needs no old data.
+            return Err(Finding::new(Defect::Refused, fault.to_string()).into());
+        }
         unless_stopped(done, Defect::Refused)?;
         self.keep_snapshots();
         self.answered(operation);

@@ -1,108 +1,102 @@
 //! What a chip that only counts keeps of a guest's pages: spare areas, and data that are not the
 //! host's. Data of the host are zero in such a run, and zeroes at the end of a page are not kept.
 
-use core::ops::Range;
+use std::collections::BTreeMap;
 
-/// Contents of pages, by block.
+/// Contents of pages.
 pub struct KeptPages {
-    page_bytes: usize,
+    pages: usize,
     spare_bytes: usize,
     pages_per_block: u32,
-    blocks: Vec<KeptBlock>,
-}
-
-#[derive(Default)]
-struct KeptBlock {
     /// Spare areas of all pages; empty before the first one.
     spares: Vec<u8>,
-    /// Data areas that are not zero, with the number of their page in the block, ascending.
-    data: Vec<(u32, Box<[u8]>)>,
+    /// Data areas that are not zero.
+    data: BTreeMap<u32, Box<[u8]>>,
 }
 
 impl KeptPages {
     /// Nothing is kept yet.
-    pub fn new(page_bytes: u32, spare_bytes: u32, pages_per_block: u32, blocks: u32) -> KeptPages {
+    pub fn new(spare_bytes: u32, pages_per_block: u32, blocks: u32) -> KeptPages {
         KeptPages {
-            page_bytes: page_bytes as usize,
+            pages: blocks as usize * pages_per_block as usize,
             spare_bytes: spare_bytes as usize,
             pages_per_block,
-            blocks: (0..blocks).map(|_| KeptBlock::default()).collect(),
+            spares: Vec::new(),
+            data: BTreeMap::new(),
         }
     }
 
     /// Keeps a page that is programmed. `data` are none if they are zero.
     #[inline]
     pub fn program(&mut self, page: u32, data: Option<&[u8]>, spare: Option<&[u8]>) {
-        let offset = page % self.pages_per_block;
-        let place = self.place(offset);
-        let block = &mut self.blocks[(page / self.pages_per_block) as usize];
         match spare {
-            Some(spare) => {
-                if block.spares.is_empty() {
-                    block.spares = vec![0xFF; self.spare_bytes * self.pages_per_block as usize];
-                }
-                block.spares[place].copy_from_slice(spare);
-            }
-            None if block.spares.is_empty() => {}
-            None => block.spares[place].fill(0xFF),
+            Some(spare) => self.spare_mut(page).copy_from_slice(spare),
+            None if self.spares.is_empty() => {}
+            None => self.spare_mut(page).fill(0xFF),
         }
         if let Some(data) = data {
-            block.keep(offset, data);
+            self.keep(page, data);
         }
     }
 
     /// Keeps a copy of a page.
+    #[inline]
     pub fn copy(&mut self, from: u32, to: u32, spare: Option<&[u8]>) {
-        let (block, offset) = (from / self.pages_per_block, from % self.pages_per_block);
-        let source = &self.blocks[block as usize];
-        let data = source.find(offset).map(<[u8]>::to_vec);
-        let old = (spare.is_none() && !source.spares.is_empty())
-            .then(|| source.spares[self.place(offset)].to_vec());
-        self.program(to, data.as_deref(), spare.or(old.as_deref()));
+        match spare {
+            Some(spare) => self.spare_mut(to).copy_from_slice(spare),
+            None if self.spares.is_empty() => {}
+            None => {
+                let start = from as usize * self.spare_bytes;
+                let place = to as usize * self.spare_bytes;
+                self.spares.copy_within(start..start + self.spare_bytes, place);
+            }
+        }
+        if !self.data.is_empty() {
+            let data = self.data.get(&from).cloned();
+            data.into_iter().for_each(|data| drop(self.data.insert(to, data)));
+        }
     }
 
     /// Forgets the pages of a block.
     #[inline]
     pub fn erase(&mut self, block: u32) {
-        self.blocks[block as usize].data.clear();
+        if !self.data.is_empty() {
+            let first = block * self.pages_per_block;
+            let pages = first..first + self.pages_per_block;
+            let kept: Vec<u32> = self.data.range(pages).map(|(page, _)| *page).collect();
+            kept.iter().for_each(|page| drop(self.data.remove(page)));
+        }
     }
 
     /// Reads bytes of a data area.
     pub fn read_data(&self, page: u32, offset: usize, out: &mut [u8]) {
-        let block = &self.blocks[(page / self.pages_per_block) as usize];
-        let kept = block.find(page % self.pages_per_block).unwrap_or_default();
+        let kept = self.data.get(&page).map_or(&[][..], |data| data);
         read_padded(kept, offset, 0, out);
-        debug_assert!(offset + out.len() <= self.page_bytes);
     }
 
     /// Reads a spare area.
     #[inline]
     pub fn read_spare(&self, page: u32, out: &mut [u8]) {
-        let block = &self.blocks[(page / self.pages_per_block) as usize];
-        match block.spares.is_empty() {
+        match self.spares.is_empty() {
             true => out.fill(0xFF),
-            false => out.copy_from_slice(&block.spares[self.place(page % self.pages_per_block)]),
+            false => out.copy_from_slice(
+                &self.spares[page as usize * self.spare_bytes..][..self.spare_bytes],
+            ),
         }
     }
 
     #[inline]
-    fn place(&self, offset: u32) -> Range<usize> {
-        let start = offset as usize * self.spare_bytes;
-        start..start + self.spare_bytes
-    }
-}
-
-impl KeptBlock {
-    fn find(&self, offset: u32) -> Option<&[u8]> {
-        let at = self.data.binary_search_by_key(&offset, |(offset, _)| *offset).ok()?;
-        Some(&self.data[at].1)
+    fn spare_mut(&mut self, page: u32) -> &mut [u8] {
+        if self.spares.is_empty() {
+            self.spares = vec![0xFF; self.pages * self.spare_bytes];
+        }
+        &mut self.spares[page as usize * self.spare_bytes..][..self.spare_bytes]
     }
 
-    fn keep(&mut self, offset: u32, data: &[u8]) {
+    fn keep(&mut self, page: u32, data: &[u8]) {
         let data = without_zeroes(data);
         if !data.is_empty() {
-            let at = self.data.partition_point(|(other, _)| *other < offset);
-            self.data.insert(at, (offset, data.into()));
+            self.data.insert(page, data.into());
         }
     }
 }
@@ -132,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_page_reads_as_it_was_programmed_until_its_block_is_erased() {
-        let mut kept = KeptPages::new(512, 4, 4, 2);
+        let mut kept = KeptPages::new(4, 4, 2);
         let data: Vec<u8> = (0..512).map(|at| if at < 200 { at as u8 } else { 0 }).collect();
         kept.program(5, Some(&data), Some(b"abcd"));
         kept.program(6, None, None);
@@ -156,7 +150,7 @@ mod tests {
 
     #[test]
     fn pages_may_be_programmed_in_any_order() {
-        let mut kept = KeptPages::new(512, 0, 4, 1);
+        let mut kept = KeptPages::new(0, 4, 1);
         for page in [2, 0, 3, 1] {
             kept.program(page, Some(&[page as u8 + 1; 512]), None);
         }

@@ -52,9 +52,8 @@ impl ChipSide {
     pub fn new(nand: &Nand) -> ChipSide {
         let (geometry, array) = (nand.geometry(), nand.array());
         let shape = shape(geometry);
-        let kept = (!array.keeps_pages()).then(|| {
-            KeptPages::new(shape.page_bytes, shape.spare_bytes, shape.pages_per_block, shape.blocks)
-        });
+        let kept = (!array.keeps_pages())
+            .then(|| KeptPages::new(shape.spare_bytes, shape.pages_per_block, shape.blocks));
         ChipSide {
             shape,
             kept,
@@ -172,6 +171,7 @@ impl LentChip<'_> {
         }
     }
 
+    #[inline]
     fn status(&mut self, done: nand::Result<()>) -> Status {
         match done {
             Ok(()) => Status::Ok,
@@ -336,6 +336,7 @@ impl LentChip<'_> {
         Ok(self.status(done))
     }
 
+    #[inline]
     fn try_copy(
         &mut self,
         from: u32,
@@ -346,11 +347,11 @@ impl LentChip<'_> {
         self.begin()?;
         let source = self.page(from, "copied")?;
         let target = self.target(to, "copied to")?;
-        if self.state(source)? == PageKind::Erased {
-            return Err(match self.nand.array().is_erased(source) {
-                true => self.refuse(format!("copied page {from}, which is erased")),
-                false => Status::Erased,
-            });
+        if self.nand.array().is_erased(source) {
+            return Err(self.refuse(format!("copied page {from}, which is erased")));
+        }
+        if self.side.kept.is_none() && self.state(source)? == PageKind::Erased {
+            return Err(Status::Erased);
         }
         let LentChip { nand, side } = self;
         let cause = side.cause(cause, None);

@@ -31,6 +31,9 @@ use crate::contract::{
 };
 use lent_chip::ChipSide;
 
+/// Pages of the chip that a guest is asked to write at once.
+const PART_PAGES: u32 = 256;
+
 /// What guests have in common. It is not in the list of schemes, because it is none by itself.
 pub static GUEST: Scheme = Scheme {
     name: "guest",
@@ -329,7 +332,26 @@ impl Hosted {
         self.write_all(nand, &run)
     }
 
+    /// Writes a run in parts that end with a page of the chip and of the guest.
     fn write_all(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
+        let Units { sectors, per_chip_page, .. } = self.units;
+        let of_chip = sectors.div_ceil(per_chip_page);
+        let step = (PART_PAGES / of_chip).max(1) * of_chip;
+        if run.pages <= step {
+            return self.write_part(nand, run);
+        }
+        let (full, page_bytes) = (nand.geometry().full_mask(), nand.geometry().page_bytes());
+        let mut start = 0;
+        while start < run.pages {
+            let to_end = step - (run.first.0 + start) % of_chip;
+            let end = (start + to_end).min(run.pages);
+            self.write_part(nand, &run.part(start..end, full, page_bytes))?;
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn write_part(&mut self, nand: &mut Nand, run: &Run) -> Result<()> {
         let sectors = self.units.sectors_of(run);
         let units = self.units.around(&sectors);
         let count = units.end - units.start;
