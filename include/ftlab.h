@@ -114,7 +114,7 @@ struct ftlab_chip {
     uint32_t blocks;
     uint32_t pages_per_block;
     uint32_t page_bytes;    /* data area; a multiple of 512 */
-    uint32_t spare_bytes;   /* bytes of the spare area that the FTL may use; may be 0 */
+    uint32_t spare_bytes;   /* bytes of the spare area: what the guest declares, else all; may be 0 */
     uint32_t dies;          /* block b is on die b % dies */
     uint32_t bits_per_cell; /* above 1, an interrupted program can destroy earlier pages */
     uint32_t pair_distance; /* how far pages that share cells are apart; see docs/guests.md */
@@ -219,7 +219,7 @@ typedef struct ftlab_guest {
     uint32_t durability;      /* an ftlab_durability */
     uint32_t cuts;            /* FTLAB_CUT_… that it means to survive; 0: only atomic operations */
     uint32_t host_page_bytes; /* a multiple of 512; 0: the chip's page_bytes */
-    uint32_t spare_bytes;     /* the least spare area that it needs */
+    uint32_t spare_bytes;     /* bytes of each spare area that it uses; 0: as many as there are */
 
     /* Recovers from any state of the flash; formats a chip that is new. `*ftl` is passed to all
      * other calls. Returns OK, INVALID, CORRUPT, NO_MEMORY, or what the chip returned. */

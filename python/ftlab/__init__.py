@@ -11,9 +11,10 @@ the names, notations and defaults of the command ``ftlab``; ``help(ftlab.run)`` 
 
 from __future__ import annotations
 
-from ftlab import errors, figures, papers, policy, trace
+from ftlab import errors, figures, guest, papers, policy, trace
 from ftlab._native import __version__
 from ftlab.errors import BugError, Error, RunError, UsageError, ViolationError
+from ftlab.guest import Ftl, check
 from ftlab.lists import (
     list_chips,
     list_drives,
@@ -32,6 +33,7 @@ __all__ = [
     "BugError",
     "Comparison",
     "Error",
+    "Ftl",
     "Requests",
     "Result",
     "RunError",
@@ -39,9 +41,11 @@ __all__ = [
     "UsageError",
     "ViolationError",
     "__version__",
+    "check",
     "compare",
     "errors",
     "figures",
+    "guest",
     "list_chips",
     "list_drives",
     "list_formats",

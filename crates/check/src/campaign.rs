@@ -305,9 +305,9 @@ impl Campaign {
         let case = case.on(self.storage);
         observer.begins(&case);
         let mut totals = Totals { cases: 1, drawn_anew, ..Totals::default() };
-        let conforms = match case.guest() {
-            Some(_) => isolated::check(&case, || conformance::check(&case)),
-            None => conformance::check(&case),
+        let conforms = match case.needs_process() {
+            true => isolated::check(&case, || conformance::check(&case)),
+            false => conformance::check(&case),
         };
         match conforms {
             Ok(compared) => totals.compared = compared,

@@ -171,6 +171,11 @@ impl Case {
         self.subject.choice.guest.as_ref().map(|guest| guest.declaration())
     }
 
+    /// Whether the FTL can end or damage this process.
+    pub fn needs_process(&self) -> bool {
+        self.subject.choice.guest.as_ref().is_some_and(|guest| guest.needs_process())
+    }
+
     /// A disk with a blank image.
     pub fn blank_disk(&self) -> LossyDisk {
         let recipe = Recipe {

@@ -33,6 +33,7 @@ use commands::{
     sweep, trace,
 };
 use failure::{DONE, Result};
+pub use guests::HOST as GUEST_PROCESS;
 use process::{memory_limit, signals};
 use sim::memory::limit::MemoryLimit;
 

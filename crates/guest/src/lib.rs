@@ -2,6 +2,7 @@
 //!
 //! * [`abi`]          the structs of the header
 //! * [`library`]      loading, each time with fresh globals
+//! * [`chip_slot`]    where code of a guest finds the chip
 //! * [`trampolines`]  the chip's table of functions
 //! * [`c_guest`]      a guest behind its table of functions
 //! * [`board`]        what a process with guests tells the one that watches it
@@ -20,6 +21,7 @@
 pub mod abi;
 pub mod board;
 pub mod c_guest;
+pub mod chip_slot;
 pub mod host;
 pub mod isolation;
 pub mod library;

@@ -107,6 +107,10 @@ impl GuestSource for RemoteSource {
             answer => Err(answer),
         }
     }
+
+    fn needs_process(&self) -> bool {
+        false
+    }
 }
 
 /// A guest that is mounted in a process of its own.

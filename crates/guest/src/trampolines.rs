@@ -1,50 +1,28 @@
 //! The chip's table of functions. Each finds the chip that is lent for the call under way.
 
-use core::any::Any;
-use core::cell::{Cell, RefCell};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use ftl::contract::guest::{ChipShape, GuestChip, GuestFaultKind, Status};
 use nand::Cause;
 
 use crate::abi::{RawChip, VERSION};
+use crate::chip_slot::ChipSlot;
 
-/// A chip with its lifetime erased. It is used only while the call for which it is lent runs.
-type LentChip = *mut (dyn GuestChip + 'static);
-
-/// What the functions of the table know.
-pub struct Context {
-    chip: Cell<Option<LentChip>>,
-    /// The thread to which the chip is lent.
-    thread: Cell<usize>,
-    /// Whether the chip was called at another time, or by another thread.
-    stray: AtomicBool,
-    /// A panic of the chip, on its way around the guest.
-    panic: RefCell<Option<Box<dyn Any + Send>>>,
-}
-
-/// A table for guests, and its context.
+/// A table for guests, and the slot in which its functions find the chip.
 pub struct ChipTable {
     raw: Box<RawChip>,
-    context: Box<Context>,
+    slot: Box<ChipSlot>,
 }
 
 impl ChipTable {
     /// The table of a chip of this shape.
     pub fn new(shape: &ChipShape) -> ChipTable {
-        let context = Box::new(Context {
-            chip: Cell::new(None),
-            thread: Cell::new(0),
-            stray: AtomicBool::new(false),
-            panic: RefCell::new(None),
-        });
+        let slot = Box::new(ChipSlot::default());
         let raw = Box::new(RawChip {
             version: VERSION,
             size: size_of::<RawChip>() as u32,
-            context: ptr::from_ref(&*context).cast(),
+            context: ptr::from_ref(&*slot).cast(),
             blocks: shape.blocks,
             pages_per_block: shape.pages_per_block,
             page_bytes: shape.page_bytes,
@@ -62,7 +40,7 @@ impl ChipTable {
             mark_bad,
             say,
         });
-        ChipTable { raw, context }
+        ChipTable { raw, slot }
     }
 
     /// The table, as guests get it.
@@ -73,30 +51,8 @@ impl ChipTable {
     /// Lends the chip for one call of the guest.
     #[inline]
     pub fn lend<T>(&self, chip: &mut dyn GuestChip, call: impl FnOnce() -> T) -> T {
-        // SAFETY: only the lifetime changes, and the reference is forgotten before the borrow ends.
-        let lent: &'static mut dyn GuestChip = unsafe { core::mem::transmute(&mut *chip) };
-        let lent: LentChip = lent;
-        self.context.thread.set(this_thread());
-        self.context.chip.set(Some(lent));
-        let answer = call();
-        self.context.chip.set(None);
-        if self.context.stray.load(Ordering::Relaxed) {
-            self.context.stray.store(false, Ordering::Relaxed);
-            let why = "called the chip from another thread, or outside of a call";
-            chip.fault(GuestFaultKind::Illegal, why);
-        }
-        if let Some(panic) = self.context.panic.take() {
-            std::panic::resume_unwind(panic);
-        }
-        answer
+        self.slot.lend(chip, call)
     }
-}
-
-/// A number that no other thread has at the same time.
-#[inline]
-fn this_thread() -> usize {
-    thread_local!(static HERE: Cell<u8> = const { Cell::new(0) });
-    HERE.with(|here| ptr::from_ref(here) as usize)
 }
 
 /// Does something with the chip that is lent.
@@ -106,23 +62,9 @@ fn with_chip<T>(
     otherwise: T,
     work: impl FnOnce(&RawChip, &mut dyn GuestChip) -> T,
 ) -> T {
-    // SAFETY: guests pass the table that they got, whose context lives as long as they do.
-    let (raw, context) = unsafe { (&*chip, &*(*chip).context.cast::<Context>()) };
-    let lent = match context.chip.get() {
-        Some(lent) if context.thread.get() == this_thread() => lent,
-        _ => {
-            context.stray.store(true, Ordering::Relaxed);
-            return otherwise;
-        }
-    };
-    // SAFETY: the chip is lent to this thread, and its functions do not call guests.
-    match catch_unwind(AssertUnwindSafe(|| work(raw, unsafe { &mut *lent }))) {
-        Ok(done) => done,
-        Err(panic) => {
-            *context.panic.borrow_mut() = Some(panic);
-            otherwise
-        }
-    }
+    // SAFETY: guests pass the table that they got, whose slot lives as long as they do.
+    let (raw, slot) = unsafe { (&*chip, &*(*chip).context.cast::<ChipSlot>()) };
+    slot.with(|chip| work(raw, chip)).unwrap_or(otherwise)
 }
 
 const LOST: u32 = Status::PowerLost as u32;

@@ -331,6 +331,12 @@ impl FlashArray {
     #[inline]
     pub(crate) fn count_copies(&mut self, from: &[Ppn], to: Ppn) -> &[u32] {
         self.claim(to, from.len() as u32);
+        if let &[source] = from {
+            let owner = self.owner(source);
+            expect_programmed(source, owner);
+            self.owners[to.0 as usize] = owner.0;
+            return self.owners_of_run(to, 1);
+        }
         let owners = Cell::from_mut(&mut self.owners[..]).as_slice_of_cells();
         for (copy, &source) in owners[to.0 as usize..].iter().zip(from) {
             let owner = owners[source.0 as usize].get();

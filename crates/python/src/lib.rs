@@ -11,6 +11,8 @@
 //! * `sweeps`  plans, and sweeps here or on a cluster
 //! * `figures` the figures of reports
 //! * `papers`  the plans of the papers' experiments
+//! * `guest`   FTLs that are written in Python
+//! * `power_cuts` an FTL under power cuts at every flash operation
 //! * `policy`  policies of page mapping that are written in Python
 //! * `lists`   schemes, chips, workloads and the other lists
 //! * `command` the command `ftlab`
@@ -24,10 +26,12 @@ mod columns;
 mod command;
 mod failure;
 mod figures;
+mod guest;
 mod lists;
 mod options;
 mod papers;
 mod policy;
+mod power_cuts;
 mod run;
 mod sweeps;
 mod traces;
@@ -42,10 +46,12 @@ mod _native {
         columns::result_rows::rows_stream,
         command::command,
         figures::figures_json,
+        guest::Chip,
         lists::list_json,
         options::run_options,
         papers::paper_plans,
         policy::{CopyFacts, DeviceFacts, ErasedFacts, WriteFacts},
+        power_cuts::{NativeCheck, power_cuts},
         run::{
             NativeResult, compare, result_groups, results_json, results_page, results_text, run,
         },
@@ -58,4 +64,10 @@ mod _native {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python calls it so")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_init]
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        crate::guest::install();
+        Ok(())
+    }
 }

@@ -61,6 +61,11 @@ fn items<'py>(value: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
 
 /// The value of an option as the command writes it.
 fn text(option: &ExperimentOption, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    if option.name == "ftl"
+        && let Some(spec) = crate::guest::spec_of(value)?
+    {
+        return Ok(spec);
+    }
     if value.is_instance_of::<PyBool>() {
         return Ok(value.extract::<bool>()?.to_string());
     }

@@ -94,7 +94,9 @@ pub fn run(
         sim::run(&setup, RunOptions { progress, memory: &memory, policy, ..RunOptions::default() })
     })?;
     let result = result.map_err(|error| match &policy {
-        None => exception(&error, replayable(&setup)),
+        None => {
+            crate::guest::take_raised().unwrap_or_else(|| exception(&error, replayable(&setup)))
+        }
         Some(policy) => policy.take_raised().unwrap_or_else(|| exception(&error, None)),
     })?;
     Ok(NativeResult { result })

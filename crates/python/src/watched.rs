@@ -50,6 +50,11 @@ impl Watch {
         WatchedRun { watch: self, index }
     }
 
+    /// Whether the work must stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     fn report(&self, run: usize, stage: Stage, done: u64, total: Option<u64>) -> sim::Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);

@@ -357,7 +357,15 @@ impl<'a> Explorer<'a> {
     ) -> Result<(), FailedCase> {
         let flash = flash.map_err(|error| self.storage_failed(error))?;
         match self.cuts.is_empty() && self.case.guest().is_some() {
-            true => self.isolate(cut, before, flash, oracle),
+            true if self.case.needs_process() => self.isolate(cut, before, flash, oracle),
+            true => {
+                let before_cut = std::mem::take(&mut self.counts);
+                let done = self.try_flash(cut, before, flash, oracle);
+                let counts = std::mem::replace(&mut self.counts, before_cut);
+                self.cuts.clear();
+                self.keep(cut, &counts, done.err());
+                Ok(())
+            }
             false => self.try_flash(cut, before, flash, oracle),
         }
     }
@@ -415,11 +423,17 @@ impl<'a> Explorer<'a> {
 
     fn end_oldest(&mut self) {
         let Some(oldest) = self.isolated.pop_front() else { return };
-        let outcome = oldest.cut.outcome;
+        let cut = oldest.cut;
         let (counts, failed) = oldest.end(self.case);
         (0..counts.first + counts.second + counts.deeper).for_each(|_| self.observer.cut());
-        self.counts += counts;
+        self.keep(cut, &counts, failed);
+    }
+
+    /// Keeps what followed a first cut.
+    fn keep(&mut self, cut: PowerCut, counts: &CutCounts, failed: Option<FailedCase>) {
+        self.counts += *counts;
         let Some(failed) = failed else { return };
+        let outcome = cut.outcome;
         let verdict = failed.finding.defect.verdict();
         self.counts.found[verdict as usize][outcome as usize] += 1;
         let alike = |other: &&FailedCase| other.finding.defect.verdict() == verdict;

@@ -54,7 +54,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
                 "nbd", "report",
             ],
         ),
-        ("python", &["spec", "trace", "ftl", "sim", "report", "cli"]),
+        ("python", &["spec", "nand", "trace", "ftl", "guest", "sim", "check", "report", "cli"]),
     ])
 }
 

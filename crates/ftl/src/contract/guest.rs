@@ -24,6 +24,11 @@ pub trait GuestSource: Debug + Send + Sync {
         chip: &mut dyn GuestChip,
         device: &GuestDevice,
     ) -> Result<Box<dyn Guest>, Answer>;
+
+    /// Whether a guest can end or damage the process in which it is called.
+    fn needs_process(&self) -> bool {
+        true
+    }
 }
 
 /// What a guest says about itself.
@@ -39,7 +44,7 @@ pub struct Declaration {
     pub cuts: u32,
     /// Bytes of a page of the host, a multiple of a sector; 0 for a page of the chip.
     pub host_page_bytes: u32,
-    /// The least number of bytes that it needs in spare areas.
+    /// Bytes of each spare area that it uses; 0 for as many as there are.
     pub spare_bytes: u32,
     /// Whether trimmed pages read as zero.
     pub trims: bool,

@@ -11,7 +11,7 @@ use nand::{
 };
 
 use super::kept_pages::{KeptPages, read_padded, without_zeroes};
-use crate::contract::guest::{ChipShape, GuestChip, GuestFaultKind, Status};
+use crate::contract::guest::{ChipShape, Declaration, GuestChip, GuestFaultKind, Status};
 
 /// A call may make this number of operations for each page of the chip, and some more. Emptying
 /// the whole device several times takes fewer.
@@ -28,7 +28,8 @@ pub struct ChipSide {
     /// Host reads count under this cause, if there is one.
     host_reads: Option<Cause>,
     is_mounting: bool,
-    operations: u64,
+    /// Operations that the call may still make. None once something has failed.
+    operations_left: u64,
     operations_max: u64,
     /// What went wrong in the call under way.
     trouble: Trouble,
@@ -48,10 +49,10 @@ pub struct Trouble {
 }
 
 impl ChipSide {
-    /// A chip that no call uses yet.
-    pub fn new(nand: &Nand) -> ChipSide {
+    /// A chip that no call uses yet, for a guest that declares this.
+    pub fn new(nand: &Nand, declaration: &Declaration) -> ChipSide {
         let (geometry, array) = (nand.geometry(), nand.array());
-        let shape = shape(geometry);
+        let shape = shape(geometry, declaration);
         let kept = (!array.keeps_pages())
             .then(|| KeptPages::new(shape.spare_bytes, shape.pages_per_block, shape.blocks));
         ChipSide {
@@ -60,7 +61,7 @@ impl ChipSide {
             host: 0..0,
             host_reads: None,
             is_mounting: true,
-            operations: 0,
+            operations_left: 0,
             operations_max: OPERATIONS_PER_PAGE * u64::from(geometry.pages()) + MORE_OPERATIONS,
             trouble: Trouble::default(),
         }
@@ -78,7 +79,7 @@ impl ChipSide {
         let start = host.as_ptr() as usize;
         self.host = start..start + host.len();
         self.host_reads = host_reads;
-        self.operations = 0;
+        self.operations_left = self.operations_max;
         LentChip { nand, side: self }
     }
 
@@ -116,13 +117,16 @@ impl ChipSide {
     }
 }
 
-fn shape(geometry: &Geometry) -> ChipShape {
+fn shape(geometry: &Geometry, declaration: &Declaration) -> ChipShape {
     let pairing = geometry.pairing();
     ChipShape {
         blocks: geometry.blocks(),
         pages_per_block: geometry.pages_per_block(),
         page_bytes: geometry.page_bytes(),
-        spare_bytes: geometry.scheme_bytes(),
+        spare_bytes: match declaration.spare_bytes {
+            0 => geometry.scheme_bytes(),
+            bytes => bytes,
+        },
         dies: geometry.dies(),
         bits_per_cell: pairing.bits,
         pair_distance: pairing.distance,
@@ -144,10 +148,12 @@ impl LentChip<'_> {
     /// Lets an operation begin, unless the call has made too many or the power is lost.
     #[inline]
     fn begin(&mut self) -> Result<(), Status> {
-        self.side.operations += 1;
-        match self.side.operations <= self.side.operations_max && self.side.is_calm_enough() {
-            true => Ok(()),
-            false => Err(self.side.refuse_operation()),
+        match self.side.operations_left.checked_sub(1) {
+            Some(left) => {
+                self.side.operations_left = left;
+                Ok(())
+            }
+            None => Err(self.side.refuse_operation()),
         }
     }
 
@@ -166,6 +172,7 @@ impl LentChip<'_> {
             nand::Error::Unreadable(_) | nand::Error::Immovable(_) => Status::Unreadable,
             error => {
                 self.side.trouble.failure.get_or_insert(error);
+                self.side.operations_left = 0;
                 Status::PowerLost
             }
         }
@@ -179,13 +186,19 @@ impl LentChip<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn page(&mut self, page: u32, what: &str) -> Result<Ppn, Status> {
-        let pages = self.nand.geometry().pages();
-        if page < pages {
-            return Ok(Ppn(page));
+        match page < self.nand.geometry().pages() {
+            true => Ok(Ppn(page)),
+            false => Err(self.refuse_page(page, what)),
         }
-        Err(self.refuse(format!("{what} page {page}; the chip has {pages} pages")))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse_page(&mut self, page: u32, what: &str) -> Status {
+        let pages = self.nand.geometry().pages();
+        self.refuse(format!("{what} page {page}; the chip has {pages} pages"))
     }
 
     #[inline]
@@ -198,14 +211,26 @@ impl LentChip<'_> {
     }
 
     /// A page that may be programmed now.
-    #[inline]
+    #[inline(always)]
     fn target(&mut self, page: u32, what: &str) -> Result<Ppn, Status> {
         let ppn = self.page(page, what)?;
-        if self.nand.array().may_program(ppn) {
-            return Ok(ppn);
+        match self.nand.array().may_program(ppn) {
+            true => Ok(ppn),
+            false => Err(self.refuse_target(ppn, what)),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse_target(&mut self, ppn: Ppn, what: &str) -> Status {
         let why = why_not(self.nand.array(), ppn);
-        Err(self.refuse(format!("{what} page {page}, {why}")))
+        self.refuse(format!("{what} page {}, {why}", ppn.0))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse_source(&mut self, page: u32) -> Status {
+        self.refuse(format!("copied page {page}, which is erased"))
     }
 
     /// The state of a page, without an operation.
@@ -348,7 +373,7 @@ impl LentChip<'_> {
         let source = self.page(from, "copied")?;
         let target = self.target(to, "copied to")?;
         if self.nand.array().is_erased(source) {
-            return Err(self.refuse(format!("copied page {from}, which is erased")));
+            return Err(self.refuse_source(from));
         }
         if self.side.kept.is_none() && self.state(source)? == PageKind::Erased {
             return Err(Status::Erased);
@@ -381,12 +406,6 @@ impl LentChip<'_> {
 }
 
 impl ChipSide {
-    /// Whether operations are still possible.
-    #[inline]
-    fn is_calm_enough(&self) -> bool {
-        self.trouble.failure.is_none()
-    }
-
     #[cold]
     fn refuse_operation(&mut self) -> Status {
         if self.trouble.failure.is_some() {
@@ -468,7 +487,7 @@ impl GuestChip for LentChip<'_> {
     }
 
     fn barrier(&mut self) -> Status {
-        if !self.side.is_calm_enough() {
+        if self.side.trouble.failure.is_some() {
             return Status::PowerLost;
         }
         self.nand.wait();

@@ -67,7 +67,7 @@ pub fn mount(
         parameters: config.params.opt_rest("keys").unwrap_or_default().to_vec(),
     };
     resume(nand)?;
-    let mut side = ChipSide::new(nand);
+    let mut side = ChipSide::new(nand, &declaration);
     let mounted = source.mount(&mut side.lend(nand, &[], None), &device);
     let name = &declaration.name;
     let guest = match mounted {

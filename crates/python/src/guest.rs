@@ -1,0 +1,511 @@
+//! FTLs that are written in Python: a class of the user is a guest.
+//!
+//! ```text
+//! Hosted (ftl) ──mount, read, write, trim, flush──▶ Attached ──attach──▶ methods of the user
+//!       ▲                                                                      │
+//!       └────────── ChipSlot ◀── read, program, copy, erase ── Chip ◀──────────┘
+//! ```
+//! Each mount makes a new object of the class, so what an object knew is gone, as after a reset.
+//! What a method raises ends the request; a run raises it again where it was called.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ftl::contract::guest::{
+    Answer, ChipShape, Declaration, Guest, GuestChip, GuestDevice, GuestFaultKind, GuestSource,
+    Promise, Status,
+};
+use guest::chip_slot::ChipSlot;
+use guest::remote::{RemoteSource, Starter};
+use nand::Cause;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyType};
+use spec::Params;
+
+use crate::failure::UsageError;
+
+pyo3::import_exception!(ftlab.guest, PowerLost);
+pyo3::import_exception!(ftlab.guest, Unreadable);
+pyo3::import_exception!(ftlab.guest, IllegalCommand);
+pyo3::import_exception!(ftlab.guest, ReadOnly);
+pyo3::import_exception!(ftlab.guest, Invalid);
+
+/// What a value of `lib` begins with that names a class.
+const CLASS: &str = "class:";
+
+/// A class of the user.
+#[derive(Debug)]
+struct PythonGuest {
+    declaration: Declaration,
+    class: Py<PyType>,
+}
+
+/// The classes that were named so far, for as long as the interpreter runs.
+static CLASSES: Mutex<Vec<(String, Arc<PythonGuest>)>> = Mutex::new(Vec::new());
+/// What a method raised last.
+static RAISED: Mutex<Option<PyErr>> = Mutex::new(None);
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets classes, and shared objects in processes of their own, be named as FTLs.
+pub fn install() {
+    // A second call changes nothing.
+    let _ = ftl::registry::GUEST_LOADER.set(load);
+}
+
+fn load(params: &Params) -> ftl::Result<Arc<dyn GuestSource>> {
+    let lib = params.text("lib");
+    if let Some(name) = lib.strip_prefix(CLASS) {
+        let classes = locked(&CLASSES);
+        let known = classes.iter().find(|(known, _)| known == name);
+        return known.map(|(_, guest)| guest.clone() as Arc<dyn GuestSource>).ok_or_else(|| {
+            let why = format!("no class `{name}` was passed to ftlab in this interpreter");
+            ftl::Error::Refused { scheme: "guest", why }
+        });
+    }
+    let program = Python::attach(|py| -> PyResult<String> {
+        py.import("sys")?.getattr("executable")?.extract()
+    });
+    let program = program.map_err(|error| {
+        let why = format!("the interpreter cannot be started again: {error}");
+        ftl::Error::Refused { scheme: "guest", why }
+    })?;
+    let arguments = ["-m", "ftlab", cli::GUEST_PROCESS].map(Into::into).to_vec();
+    RemoteSource::load(Starter { program: program.into(), arguments }, params)
+}
+
+/// What a method of a guest raised since the last call.
+pub fn take_raised() -> Option<PyErr> {
+    locked(&RAISED).take()
+}
+
+/// The spec that stands for a class of `ftlab.guest.Ftl`; none for any other value.
+///
+/// # Errors
+/// The class declares what no guest can.
+pub fn spec_of(value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    let py = value.py();
+    let base = py.import("ftlab.guest")?.getattr("Ftl")?;
+    let Ok(class) = value.cast::<PyType>() else {
+        if value.is_instance(&base)? {
+            let what =
+                "`ftl` takes a class of ftlab.guest.Ftl, not an object: each mount makes one";
+            return Err(PyTypeError::new_err(what));
+        }
+        return Ok(None);
+    };
+    if !class.is_subclass(&base)? {
+        let name = class.name()?;
+        let what = format!("`ftl` takes a class of ftlab.guest.Ftl, and {name} is none");
+        return Err(PyTypeError::new_err(what));
+    }
+    let declaration = declaration(class, &base)?;
+    let mut classes = locked(&CLASSES);
+    let name = declaration.name.clone();
+    let alike = classes.iter().filter(|(_, known)| known.declaration.name == name).count();
+    let same = classes
+        .iter()
+        .find(|(_, known)| known.class.bind(py).is(class) && known.declaration == declaration);
+    let key = match same {
+        Some((key, _)) => key.clone(),
+        None => {
+            let key = if alike == 0 { name } else { format!("{name}-{}", alike + 1) };
+            let guest = PythonGuest { declaration, class: class.clone().unbind() };
+            classes.push((key.clone(), Arc::new(guest)));
+            key
+        }
+    };
+    Ok(Some(format!("guest:lib={CLASS}{key}")))
+}
+
+fn declaration(class: &Bound<'_, PyType>, base: &Bound<'_, PyAny>) -> PyResult<Declaration> {
+    let name = class.name()?.to_string();
+    let wrong = |why: String| UsageError::new_err(format!("{name}: {why}"));
+    let promise: String = class.getattr("durability")?.extract()?;
+    let promise = promise.parse::<Promise>().map_err(|error| wrong(error.to_string()))?;
+    let mut cuts = 0;
+    for cut in class.getattr("cuts")?.try_iter()? {
+        let cut: String = cut?.extract()?;
+        let bit = CUTS.iter().position(|known| *known == cut);
+        let bit = bit.ok_or_else(|| wrong(spec::unknown("cut", &cut, CUTS).to_string()))?;
+        cuts |= 1 << bit;
+    }
+    let own_trim = !class.getattr("trim")?.is(&base.getattr("trim")?);
+    Ok(Declaration {
+        name,
+        release: String::new(),
+        promise,
+        cuts,
+        host_page_bytes: class.getattr("host_page_bytes")?.extract()?,
+        spare_bytes: class.getattr("spare_bytes")?.extract()?,
+        trims: own_trim,
+    })
+}
+
+/// Names of the bits of `FTLAB_CUT_…`.
+const CUTS: &[&str] = &[
+    "torn",
+    "looks-erased",
+    "unstable",
+    "half-erased",
+    "erase",
+    "lasting",
+    "misdirected",
+    "paired",
+    "reordered",
+    "brown-out",
+];
+
+impl GuestSource for PythonGuest {
+    fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    fn mount(
+        &self,
+        chip: &mut dyn GuestChip,
+        device: &GuestDevice,
+    ) -> Result<Box<dyn Guest>, Answer> {
+        let slot = Arc::new(ChipSlot::default());
+        let shape = *chip.shape();
+        let page_bytes = device.host_page_bytes as usize;
+        let mut mounted = None;
+        let answer = call(&slot, chip, |py| {
+            let facts = py.import("ftlab.guest")?.getattr("Device")?.call1((
+                device.is_new,
+                device.logical_pages,
+                device.host_page_bytes,
+                device.seed,
+                device.parameters.clone(),
+            ))?;
+            let lent = Py::new(py, Chip { slot: slot.clone(), shape })?;
+            let object = self.class.bind(py).call0()?;
+            object.call_method1("mount", (lent, facts))?;
+            mounted = Some(object.unbind());
+            Ok(())
+        });
+        match (answer, mounted) {
+            (Ok(Status::Ok), Some(object)) => Ok(Box::new(Attached { object, slot, page_bytes })),
+            (answer, _) => Err(answer),
+        }
+    }
+
+    fn needs_process(&self) -> bool {
+        false
+    }
+}
+
+/// Calls a method of the user while the chip is lent. What it raises becomes an answer.
+fn call(
+    slot: &ChipSlot,
+    chip: &mut dyn GuestChip,
+    method: impl FnOnce(Python<'_>) -> PyResult<()>,
+) -> Answer {
+    let done = slot.lend(chip, || Python::attach(method));
+    let Err(raised) = done else { return Ok(Status::Ok) };
+    Python::attach(|py| {
+        let is = |kind: &Bound<'_, PyType>| raised.matches(py, kind).unwrap_or(false);
+        let text = || raised.value(py).to_string();
+        if is(&py.get_type::<PowerLost>()) {
+            return Ok(Status::PowerLost);
+        }
+        if is(&py.get_type::<IllegalCommand>()) {
+            return Ok(Status::Illegal);
+        }
+        let status = if is(&py.get_type::<Unreadable>()) {
+            Status::Unreadable
+        } else if is(&py.get_type::<ReadOnly>()) {
+            Status::ReadOnly
+        } else if is(&py.get_type::<Invalid>()) {
+            Status::Invalid
+        } else {
+            chip.fault(GuestFaultKind::Broken, &format!("raised {}", described(py, &raised)));
+            *locked(&RAISED) = Some(raised);
+            return Ok(Status::Corrupt);
+        };
+        chip.say(&text());
+        Ok(status)
+    })
+}
+
+/// An exception with the line of the user's source that raised it.
+fn described(py: Python<'_>, raised: &PyErr) -> String {
+    let place = || -> PyResult<String> {
+        let traceback = raised.traceback(py).ok_or_else(|| PyValueError::new_err(""))?;
+        let frames = py.import("traceback")?.call_method1("extract_tb", (traceback,))?;
+        let last = frames.get_item(frames.len()? - 1)?;
+        let (file, line): (String, u32) =
+            (last.getattr("filename")?.extract()?, last.getattr("lineno")?.extract()?);
+        Ok(format!(" ({file}:{line})"))
+    };
+    format!("{raised}{}", place().unwrap_or_default())
+}
+
+/// A mounted object of the user.
+struct Attached {
+    object: Py<PyAny>,
+    slot: Arc<ChipSlot>,
+    /// Bytes of a page of the guest.
+    page_bytes: usize,
+}
+
+impl Attached {
+    fn ask<T>(
+        &self,
+        method: &str,
+        convert: impl Fn(&Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Option<T> {
+        Python::attach(|py| {
+            let answer = self.object.bind(py).call_method0(method).ok()?;
+            if answer.is_none() { None } else { convert(&answer).ok() }
+        })
+    }
+}
+
+impl Guest for Attached {
+    fn read(
+        &mut self,
+        chip: &mut dyn GuestChip,
+        first: u32,
+        pages: u32,
+        data: &mut [u8],
+    ) -> Answer {
+        call(&self.slot, chip, |py| {
+            let read = self.object.bind(py).call_method1("read", (first, pages))?;
+            let bytes: Vec<u8> = read.extract().map_err(|_| {
+                let kind = read.get_type().name().map_or("?".into(), |name| name.to_string());
+                PyTypeError::new_err(format!("`read` must return bytes, not a value of {kind}"))
+            })?;
+            if bytes.len() != data.len() {
+                let (found, size, page) = (bytes.len(), data.len(), self.page_bytes);
+                return Err(PyValueError::new_err(format!(
+                    "`read` of {pages} pages of {page} bytes returned {found} bytes, not {size}"
+                )));
+            }
+            data.copy_from_slice(&bytes);
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, chip: &mut dyn GuestChip, first: u32, pages: u32, data: &[u8]) -> Answer {
+        call(&self.slot, chip, |py| {
+            let data = PyBytes::new(py, data);
+            self.object.bind(py).call_method1("write", (first, pages, data)).map(drop)
+        })
+    }
+
+    fn trim(&mut self, chip: &mut dyn GuestChip, first: u32, pages: u32) -> Answer {
+        call(&self.slot, chip, |py| {
+            self.object.bind(py).call_method1("trim", (first, pages)).map(drop)
+        })
+    }
+
+    fn flush(&mut self, chip: &mut dyn GuestChip) -> Answer {
+        call(&self.slot, chip, |py| self.object.bind(py).call_method0("flush").map(drop))
+    }
+
+    fn capacity(&self) -> Option<u32> {
+        self.ask("capacity", |answer| answer.extract())
+    }
+
+    fn ram(&self) -> Option<u64> {
+        self.ask("ram", |answer| answer.extract())
+    }
+
+    fn figures(&self) -> Vec<(&'static str, f64)> {
+        let figures = self.ask("figures", |answer| {
+            answer.call_method0("items")?.try_iter()?.map(|item| item?.extract()).collect()
+        });
+        let figures: Vec<(String, f64)> = figures.unwrap_or_default();
+        figures.into_iter().map(|(name, value)| (guest::c_guest::interned(name), value)).collect()
+    }
+
+    fn audit(&self) -> Option<String> {
+        self.ask("audit", |answer| answer.extract())
+    }
+}
+
+/// The chip, lent to a guest during each of its calls.
+#[pyclass(frozen, module = "ftlab.guest")]
+pub struct Chip {
+    slot: Arc<ChipSlot>,
+    shape: ChipShape,
+}
+
+impl Chip {
+    fn with<T>(&self, work: impl FnOnce(&mut dyn GuestChip) -> T) -> PyResult<T> {
+        self.slot.with(work).ok_or_else(|| {
+            IllegalCommand::new_err("the chip was used outside of a call, or in another thread")
+        })
+    }
+
+    /// Does something that changes the chip.
+    fn change(&self, work: impl FnOnce(&mut dyn GuestChip) -> Status) -> PyResult<()> {
+        match self.with(work)? {
+            Status::Ok => Ok(()),
+            status => Err(exception(status)),
+        }
+    }
+}
+
+/// The exception for a status that is no success.
+fn exception(status: Status) -> PyErr {
+    match status {
+        Status::PowerLost | Status::Endless => PowerLost::new_err("the power is lost"),
+        Status::Unreadable | Status::Erased => Unreadable::new_err("the page cannot be read"),
+        Status::Illegal => IllegalCommand::new_err("the command breaks a rule of flash"),
+        other => PyValueError::new_err(other.name()),
+    }
+}
+
+fn cause_of(name: Option<&str>) -> PyResult<Option<Cause>> {
+    let parse = |name: &str| name.parse::<Cause>();
+    name.map(parse).transpose().map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn sized<'a>(what: &str, bytes: Option<&'a [u8]>, size: u32) -> PyResult<Option<&'a [u8]>> {
+    match bytes {
+        Some(bytes) if bytes.len() != size as usize => {
+            let found = bytes.len();
+            Err(PyValueError::new_err(format!("{what} of {size} bytes, and {found} were given")))
+        }
+        bytes => Ok(bytes),
+    }
+}
+
+#[pymethods]
+impl Chip {
+    #[getter]
+    fn blocks(&self) -> u32 {
+        self.shape.blocks
+    }
+
+    #[getter]
+    fn pages_per_block(&self) -> u32 {
+        self.shape.pages_per_block
+    }
+
+    #[getter]
+    fn page_bytes(&self) -> u32 {
+        self.shape.page_bytes
+    }
+
+    #[getter]
+    fn spare_bytes(&self) -> u32 {
+        self.shape.spare_bytes
+    }
+
+    #[getter]
+    fn dies(&self) -> u32 {
+        self.shape.dies
+    }
+
+    #[getter]
+    fn bits_per_cell(&self) -> u32 {
+        self.shape.bits_per_cell
+    }
+
+    #[getter]
+    fn pair_distance(&self) -> u32 {
+        self.shape.pair_distance
+    }
+
+    #[getter]
+    fn program_order(&self) -> &'static str {
+        ["sequential", "ascending", "any"][self.shape.program_order.min(2) as usize]
+    }
+
+    /// Bytes of the data area of a page; `None` if it reads as erased.
+    #[pyo3(signature = (page, offset=0, size=None, *, cause=None))]
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        page: u32,
+        offset: u32,
+        size: Option<u32>,
+        cause: Option<&str>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let cause = cause_of(cause)?;
+        let most = self.shape.page_bytes.saturating_sub(offset);
+        let mut data = vec![0; size.unwrap_or(most) as usize];
+        match self.with(|chip| chip.read(page, offset, &mut data, None, cause))? {
+            Status::Ok | Status::Corrected => Ok(Some(PyBytes::new(py, &data))),
+            Status::Erased => Ok(None),
+            status => Err(exception(status)),
+        }
+    }
+
+    /// The spare area of a page; `None` if it reads as erased.
+    #[pyo3(signature = (page, *, cause=None))]
+    fn read_spare<'py>(
+        &self,
+        py: Python<'py>,
+        page: u32,
+        cause: Option<&str>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let cause = cause_of(cause)?;
+        let mut spare = vec![0; self.shape.spare_bytes as usize];
+        match self.with(|chip| chip.read(page, 0, &mut [], Some(&mut spare), cause))? {
+            Status::Ok | Status::Corrected => Ok(Some(PyBytes::new(py, &spare))),
+            Status::Erased => Ok(None),
+            status => Err(exception(status)),
+        }
+    }
+
+    /// Programs a page; a shorter spare area is filled up with 0xFF.
+    #[pyo3(signature = (page, data=None, spare=None, *, cause=None))]
+    fn program(
+        &self,
+        page: u32,
+        data: Option<&[u8]>,
+        spare: Option<&[u8]>,
+        cause: Option<&str>,
+    ) -> PyResult<()> {
+        let cause = cause_of(cause)?;
+        let data = sized("a page has a data area", data, self.shape.page_bytes)?;
+        let spare = self.filled(spare)?;
+        self.change(|chip| chip.program(page, data, spare.as_deref(), cause))
+    }
+
+    /// Copies a page inside of the chip; a spare area that is given replaces its own.
+    #[pyo3(signature = (source, target, spare=None, *, cause=None))]
+    fn copy(
+        &self,
+        source: u32,
+        target: u32,
+        spare: Option<&[u8]>,
+        cause: Option<&str>,
+    ) -> PyResult<()> {
+        let cause = cause_of(cause)?;
+        let spare = self.filled(spare)?;
+        self.change(|chip| chip.copy(source, target, spare.as_deref(), cause))
+    }
+
+    /// Erases a block.
+    #[pyo3(signature = (block, *, cause=None))]
+    fn erase(&self, block: u32, cause: Option<&str>) -> PyResult<()> {
+        let cause = cause_of(cause)?;
+        self.change(|chip| chip.erase(block, cause))
+    }
+
+    /// Waits until all dies are idle.
+    fn barrier(&self) -> PyResult<()> {
+        self.change(|chip| chip.barrier())
+    }
+}
+
+impl Chip {
+    /// A spare area of the chip's size.
+    fn filled(&self, spare: Option<&[u8]>) -> PyResult<Option<Vec<u8>>> {
+        let Some(spare) = spare else { return Ok(None) };
+        let size = self.shape.spare_bytes as usize;
+        if spare.len() > size {
+            sized("a page has a spare area", Some(spare), self.shape.spare_bytes)?;
+        }
+        let mut filled = spare.to_vec();
+        filled.resize(size, 0xFF);
+        Ok(Some(filled))
+    }
+}

@@ -1,0 +1,234 @@
+"""FTLs in Python: forty lines for a first idea or a lecture, simulated and cut like all others.
+
+A subclass of :class:`Ftl` is an FTL. Pass the class, not an object, because each mount makes a new
+object: a reset leaves nothing in memory. Keep nothing in globals.
+
+>>> class Mine(ftlab.Ftl):
+...     def mount(self, chip, device): ...
+>>> ftlab.run("uniform:writes=10K", capacity="16MiB", ftl=Mine)
+>>> ftlab.check(Mine)
+
+The notebook ``write-an-ftl.ipynb`` writes one, breaks it and repairs it. The same interface for C is
+``include/ftlab.h``, and ``docs/guests.md`` describes what is counted and checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ftlab import _native
+from ftlab._native import Chip
+from ftlab.progress import Progress, shown
+
+__all__ = [
+    "Check",
+    "Chip",
+    "Device",
+    "Finding",
+    "Ftl",
+    "IllegalCommand",
+    "Invalid",
+    "PowerLost",
+    "ReadOnly",
+    "Unreadable",
+    "check",
+]
+
+
+class PowerLost(BaseException):
+    """The chip has lost its power. Let it pass: the object is not used again."""
+
+
+class Unreadable(Exception):
+    """Error correction failed. Raised by the chip, and by ``read`` for data that are lost."""
+
+
+class IllegalCommand(Exception):
+    """A command breaks a rule of flash. It changed nothing, and the check reports it."""
+
+
+class ReadOnly(Exception):
+    """Raised by an FTL that can make no room: the device takes no more writes."""
+
+
+class Invalid(ValueError):
+    """Raised by ``mount`` for a device or a parameter that the FTL cannot work with."""
+
+
+class Device(NamedTuple):
+    """The device that an FTL has to be."""
+
+    is_new: bool
+    """Whether the chip comes from the factory, erased everywhere."""
+    logical_pages: int
+    """Number of pages that the host sees."""
+    host_page_bytes: int
+    """Bytes of such a page."""
+    seed: int
+    """For everything that the FTL draws at random."""
+    parameters: list[tuple[str, str]]
+    """Keys and values that follow the FTL; none for a class."""
+
+
+class Ftl:
+    """An FTL. Subclasses write at least ``mount``, ``read`` and ``write``.
+
+    What a method raises ends the request. A run raises it again; a check reports it.
+    """
+
+    durability: str = "write"
+    """What survives a power cut: ``write`` everything that was answered, ``flush`` what was answered
+    before the last flush, ``snapshot`` the device as it was at a flush."""
+    cuts: Iterable[str] = ("torn",)
+    """What an interrupted operation may leave that the FTL means to survive, apart from nothing and
+    everything: ``torn``, ``looks-erased``, ``unstable``, ``half-erased``, ``erase``, ``lasting``,
+    ``misdirected``, ``paired``, ``reordered``, ``brown-out``."""
+    host_page_bytes: int = 0
+    """Bytes of a page of the host; 0 for a page of the chip."""
+    spare_bytes: int = 0
+    """Bytes of each spare area that it uses; 0 for as many as there are."""
+
+    def mount(self, chip: Chip, device: Device) -> None:
+        """Recover from any state of the flash; format a chip that is new."""
+        raise NotImplementedError("an FTL needs `mount`")
+
+    def read(self, first: int, pages: int) -> bytes:
+        """Return the data of pages; zeroes for pages that were never written."""
+        raise NotImplementedError("an FTL needs `read`")
+
+    def write(self, first: int, pages: int, data: bytes) -> None:
+        """Write pages: one request of the host, or a part of one."""
+        raise NotImplementedError("an FTL needs `write`")
+
+    def trim(self, first: int, pages: int) -> None:
+        """Forget pages, which read as zero from now on. Without this method nothing is trimmed."""
+
+    def flush(self) -> None:
+        """Make everything that was answered durable."""
+
+    def capacity(self) -> int | None:
+        """Return the number of pages that the host can have; ``None`` for as many as it needs."""
+
+    def ram(self) -> int | None:
+        """Return the bytes of RAM that a controller would need."""
+
+    def figures(self) -> dict[str, float] | None:
+        """Return figures of the FTL's own, by name."""
+
+    def audit(self) -> str | None:
+        """Return a sentence if the data structures contradict each other."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that a check found."""
+
+    verdict: str
+    """What it means: data lost, service refused, illegal command, crash, hang, contract broken."""
+    defect: str
+    """The kind of defect."""
+    sentence: str
+    """What was found, where, and what was expected."""
+    replay: str
+    """The options that tell this case from others."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a check tried and found. It is true if nothing was found."""
+
+    cases: int
+    """Number of workloads on devices."""
+    cuts: int
+    """Number of first power cuts."""
+    second_cuts: int
+    """Number of cuts that followed others."""
+    refused: int
+    """Number of cases whose device the FTL refused."""
+    verdicts: dict[str, int]
+    """Number of cases and of first cuts that led to each verdict, without those that led to none."""
+    findings: list[Finding]
+    """Some findings of each verdict and case."""
+
+    def __bool__(self) -> bool:
+        return not self.verdicts
+
+    def __str__(self) -> str:
+        lines = [f"{self.cases} cases, {self.cuts} cuts, {self.second_cuts} further cuts"]
+        lines += [f"{verdict}: {number}" for verdict, number in self.verdicts.items()]
+        shown_findings = self.findings[:5]
+        lines += [f"  {it.sentence}\n    {it.replay}" for it in shown_findings]
+        if not self.verdicts:
+            lines.append("nothing found")
+        return "\n".join(lines)
+
+
+def check(
+    ftl: Any,
+    *,
+    geometry: str | Sequence[str] = "tiny",
+    workload: str | Sequence[str] = (),
+    seed: int = 1,
+    faults: str = "all",
+    first_cuts: int = 1,
+    second_cuts: int = 64,
+    depth: int = 2,
+    short_programs: int = 0,
+    progress: Progress = None,
+) -> Check:
+    """Cut the power of an FTL at every program and erase, and see what is left after a mount.
+
+    Parameters
+    ----------
+    ftl
+        A class of :class:`Ftl`, or a text as for :func:`ftlab.run`.
+    geometry
+        Tiny chips, such as ``tiny`` or ``tiny:cell_bits=2``; ``ftlab check --help`` lists them.
+    workload
+        Names of workloads; by default all.
+    seed
+        Seed of the workloads and of the requests after a cut.
+    faults
+        Classes of faults, such as ``basic,lasting``; an FTL is cut only with what it declares.
+    first_cuts, second_cuts
+        Try one in this number of cuts of the workload, and of cuts during recovery; 0 second cuts
+        for none.
+    depth
+        Cuts of one case, at most.
+    short_programs
+        Try all workloads of up to this number of steps, too.
+    progress
+        As for :func:`ftlab.run`.
+
+    Raises
+    ------
+    UsageError
+        A name is unknown, or the FTL refuses every device.
+    KeyboardInterrupt
+        Ctrl-C; a method that never returns is not stopped by it.
+    """
+    texts = {
+        "geometry": [geometry] if isinstance(geometry, str) else list(geometry),
+        "workload": [workload] if isinstance(workload, str) else list(workload),
+    }
+    choice = {
+        **texts,
+        "seed": seed,
+        "faults": faults,
+        "first_cuts": first_cuts,
+        "second_cuts": second_cuts,
+        "depth": depth,
+        "short_programs": short_programs,
+    }
+    with shown(progress, [getattr(ftl, "__name__", str(ftl))]) as callback:
+        native = _native.power_cuts(ftl, choice, callback)
+    return Check(
+        cases=native.cases,
+        cuts=native.cuts[0],
+        second_cuts=native.cuts[1] + native.cuts[2],
+        refused=native.refused,
+        verdicts={name: uncut + cut for name, uncut, cut in native.verdicts if uncut + cut},
+        findings=[Finding(*finding) for finding in native.findings],
+    )

@@ -1,0 +1,230 @@
+"""FTLs in Python: run, checked, and what goes wrong in them."""
+
+import shutil
+import subprocess
+
+import pytest
+from conftest import ROOT
+
+import ftlab
+from ftlab.guest import Ftl, IllegalCommand, ReadOnly, Unreadable
+
+
+class Page(Ftl):
+    """Page mapping. Every write is durable, and torn pages are left behind."""
+
+    durability = "write"
+    cuts = ("torn",)
+    spare_bytes = 16
+
+    def mount(self, chip, device):
+        self.chip, self.pages, self.room = chip, device.logical_pages, 0
+        found = [] if device.is_new else list(self.scan())
+        self.next_version = max((version for version, _, _ in found), default=0) + 1
+        self.adopt(found)
+        if not self.free:
+            # The newest block has nothing but copies, whose originals are still there.
+            newest = max(found)[2] // chip.pages_per_block
+            self.adopt([it for it in found if it[2] // chip.pages_per_block != newest])
+        self.dirty = set() if device.is_new else set(self.free)
+
+    def scan(self):
+        for page in range(self.chip.blocks * self.chip.pages_per_block):
+            try:
+                spare = self.chip.read_spare(page)
+            except Unreadable:
+                continue
+            if spare is not None:
+                version = int.from_bytes(spare[4:], "little")
+                yield version, int.from_bytes(spare[:4], "little"), page
+
+    def adopt(self, found):
+        self.map = {lpn: page for _, lpn, page in sorted(found)}
+        self.owner = {page: lpn for lpn, page in self.map.items()}
+        used = {page // self.chip.pages_per_block for page in self.owner}
+        self.free = [block for block in range(self.chip.blocks) if block not in used]
+
+    def read(self, first, pages):
+        size = self.chip.page_bytes
+        found = (self.map.get(lpn) for lpn in range(first, first + pages))
+        return b"".join(bytes(size) if at is None else self.chip.read(at, cause="host") for at in found)
+
+    def write(self, first, pages, data):
+        size = self.chip.page_bytes
+        for index in range(pages):
+            while self.room == 0:
+                if len(self.free) > 1:
+                    self.take_block()
+                else:
+                    self.collect()
+            self.program(first + index, data[index * size : (index + 1) * size], "host")
+
+    def take_block(self):
+        block = self.free.pop(0)
+        if block in self.dirty:
+            self.chip.erase(block)
+            self.dirty.discard(block)
+        self.open, self.room = block * self.chip.pages_per_block, self.chip.pages_per_block
+
+    def program(self, lpn, data, cause):
+        spare = lpn.to_bytes(4, "little") + self.next_version.to_bytes(12, "little")
+        self.chip.program(self.open, data, spare, cause=cause)
+        self.owner.pop(self.map.get(lpn), None)
+        self.map[lpn], self.owner[self.open] = self.open, lpn
+        self.open, self.room, self.next_version = self.open + 1, self.room - 1, self.next_version + 1
+
+    def collect(self):
+        per_block = self.chip.pages_per_block
+        blocks = set(range(self.chip.blocks)) - set(self.free)
+        valid = {block: [] for block in blocks}
+        for page, lpn in self.owner.items():
+            valid[page // per_block].append((page, lpn))
+        victim = min(blocks, key=lambda block: (len(valid[block]), block))
+        if len(valid[victim]) == per_block:
+            raise ReadOnly("no block has a dead page")
+        for page, lpn in sorted(valid[victim]):
+            if self.room == 0:
+                self.take_block()
+            self.program(lpn, self.chip.read(page), "gc")
+        self.chip.erase(victim)
+        self.free.append(victim)
+
+    def ram(self):
+        return 4 * self.pages
+
+    def figures(self):
+        return {"mapped": len(self.map)}
+
+
+class Forgetful(Page):
+    """The bug: a mount on flash that is in use finds nothing."""
+
+    def mount(self, chip, device):
+        super().mount(chip, device)
+        if not device.is_new:
+            self.map, self.owner = {}, {}
+            self.free = list(range(chip.blocks))
+            self.dirty = set(self.free)
+
+
+class Twice(Page):
+    """The bug: every eighth program is done twice."""
+
+    def program(self, lpn, data, cause):
+        super().program(lpn, data, cause)
+        if self.next_version % 8 == 0:
+            self.chip.program(self.open - 1, data, cause=cause)
+
+
+class Wrong(Page):
+    """The bug: a mistake in Python."""
+
+    def write(self, first, pages, data):
+        if self.next_version > 20:
+            raise KeyError(first)
+        super().write(first, pages, data)
+
+
+SMALL = {"capacity": "2MiB", "extra": "20%", "warmup": 0}
+
+
+def test_a_class_is_run_and_counts_as_page_does():
+    result = ftlab.run("uniform:requests=3K", ftl=Page, verify=True, **SMALL)
+    ours = ftlab.run("uniform:requests=3K", ftl="page", **SMALL)
+    assert result["programs"]["host"] == ours["programs"]["host"]
+    assert result.write_amplification == pytest.approx(ours.write_amplification, rel=0.02)
+    assert result["scheme"]["guest"] == "Page"
+    assert result["scheme"]["mapped"] > 1000
+
+
+def test_a_correct_class_survives():
+    checked = ftlab.check(Page, workload=["random", "hot", "fill-random"], second_cuts=256)
+    assert checked, str(checked)
+    assert checked.cuts > 100 and checked.second_cuts > 10
+    assert "nothing found" in str(checked)
+
+
+@pytest.mark.parametrize(
+    ("ftl", "verdict"),
+    [(Forgetful, "data lost"), (Twice, "illegal command"), (Wrong, "contract broken")],
+)
+def test_a_broken_class_gets_its_verdict(ftl, verdict):
+    checked = ftlab.check(ftl, workload="random", second_cuts=0)
+    assert not checked
+    assert set(checked.verdicts) == {verdict}, str(checked)
+    assert checked.findings[0].verdict == verdict
+    assert "--workload random" in checked.findings[0].replay
+
+
+def test_what_a_method_raises_is_raised_by_a_run_with_its_traceback():
+    with pytest.raises(KeyError) as raised:
+        ftlab.run("uniform:requests=100", ftl=Wrong, **SMALL)
+    assert raised.traceback[-1].name == "write"
+    with pytest.raises(ftlab.RunError, match="illegal command in write: it programmed page"):
+        ftlab.run("uniform:requests=1K", ftl=Twice, **SMALL)
+
+
+def test_what_no_class_can_be_is_refused():
+    with pytest.raises(TypeError, match="takes a class of ftlab.guest.Ftl, not an object"):
+        ftlab.run("uniform:requests=10", ftl=Page(), **SMALL)
+    with pytest.raises(TypeError, match="takes a class of ftlab.guest.Ftl, and int is none"):
+        ftlab.run("uniform:requests=10", ftl=int, **SMALL)
+
+    class Torm(Page):
+        cuts = ("torm",)
+
+    with pytest.raises(ftlab.UsageError, match="did you mean `torn`"):
+        ftlab.check(Torm)
+
+    class Maybe(Page):
+        durability = "maybe"
+
+    with pytest.raises(ftlab.UsageError, match="unknown promise `maybe`"):
+        ftlab.check(Maybe)
+
+
+def test_the_chip_is_lent_for_the_time_of_a_call():
+    chips = []
+
+    class Keeps(Page):
+        def mount(self, chip, device):
+            chips.append(chip)
+            super().mount(chip, device)
+
+    ftlab.run("uniform:requests=10", ftl=Keeps, **SMALL)
+    with pytest.raises(IllegalCommand, match="outside of a call"):
+        chips[0].erase(0)
+
+
+@pytest.mark.parametrize("answer", [None, b"", 7])
+def test_a_read_must_return_its_pages(answer):
+    class Short(Page):
+        def read(self, first, pages):
+            return answer
+
+    with pytest.raises((TypeError, ValueError), match="`read`"):
+        ftlab.run("uniform:requests=10,reads=100%", ftl=Short, verify=True, **SMALL)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_a_guest_in_c_runs_in_a_process_of_its_own(tmp_path):
+    def compiled(name, text):
+        source, library = tmp_path / f"{name}.c", tmp_path / f"{name}.so"
+        source.write_text(text)
+        flags = ["-std=c11", "-shared", "-fPIC", "-I", ROOT / "include"]
+        subprocess.run(["cc", *flags, "-o", library, source], check=True)
+        return f"guest:lib={library}"
+
+    example = ROOT / "examples/guests/page.c"
+    page = compiled("page", f'#include "{example}"\n')
+    theirs = ftlab.run("uniform:requests=1K", ftl=page, **SMALL)
+    ours = ftlab.run("uniform:requests=1K", ftl="page", **SMALL)
+    assert theirs["programs"] == ours["programs"]
+    with_a_bug = f'#include "{ROOT / "examples/guests/broken/page_with.h"}"\n' + (
+        "static ftlab_status dies(void *self, uint32_t first, uint32_t pages, const void *data) {\n"
+        "    static int calls; if (++calls == 300) abort();\n"
+        "    return page_write(self, first, pages, data); }\n"
+        'GUEST_WITH("dies", guest.write = dies)\n'
+    )
+    with pytest.raises(ftlab.RunError, match=r"guest `dies` crashed in write: abort \(SIGABRT\)"):
+        ftlab.run("uniform:requests=1K", ftl=compiled("dies", with_a_bug), **SMALL)
