@@ -433,6 +433,27 @@ mod tests {
     }
 
     #[test]
+    fn where_flushes_are_restored_the_whole_device_is_as_it_was_at_one() {
+        let mut oracle = oracle().restoring_flushes();
+        oracle.write(&page(0, FULL), FULL);
+        oracle.write(&page(1, FULL), FULL);
+        oracle.flush();
+        oracle.write(&page(0, FULL), FULL);
+        oracle.write(&page(1, FULL), FULL);
+        let defect = |oracle: &Oracle, writes| defect(oracle, writes, Expect::Survivor);
+        assert_eq!(defect(&oracle, [1, 1, 2, 2]), None);
+        assert_eq!(defect(&oracle, [3, 3, 2, 2]), Some(Defect::Shorn), "one write of two");
+        assert_eq!(defect(&oracle, [3, 3, 4, 4]), Some(Defect::Shorn), "nothing was flushed");
+        oracle.begin_flush();
+        assert_eq!(defect(&oracle, [3, 3, 4, 4]), None, "the flush may have done its work");
+        assert_eq!(defect(&oracle, [1, 1, 2, 2]), None, "or not");
+        assert_eq!(defect(&oracle, [1, 1, 4, 4]), Some(Defect::Shorn));
+        oracle.flush();
+        assert_eq!(defect(&oracle, [1, 1, 2, 2]), Some(Defect::Shorn), "it was answered");
+        assert_eq!(defect(&oracle, [3, 9, 4, 4]), Some(Defect::Foreign));
+    }
+
+    #[test]
     fn a_value_read_after_a_mount_must_be_there_after_the_next_mount() {
         let mut oracle = oracle();
         oracle.write(&page(0, FULL), FULL);

@@ -62,7 +62,12 @@ fn run(lib: &str) -> (Option<i32>, String) {
 fn page_mapping_in_c_counts_as_ours_does() {
     let folder = tempfile::tempdir().unwrap();
     let page = guest(&example(folder.path(), "page.c"));
-    for workload in ["oltp:requests=20K", "uniform:requests=20K,reads=30%", "zipf:requests=20K"] {
+    for workload in [
+        "oltp:requests=20K",
+        "uniform:requests=20K,reads=30%",
+        "zipf:requests=20K",
+        "uniform:requests=5K,request=1KiB",
+    ] {
         let result = |ftl: &str| -> serde_json::Value {
             let options = ["--capacity", "16MiB", "--extra", "7%", "--fit", "compact", "--ftl"];
             let output = ftlab(&[&["run", workload], &options[..], &[ftl, "--json", "-"]].concat());
@@ -221,6 +226,42 @@ fn a_guest_that_dies_ends_a_run_with_a_sentence() {
         let lib = misbehaving(folder.path(), name, 9000, deed);
         let (code, text) = run(&lib);
         assert!(matches!(code, Some(0 | 1)) && !text.is_empty(), "{name}: {code:?} {text}");
+    }
+}
+
+#[test]
+fn a_call_that_makes_operations_without_end_is_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let deed = "struct page_ftl *ftl = self; uint8_t spare[SPARE_BYTES]; \
+                while (ftl->chip->read(ftl->chip, 0, 0, 0, NULL, spare, FTLAB_GC) != \
+                FTLAB_ENDLESS) { } return FTLAB_OK";
+    let lib = misbehaving(folder.path(), "endless", 9000, deed);
+    let (code, text) = run(&lib);
+    let why = "does not end: write has made more flash operations than any may";
+    assert!(code == Some(1) && text.contains(why), "{code:?} {text}");
+}
+
+#[test]
+fn a_guest_may_have_pages_of_its_own_size() {
+    let folder = tempfile::tempdir().unwrap();
+    // Pages of the chip are 2 KiB; the guest has pages of two of them, and keeps them in RAM.
+    let function = "static uint8_t *all;\n\
+        static ftlab_status m(const ftlab_chip *c, const ftlab_device *d, void **f) {\n\
+        if (d->host_page_bytes != 4096) return FTLAB_INVALID;\n\
+        (void)c; *f = &all; all = calloc(d->logical_pages, 4096); return FTLAB_OK; }\n\
+        static ftlab_status r(void *f, uint32_t first, uint32_t pages, void *data) {\n\
+        (void)f; memcpy(data, all + first * 4096ul, pages * 4096ul); return FTLAB_OK; }\n\
+        static ftlab_status w(void *f, uint32_t first, uint32_t pages, const void *data) {\n\
+        (void)f; memcpy(all + first * 4096ul, data, pages * 4096ul); return FTLAB_OK; }\n\
+        static void u(void *f) { (void)f; free(all); }";
+    let changes = "guest.host_page_bytes = 4096; guest.mount = m; guest.read = r; \
+                   guest.write = w; guest.unmount = u; guest.ram = 0; guest.figures = 0; \
+                   guest.audit = 0";
+    let lib = guest(&changed(folder.path(), "wide", function, changes));
+    for workload in ["uniform:requests=5K,request=1KiB", "zipf:requests=5K,reads=50%"] {
+        let device = ["--capacity", "16MiB", "--extra", "10%", "--verify", "--ftl", &lib];
+        let (code, text) = outcome(&[&["run", workload], &device[..]].concat());
+        assert_eq!(code, Some(0), "{workload}: {text}");
     }
 }
 

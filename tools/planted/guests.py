@@ -1,0 +1,76 @@
+"""Guests: the chip that they are lent, their processes, and what a check demands of them."""
+
+PACKAGES = ["ftlab --test guests", "ftlab --test serve", "ftlab-ftl --lib", "ftlab-check --lib", "ftlab-guest --lib"]
+
+LENT = "crates/ftl/src/scheme/guest/lent_chip.rs"
+KEPT = "crates/ftl/src/scheme/guest/kept_pages.rs"
+HOSTED = "crates/ftl/src/scheme/guest/mod.rs"
+LIBRARY = "crates/guest/src/library.rs"
+SLOT = "crates/guest/src/chip_slot.rs"
+SUPERVISOR = "crates/guest/src/supervisor.rs"
+FAULTS = "crates/check/src/cut/faults.rs"
+DEVICE = "crates/check/src/device/powered_device.rs"
+ORACLE = "crates/check/src/oracle.rs"
+DISK = "crates/disk/src/disk/mod.rs"
+CASE = "crates/check/src/case.rs"
+
+# Name, description, file, original text, replacement.
+MUTANTS = [
+    ("guests-any-order", "chip: a guest may program any page", LENT,
+     "match self.nand.array().may_program(ppn) {",
+     "match self.nand.array().may_program(ppn) || ppn.0 > 0 {"),
+    ("guests-illegal-forgotten", "chip: an illegal command is refused and forgotten", LENT,
+     "self.side.trouble.fault.get_or_insert((GuestFaultKind::Illegal, sentence));",
+     "let _ = sentence;"),
+    ("guests-endless", "chip: a call may make any number of operations", LENT,
+     "self.side.operations_left = left;",
+     "let _ = left;"),
+    ("guests-rmw-is-host", "chip: the read for a partial write counts as one of the host", LENT,
+     "(Cause::Host, Some(other)) => other,",
+     "(Cause::Host, Some(_)) => Cause::Host,"),
+    ("guests-erased-reads-zero", "chip: an erased page reads as zero", LENT,
+     "data.fill(0xFF);",
+     "data.fill(0);"),
+    ("guests-copy-without-spare", "counting: a copy has no spare area", KEPT,
+     "self.spares.copy_within(start..start + self.spare_bytes, place);",
+     "let _ = (start, place);"),
+    ("guests-data-outlive-erase", "counting: data outlive the erase of their block", KEPT,
+     "kept.iter().for_each(|page| drop(self.data.remove(page)));",
+     "let _ = kept;"),
+    ("guests-status-ignored", "guest: a request that the guest refuses counts as done", HOSTED,
+     "Ok(Status::Ok) if side.is_calm() => Ok(()),",
+     "Ok(_) if side.is_calm() => Ok(()),"),
+    ("guests-capacity-believed", "guest: a capacity that is too small is accepted", HOSTED,
+     "if capacity < count {",
+     "if capacity > count && capacity < count {"),
+    ("guests-partial-last-page", "guest: the last page of a write is not read if it is partial", HOSTED,
+     "if !ends && count > 1 {",
+     "if !ends && count > 9 {"),
+    ("guests-globals-shared", "library: two mounts share the globals", LIBRARY,
+     "slot.object == object && !slot.in_use",
+     "slot.object == object"),
+    ("guests-any-thread", "chip: any thread may use it", SLOT,
+     "lent.is_null() || self.thread.load(Ordering::Relaxed) != this_thread()",
+     "lent.is_null()"),
+    ("guests-exit-is-success", "supervisor: a guest may end the command with its exit code", SUPERVISOR,
+     "(Some(code), _) if self.board.is_done() => return End::Done(code as u8),",
+     "(Some(code), _) => return End::Done(code as u8),"),
+    ("guests-all-cuts", "check: a guest is cut with what it does not declare", FAULTS,
+     "guest.cuts & bit(cut.outcome) == bit(cut.outcome)",
+     "guest.cuts & bit(cut.outcome) == bit(cut.outcome) || cut.outcome == Outcome::Paired || cut.after > 3"),
+    ("guests-writes-need-flush", "check: answered writes of a durable guest may be lost", DEVICE,
+     "guest.promise == Promise::Write);",
+     "guest.promise == Promise::Snapshot);"),
+    ("guests-unreadable-write-is-loss", "check: a write that fails over an old page is no refusal", DEVICE,
+     "&& fault.kind == GuestFaultKind::Unreadable",
+     "&& fault.kind == GuestFaultKind::Died"),
+    ("guests-any-snapshot", "oracle: a device may mix the states of two flushes", ORACLE,
+     "if self.restores_flushes && expect == Expect::Survivor {",
+     "if self.restores_flushes && expect == Expect::Newest {"),
+    ("guests-death-is-failure", "disk: after the death of its guest it can only be read", DISK,
+     "Err(error) if error.is_death() => {",
+     "Err(error) if error.is_death() && error.is_of_request() => {"),
+    ("guests-least-device", "check: a guest gets no more extra blocks than ours", CASE,
+     "size.extra_blocks < EXTRA_BLOCKS_MAX => {",
+     "size.extra_blocks > EXTRA_BLOCKS_MAX => {"),
+]
