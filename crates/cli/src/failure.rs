@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::io::Write;
 
+use guest::board::Board;
+
 use crate::process::signals;
 use crate::terminal;
 
@@ -121,6 +123,11 @@ pub fn ask_for_reports_of_panics(arguments: &[OsString]) {
     let command_line = command_line(arguments);
     std::panic::set_hook(Box::new(move |panic| {
         let mut stderr = std::io::stderr().lock();
+        if Board::of_process().is_some() {
+            let why = "A guest runs in this process, and may have damaged it or closed its files.";
+            let _ = writeln!(stderr, "{panic}\n{why}");
+            return;
+        }
         let _ = writeln!(
             stderr,
             "{panic}\nThis is a bug in ftlab {}. Please report it with the lines above and this \

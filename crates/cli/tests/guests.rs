@@ -218,14 +218,18 @@ fn a_guest_that_dies_ends_a_run_with_a_sentence() {
         let (code, text) = run(&lib);
         assert!(code == Some(1) && text.contains(why), "{name}: {code:?} {text}");
     }
-    // One that closes all its files, or forks, may go on; but nothing may hang or be silent.
+    // One that closes all its files, or forks, may go on; but nothing may hang, be silent or come
+    // twice.
     for (name, deed) in [
         ("closes", "for (int fd = 3; fd < 100; fd++) close(fd)"),
         ("forks", "if (fork() == 0) _exit(3)"),
+        ("copies", "fork()"),
     ] {
         let lib = misbehaving(folder.path(), name, 9000, deed);
         let (code, text) = run(&lib);
         assert!(matches!(code, Some(0 | 1)) && !text.is_empty(), "{name}: {code:?} {text}");
+        assert!(text.matches("write amplification").count() <= 1, "{name}: {text}");
+        assert!(!text.contains("This is a bug in ftlab"), "{name}: {text}");
     }
 }
 
@@ -239,6 +243,45 @@ fn a_call_that_makes_operations_without_end_is_ended() {
     let (code, text) = run(&lib);
     let why = "does not end: write has made more flash operations than any may";
     assert!(code == Some(1) && text.contains(why), "{code:?} {text}");
+}
+
+#[test]
+fn the_chip_answers_as_the_header_says() {
+    let folder = tempfile::tempdir().unwrap();
+    // Each line is a promise of the header; the guest says the number of the first that fails.
+    let function = "#define IS(n, what) if (!(what)) { chip->say(chip, #n); return FTLAB_CORRUPT; }\n\
+        static ftlab_status asks(const ftlab_chip *chip, const ftlab_device *device, \
+        void **self) {\n\
+        uint8_t data[2048], spare[SPARE_BYTES], ones[2048], zeroes[2048];\n\
+        memset(ones, 0xFF, 2048); memset(zeroes, 0, 2048); memset(data, 1, 2048);\n\
+        if (!device->is_new) return page_mount(chip, device, self);\n\
+        IS(1, chip->version == FTLAB_VERSION && chip->size == sizeof *chip)\n\
+        IS(2, chip->page_bytes == 2048 && chip->spare_bytes == SPARE_BYTES && chip->dies == 1)\n\
+        IS(3, chip->read(chip, 5, 0, 2048, data, spare, 0) == FTLAB_ERASED)\n\
+        IS(4, !memcmp(data, ones, 2048) && !memcmp(spare, ones, SPARE_BYTES))\n\
+        IS(5, chip->program(chip, 0, NULL, NULL, 0) == FTLAB_OK)\n\
+        IS(6, chip->read(chip, 0, 0, 2048, data, spare, 0) == FTLAB_OK)\n\
+        IS(7, !memcmp(data, zeroes, 2048) && !memcmp(spare, ones, SPARE_BYTES))\n\
+        data[7] = 9; spare[0] = 3;\n\
+        IS(8, chip->program(chip, 1, data, spare, 0) == FTLAB_OK)\n\
+        IS(9, chip->copy(chip, 1, 2, NULL, 0) == FTLAB_OK && \
+        chip->copy(chip, 1, 3, ones, 0) == FTLAB_OK)\n\
+        memset(data, 1, 2048); memset(spare, 1, SPARE_BYTES);\n\
+        IS(10, chip->read(chip, 2, 6, 3, data, spare, 0) == FTLAB_OK)\n\
+        IS(11, data[0] == 0 && data[1] == 9 && data[2] == 0 && data[3] == 1 && spare[0] == 3)\n\
+        IS(12, chip->read(chip, 3, 0, 0, NULL, spare, 0) == FTLAB_OK && spare[0] == 0xFF)\n\
+        IS(13, chip->barrier(chip) == FTLAB_OK && !chip->is_bad(chip, 0))\n\
+        IS(14, chip->erase(chip, 0, 0) == FTLAB_OK)\n\
+        IS(15, chip->read(chip, 1, 0, 2048, data, spare, 0) == FTLAB_ERASED)\n\
+        IS(16, chip->program(chip, 0, zeroes, NULL, 0) == FTLAB_OK)\n\
+        IS(17, chip->read(chip, 0, 0, 2048, data, NULL, 0) == FTLAB_OK && data[7] == 0)\n\
+        IS(18, chip->erase(chip, 0, 0) == FTLAB_OK)\n\
+        return page_mount(chip, device, self); }";
+    let lib = changed(folder.path(), "asks", function, "guest.mount = asks");
+    for verify in [&[][..], &["--verify"]] {
+        let (code, text) = outcome(&[&RUN[..], &["--ftl", &guest(&lib)], verify].concat());
+        assert_eq!(code, Some(0), "{verify:?}: {text}");
+    }
 }
 
 #[test]

@@ -62,7 +62,8 @@ impl Choice {
         if spec.name == guest::GUEST.name {
             return Choice::of_guest(spec);
         }
-        let known: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
+        let known: Vec<&str> =
+            SCHEMES.iter().map(|scheme| scheme.name).chain([guest::GUEST.name]).collect();
         let scheme = SCHEMES.iter().find(|scheme| scheme.name == spec.name);
         let scheme = scheme.ok_or_else(|| spec::unknown("scheme", &spec.name, &known))?;
         let what = format!("scheme {}", scheme.name);

@@ -5,6 +5,7 @@ use core::ptr;
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
+use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ftl::contract::guest::{
@@ -161,8 +162,14 @@ impl GuestSource for SharedObject {
             }
         };
         let chip_table = ChipTable::new(chip.shape());
-        let mut guest =
-            CGuest { ftl: ptr::null_mut(), table, chip_table, is_whole: true, _loaded: loaded };
+        let mut guest = CGuest {
+            ftl: ptr::null_mut(),
+            table,
+            chip_table,
+            is_whole: true,
+            process: process::id(),
+            _loaded: loaded,
+        };
         match guest.mount(chip, device) {
             Ok(Status::Ok) => Ok(Box::new(guest)),
             answer => Err(answer),
@@ -177,6 +184,8 @@ struct CGuest {
     chip_table: ChipTable,
     /// Whether no call has failed. Else its memory may be in any state, and is left alone.
     is_whole: bool,
+    /// The process in which it was mounted.
+    process: u32,
     _loaded: Loaded,
 }
 
@@ -226,6 +235,9 @@ impl CGuest {
             board.begin(call, first, pages);
         }
         let number = self.chip_table.lend(chip, || guest(ftl));
+        if process::id() != self.process {
+            end_copy();
+        }
         if let Some(board) = board {
             board.end();
         }
@@ -317,6 +329,13 @@ impl Drop for CGuest {
             unsafe { unmount(self.ftl) };
         }
     }
+}
+
+/// Ends a process that a guest has made by copying ours: only the guest knows what it is for.
+#[cold]
+fn end_copy() -> ! {
+    // SAFETY: nothing of this process is cleaned up, because it is a copy.
+    unsafe { libc::_exit(1) }
 }
 
 /// The name of a figure for as long as the program runs. There are few, and each is kept once.
