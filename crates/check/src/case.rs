@@ -14,6 +14,7 @@ use crate::workload;
 use crate::workload::host_operation::{Dimensions, HostOperation};
 use crate::workload::logged::LoggedWorkload;
 use crate::workload::short_programs;
+use crate::workload::steps;
 
 /// Logical blocks of the device of a short window, in which some schemes need more than one.
 const LOGICAL_BLOCKS_MIN: u32 = 2;
@@ -159,6 +160,12 @@ impl Case {
         let roomy = DeviceModel { spare_bytes: SPARE_BYTES_PLENTY, ..*model };
         let case = Case::without_workload(subject, &roomy, model.logical_blocks, 0, durability)?;
         Ok(subject.choice.spare_bytes_min(case.device.geometry(), durability))
+    }
+
+    /// The same case with other operations, all of which are cut.
+    pub fn with_operations(&self, operations: Vec<HostOperation>) -> Case {
+        let workload = steps::name(&operations, self.dimensions.full());
+        Case { workload, operations, from_operation: 0, log: None, ..self.clone() }
     }
 
     /// The same case with its chip in another place.

@@ -30,6 +30,7 @@
 //! * [`conformance`]    checks without cuts
 //! * [`cut`]            checks with power cuts, and the replay of one
 //! * [`crash`]          checks with crashes of the machine below an image: the same
+//! * [`shrinking`]      the smallest workload that fails like a given one
 //! * [`failed_case`]    a finding with the command line that replays it
 //! * [`observer`]       watches a campaign and can stop it
 //! * [`campaign`]       many cases on all cores
@@ -51,5 +52,6 @@ pub mod observer;
 pub mod oracle;
 mod panics;
 pub mod rng;
+pub mod shrinking;
 pub mod subject;
 pub mod workload;

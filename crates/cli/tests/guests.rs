@@ -134,6 +134,29 @@ fn a_correct_guest_survives_and_each_broken_one_gets_its_verdict() {
 }
 
 #[test]
+fn the_smallest_workload_has_the_same_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ["check", "--geometry", "tiny", "--workload", "random", "--second-cuts", "64"];
+    for (name, verdict, steps_max) in
+        [("reopens_blocks", "illegal command", 2), ("forgets_trims", "data lost", 3)]
+    {
+        let ftl = guest(&example(folder.path(), &format!("broken/{name}.c")));
+        let (code, text) = outcome(&[&options[..], &["--shrink", "--ftl", &ftl]].concat());
+        assert_eq!(code, Some(3), "{name}: {text}");
+        let smallest = text.split("The smallest workload with the verdict ").nth(1);
+        let smallest = smallest.expect("a smallest workload");
+        assert!(smallest.starts_with(verdict), "{name}: {text}");
+        let replay = smallest.split("Replay:  ftlab ").nth(1).expect("a replay line");
+        let replay: Vec<&str> = replay.lines().next().unwrap().split(' ').collect();
+        let steps = replay.iter().find_map(|word| word.strip_prefix("steps-"));
+        let steps = steps.expect("written steps").split('.').count();
+        assert!(steps <= steps_max, "{name}: {replay:?}");
+        let (code, text) = outcome(&replay);
+        assert_eq!(code, Some(3), "{name}: the replay {replay:?} finds nothing: {text}");
+    }
+}
+
+#[test]
 fn what_is_no_guest_is_refused_with_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let plain = folder.path().join("plain.c");

@@ -70,7 +70,10 @@ pub fn check(
     case: &Case,
     work: impl FnOnce() -> Result<u64, FailedCase>,
 ) -> Result<u64, FailedCase> {
-    let failed = |(defect, sentence)| FailedCase::new(case, &[], Finding::new(defect, sentence));
+    let failed_after = |cuts: &[PowerCut], (defect, sentence): (Defect, String)| {
+        FailedCase::new(case, cuts, Finding::new(defect, sentence))
+    };
+    let failed = |finding| failed_after(&[], finding);
     let begun = Isolated::begin(|| {
         let done = work();
         let first = done.as_ref().ok().copied().unwrap_or(0);
@@ -79,7 +82,10 @@ pub fn check(
     let begun = begun.map_err(|error| {
         failed((Defect::Refused, format!("no further process can be started: {error}")))
     })?;
-    let bytes = begun.end(patience()).0.map_err(|death| failed(finding(case, death)))?;
+    let (ended, note) = begun.end(patience());
+    let bytes = ended.map_err(|death| {
+        failed_after(&parsed_cuts(&note).unwrap_or_default(), finding(case, death))
+    })?;
     match parsed(&String::from_utf8_lossy(&bytes), case) {
         Some((counts, None)) => Ok(counts.first),
         Some((_, Some(found))) => Err(found),

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! hot              the workload `hot`, drawn from the seed
+//! steps-w3.f.t0    written out: see [`steps`]
 //! ace-w0.f.t0.g    a short program: write page 0 · flush · trim page 0 · garbage collection
 //! log-17           a part of a log that was given: see [`logged`]
 //! ```
@@ -12,6 +13,7 @@ pub mod logged;
 pub mod named;
 mod script;
 pub mod short_programs;
+pub mod steps;
 
 use host_operation::{Dimensions, HostOperation};
 use script::Script;
@@ -25,6 +27,9 @@ pub fn operations(
     dimensions: Dimensions,
     seed: u64,
 ) -> spec::Result<Vec<HostOperation>> {
+    if let Some(steps) = name.strip_prefix(steps::PREFIX) {
+        return steps::operations(steps, dimensions);
+    }
     match name.strip_prefix(short_programs::PREFIX) {
         Some(letters) => short_programs::operations(letters, dimensions),
         None => named::operations(name, dimensions, seed),

@@ -18,6 +18,7 @@ use check::device_model::{DEVICE_MODELS, DeviceModel};
 use check::failed_case::{FailedCase, replay_line};
 use check::finding::Verdict;
 use check::flash::Storage;
+use check::shrinking::shrunk;
 use check::subject::Subject;
 use check::workload::logged::LoggedWorkload;
 use check::workload::named::WORKLOADS;
@@ -67,7 +68,7 @@ pub struct Args {
         hide_possible_values = true
     )]
     geometry: Vec<String>,
-    /// Name of a workload, or the steps of a short one such as `ace-w0.f.t0.g`; may be given
+    /// Name of a workload, or its steps such as `steps-w3.f.t0x2` or `ace-w0.f.t0.g`; may be given
     /// several times
     #[arg(
         long,
@@ -166,6 +167,9 @@ pub struct Args {
     /// `40:one@3`; may be given several times
     #[arg(long, value_name = "K:NAME[@N]", requires = "single")]
     second: Vec<String>,
+    /// Also print the smallest workload with each verdict that was found
+    #[arg(long, conflicts_with_all = ["cut", "crash"])]
+    shrink: bool,
     /// Print neither a summary nor progress, only what was found
     #[arg(long)]
     quiet: bool,
@@ -211,7 +215,11 @@ fn campaign(args: &Args) -> failure::Result<bool> {
         say(&summary(&report));
         campaign.log.iter().for_each(|sample| say(&log::summary(sample)));
     }
-    say(&findings(&report.total().failed));
+    let failed = report.total().failed;
+    say(&findings(&failed));
+    if args.shrink {
+        smallest(&failed).for_each(|text| say(&text));
+    }
     if signals::is_interrupted() {
         return Err(sim::Error::Interrupted.into());
     }
@@ -250,6 +258,20 @@ fn findings(failed: &[FailedCase]) -> String {
         text += &format!("… and {} more\n", failed.len() - SHOWN_MAX);
     }
     text
+}
+
+/// The smallest workload with each verdict. Crashes of the machine are left out.
+fn smallest(failed: &[FailedCase]) -> impl Iterator<Item = String> {
+    let of_verdict = |verdict: Verdict| {
+        let alike = failed.iter().filter(move |failed| {
+            failed.crashes.is_empty() && failed.finding.defect.verdict() == verdict
+        });
+        alike.min_by_key(|failed| (failed.cuts.len(), failed.case.operations.len()))
+    };
+    Verdict::ALL.into_iter().filter_map(of_verdict).map(|failed| {
+        let verdict = failed.finding.defect.verdict();
+        format!("\nThe smallest workload with the verdict {verdict}:\n{}\n", shrunk(failed))
+    })
 }
 
 /// Whether a campaign that tried everything found nothing.

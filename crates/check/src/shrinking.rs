@@ -1,0 +1,180 @@
+//! Makes a case that failed as small as possible, so that a person can follow it.
+//!
+//! ```text
+//! w3 r5 F0x2 f t3 w7 f       without some steps, then with fewer pages, lower ones and whole ones,
+//! w3         f    w7         as long as some cut of the same kinds leads to the same verdict
+//! w0         f    w1
+//! ```
+//! The cuts keep their outcomes and move freely.
+
+use nand::SectorMask;
+
+use crate::case::Case;
+use crate::conformance;
+use crate::cut::isolated;
+use crate::cut::power_loss::replay;
+use crate::device::power_cut::PowerCut;
+use crate::failed_case::FailedCase;
+use crate::workload::host_operation::{Extent, HostOperation};
+
+/// Replays of one candidate, at most. A candidate that needs more does not count as failed.
+const REPLAYS_MAX: u32 = 4000;
+
+/// The smallest case that was found with the same verdict. A case that failed without a cut keeps
+/// its workload if nothing smaller fails.
+pub fn shrunk(failed: &FailedCase) -> FailedCase {
+    let full = failed.case.dimensions().full();
+    let mut best = failed.clone();
+    loop {
+        let before = best.case.operations.clone();
+        best = without_steps(best);
+        best = with_simpler_steps(best, full);
+        if best.case.operations == before {
+            return best;
+        }
+    }
+}
+
+/// Removes steps: first half of them at once, in the end one by one.
+fn without_steps(mut best: FailedCase) -> FailedCase {
+    let mut size = best.case.operations.len().div_ceil(2);
+    while size > 0 {
+        let mut start = 0;
+        while start < best.case.operations.len() {
+            let mut operations = best.case.operations.clone();
+            operations.drain(start..(start + size).min(operations.len()));
+            match fails(&best, operations) {
+                Some(smaller) => best = smaller,
+                None => start += size,
+            }
+        }
+        size /= 2;
+    }
+    best
+}
+
+fn with_simpler_steps(mut best: FailedCase, full: SectorMask) -> FailedCase {
+    for at in 0..best.case.operations.len() {
+        for simpler in simpler(best.case.operations[at], full) {
+            let mut operations = best.case.operations.clone();
+            operations[at] = simpler;
+            if let Some(smaller) = fails(&best, operations) {
+                best = smaller;
+                break;
+            }
+        }
+    }
+    best
+}
+
+/// Simpler forms of a step, the simplest first.
+fn simpler(operation: HostOperation, full: SectorMask) -> Vec<HostOperation> {
+    let of_extent = |make: fn(Extent) -> HostOperation, extent: Extent| {
+        let Extent { first, pages, .. } = extent;
+        let firsts = [0, 1, first / 2, first];
+        let forms = firsts.into_iter().flat_map(move |at| [(at, 1), (at, pages)]);
+        let forms = forms.map(move |(at, pages)| Extent::whole(at.min(first), pages, full));
+        forms.filter(move |&form| form != extent).map(make).collect::<Vec<_>>()
+    };
+    match operation {
+        HostOperation::Write(extent) => of_extent(HostOperation::Write, extent),
+        HostOperation::Force(extent) => {
+            let plain = HostOperation::Write(extent);
+            [vec![plain], of_extent(HostOperation::Force, extent)].concat()
+        }
+        HostOperation::Read(extent) => of_extent(HostOperation::Read, extent),
+        HostOperation::Trim { first, pages } => {
+            let firsts = [0, 1, first / 2, first];
+            let forms = firsts.into_iter().flat_map(|at| [(at, 1), (at, pages)]);
+            let forms = forms.filter(|&form| form != (first, pages));
+            forms.map(|(first, pages)| HostOperation::Trim { first, pages }).collect()
+        }
+        HostOperation::Flush => Vec::new(),
+    }
+}
+
+/// The failure of the same case with these operations, if it has the same verdict.
+fn fails(like: &FailedCase, operations: Vec<HostOperation>) -> Option<FailedCase> {
+    if operations.is_empty() {
+        return None;
+    }
+    let case = like.case.with_operations(operations);
+    let search = || match like.cuts.is_empty() {
+        true => conformance::check(&case),
+        false => {
+            let mut replays = REPLAYS_MAX;
+            searched(&case, like, &mut Vec::new(), &mut replays).map_or(Ok(0), Err)
+        }
+    };
+    let done = match case.needs_process() {
+        true => isolated::check(&case, search),
+        false => search(),
+    };
+    done.err().filter(|found| is_alike(found, like))
+}
+
+fn is_alike(found: &FailedCase, like: &FailedCase) -> bool {
+    found.finding.defect.verdict() == like.finding.defect.verdict()
+}
+
+/// Moves the cut at this level through the run, and those behind it.
+fn searched(
+    case: &Case,
+    like: &FailedCase,
+    cuts: &mut Vec<PowerCut>,
+    replays: &mut u32,
+) -> Option<FailedCase> {
+    let (level, is_last) = (cuts.len(), cuts.len() + 1 == like.cuts.len());
+    for after in 0.. {
+        *replays = replays.checked_sub(1)?;
+        cuts.push(PowerCut { after, ..like.cuts[level] });
+        isolated::note(case, cuts);
+        match replay(case, cuts, &mut |_| {}) {
+            Err(found) if is_alike(&found, like) => return Some(found),
+            // The run ends before this cut.
+            Ok(Some(_)) => {
+                cuts.pop();
+                return None;
+            }
+            _ if is_last => {}
+            _ => {
+                if let Some(found) = searched(case, like, cuts, replays) {
+                    return Some(found);
+                }
+            }
+        }
+        cuts.pop();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use ftl::Durability;
+
+    use super::*;
+    use crate::device_model::DeviceModel;
+    use crate::finding::{Defect, Finding};
+    use crate::subject::Subject;
+
+    #[test]
+    fn what_does_not_fail_again_is_left_as_it_is() {
+        let page = Subject::from_spec("page").unwrap();
+        let tiny = DeviceModel::named("tiny").unwrap();
+        let case = Case::new(&page, tiny, "steps-w3.f.w0x2", 1, Durability::Full).unwrap();
+        let cuts = [PowerCut::parse("1:torn").unwrap()];
+        let failed = FailedCase::new(&case, &cuts, Finding::new(Defect::Lost, "made up"));
+        let shrunk = shrunk(&failed);
+        assert_eq!((shrunk.case.operations, shrunk.cuts), (case.operations, cuts.to_vec()));
+    }
+
+    #[test]
+    fn simpler_steps_have_fewer_lower_and_whole_pages() {
+        let partial = Extent { first: 6, pages: 3, head: 2, tail: 1 };
+        let forms = simpler(HostOperation::Write(partial), 3);
+        assert_eq!(forms[0], HostOperation::Write(Extent::whole(0, 1, 3)));
+        assert!(forms.contains(&HostOperation::Write(Extent::whole(6, 3, 3))));
+        let whole = HostOperation::Write(Extent::whole(0, 1, 3));
+        assert!(!simpler(whole, 3).contains(&whole), "a step is not simpler than itself");
+    }
+}
