@@ -83,6 +83,27 @@ fn page_mapping_in_c_counts_as_ours_does() {
 }
 
 #[test]
+fn page_mapping_in_rust_counts_as_ours_does_and_survives() {
+    let folder = tempfile::tempdir().unwrap();
+    let object = folder.path().join("page_rs.so");
+    let mut rustc = Command::new(std::env::var("RUSTC").unwrap_or("rustc".to_owned()));
+    rustc.args(["-O", "--edition", "2024", "--crate-type", "cdylib", "-o"]).arg(&object);
+    let output = rustc.arg(root().join("examples/guests/rust/page.rs")).output().expect("rustc");
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && complained.is_empty(), "{complained}");
+    let page = guest(object.to_str().unwrap());
+    let counts = |ftl: &str| {
+        let output = ftlab(&[&RUN[..], &["--json", "-", "--ftl", ftl]].concat());
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        ["reads", "programs", "erases", "copies"].map(|field| result[field].clone())
+    };
+    assert_eq!(counts("page:victim=greedy"), counts(&page));
+    let options = ["--geometry", "tiny", "--workload", "random", "--second-cuts", "64"];
+    let (code, text) = outcome(&[&["check"], &options[..], &["--ftl", &page]].concat());
+    assert_eq!(code, Some(0), "{text}");
+}
+
+#[test]
 fn verified_runs_read_back_what_a_guest_stored() {
     let folder = tempfile::tempdir().unwrap();
     let page = example(folder.path(), "page.c");

@@ -16,6 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::board::{Board, Call};
+use crate::library::prepare_copies;
 use crate::supervisor::signal_name;
 
 /// The longest time between two looks at the board.
@@ -43,6 +44,7 @@ impl Isolated {
     /// # Errors
     /// There can be no further process.
     pub fn begin(work: impl FnOnce() -> Vec<u8>) -> io::Result<Isolated> {
+        prepare_copies();
         let board = Board::new()?;
         let of_child = board.try_clone()?;
         let (result, mut out) = io::pipe()?;

@@ -98,10 +98,33 @@ fn take_slot(file: &Path) -> io::Result<PathBuf> {
     let copy = if is_first { None } else { Some(copied(file)?) };
     let path = match &copy {
         None => file.to_owned(),
-        Some(copy) => PathBuf::from(format!("/proc/self/fd/{}", copy.as_raw_fd())),
+        Some(copy) => path_of(copy),
     };
     slots.push(Slot { object, path: path.clone(), _copy: copy, in_use: true });
     Ok(path)
+}
+
+/// Makes sure that there is a free copy of every object that is in use. Processes that are copies of
+/// this one then find it, instead of making one each.
+pub(crate) fn prepare_copies() {
+    let mut slots = slots();
+    let mut objects: Vec<_> = slots.iter().map(|slot| slot.object.clone()).collect();
+    objects.dedup();
+    for object in objects {
+        let is_free = |slot: &Slot| slot.object == object && !slot.in_use;
+        if slots.iter().any(is_free) {
+            continue;
+        }
+        // Without a copy each process makes its own, or says why it cannot.
+        if let Ok(copy) = copied(&object.0) {
+            let path = path_of(&copy);
+            slots.push(Slot { object, path, _copy: Some(copy), in_use: false });
+        }
+    }
+}
+
+fn path_of(copy: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", copy.as_raw_fd()))
 }
 
 fn copied(file: &Path) -> io::Result<File> {
