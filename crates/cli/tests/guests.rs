@@ -154,6 +154,45 @@ fn a_correct_guest_survives_and_each_broken_one_gets_its_verdict() {
     }
 }
 
+/// A guest that keeps the last page in RAM until the next write or flush.
+const LAZY: &str = "static uint8_t *waiting; static uint32_t lpn = NONE;\n\
+    static ftlab_status flush(void *self) {\n\
+    if (lpn == NONE) return FTLAB_OK;\n\
+    ftlab_status status = page_write(self, lpn, 1, waiting);\n\
+    lpn = NONE; return status; }\n\
+    static ftlab_status later(void *self, uint32_t first, uint32_t pages, const void *data) {\n\
+    uint32_t bytes = ((struct page_ftl *)self)->chip->page_bytes;\n\
+    for (uint32_t i = 0; i < pages; i++) {\n\
+    ftlab_status status = flush(self); if (status) return status;\n\
+    waiting = waiting ? waiting : malloc(bytes); lpn = first + i;\n\
+    memcpy(waiting, (const uint8_t *)data + i * (size_t)bytes, bytes); } return FTLAB_OK; }\n\
+    static ftlab_status newest(void *self, uint32_t first, uint32_t pages, void *data) {\n\
+    ftlab_status status = page_read(self, first, pages, data);\n\
+    uint32_t bytes = ((struct page_ftl *)self)->chip->page_bytes;\n\
+    if (!status && lpn >= first && lpn - first < pages)\n\
+    memcpy((uint8_t *)data + (lpn - first) * (size_t)bytes, waiting, bytes);\n\
+    return status; }";
+
+#[test]
+fn a_guest_is_held_to_what_it_declares() {
+    let folder = tempfile::tempdir().unwrap();
+    let checked = |name: &str, durability: &str| {
+        let changes = format!(
+            "guest.durability = {durability}; guest.write = later; guest.read = newest; \
+             guest.flush = flush"
+        );
+        let ftl = guest(&changed(folder.path(), name, LAZY, &changes));
+        let options = ["check", "--geometry", "tiny", "--workload", "random", "--ftl", &ftl];
+        outcome(&options)
+    };
+    let (code, text) = checked("lazy", "FTLAB_DURABLE_FLUSH");
+    assert_eq!(code, Some(0), "what was not flushed may be lost: {text}");
+    let (code, text) = checked("hasty", "FTLAB_DURABLE_WRITE");
+    assert!(code == Some(3) && text.contains("data lost"), "{code:?} {text}");
+    let (code, text) = checked("mixed", "FTLAB_DURABLE_SNAPSHOT");
+    assert!(code == Some(3) && text.contains("not as it was at a flush"), "{code:?} {text}");
+}
+
 #[test]
 fn the_smallest_workload_has_the_same_verdict() {
     let folder = tempfile::tempdir().unwrap();
