@@ -174,6 +174,37 @@ const LAZY: &str = "static uint8_t *waiting; static uint32_t lpn = NONE;\n\
     return status; }";
 
 #[test]
+fn a_check_gives_a_guest_the_blocks_that_it_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let function = "static uint32_t half(void *self) { struct page_ftl *ftl = self;\n\
+        return ftl->chip->blocks * ftl->chip->pages_per_block / 2; }";
+    let ftl = guest(&changed(folder.path(), "modest", function, "guest.capacity = half"));
+    let options = ["check", "--geometry", "tiny", "--workload", "random", "--ftl", &ftl];
+    let (code, text) = outcome(&options);
+    assert_eq!(code, Some(0), "{text}");
+    let cuts: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(cuts[1], "1", "its case was tried: {text}");
+}
+
+/// Garbage collection that reads every page of a victim, valid or not, meets a torn page.
+#[test]
+fn a_write_that_fails_over_an_old_page_is_a_refusal() {
+    let folder = tempfile::tempdir().unwrap();
+    let function = "static ftlab_status careful(void *self, uint32_t first, uint32_t pages, \
+        const void *data) {\n\
+        struct page_ftl *ftl = self; uint8_t spare[SPARE_BYTES];\n\
+        for (uint32_t page = 0; page < ftl->chip->blocks * ftl->chip->pages_per_block; page++)\n\
+        if (ftl->chip->read(ftl->chip, page, 0, 0, NULL, spare, 0) == FTLAB_UNREADABLE)\n\
+        return FTLAB_UNREADABLE;\n\
+        return page_write(self, first, pages, data); }";
+    let ftl = guest(&changed(folder.path(), "careful", function, "guest.write = careful"));
+    let options = ["check", "--geometry", "tiny", "--workload", "random", "--ftl", &ftl];
+    let (code, text) = outcome(&options);
+    assert!(code == Some(3) && text.contains("service refused"), "{code:?} {text}");
+    assert!(!text.contains("data lost"), "{text}");
+}
+
+#[test]
 fn a_guest_is_held_to_what_it_declares() {
     let folder = tempfile::tempdir().unwrap();
     let checked = |name: &str, durability: &str| {
