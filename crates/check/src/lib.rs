@@ -28,9 +28,9 @@
 //! * [`flash`]          chips on images, and sectors that describe themselves
 //! * [`device`]         a device between power-on and power-off, its power cuts and crashes
 //! * [`conformance`]    checks without cuts
-//! * [`cut`]            checks with power cuts, and the replay of one
+//! * [`cut`]            checks with power cuts, the replay of one, and the smallest
+//!                      workload that fails like a given one
 //! * [`crash`]          checks with crashes of the machine below an image: the same
-//! * [`shrinking`]      the smallest workload that fails like a given one
 //! * [`failed_case`]    a finding with the command line that replays it
 //! * [`observer`]       watches a campaign and can stop it
 //! * [`campaign`]       many cases on all cores
@@ -52,6 +52,5 @@ pub mod observer;
 pub mod oracle;
 mod panics;
 pub mod rng;
-pub mod shrinking;
 pub mod subject;
 pub mod workload;

@@ -363,7 +363,8 @@ fn a_call_that_makes_operations_without_end_is_ended() {
 fn the_chip_answers_as_the_header_says() {
     let folder = tempfile::tempdir().unwrap();
     // Each line is a promise of the header; the guest says the number of the first that fails.
-    let function = "#define IS(n, what) if (!(what)) { chip->say(chip, #n); return FTLAB_CORRUPT; }\n\
+    let function = "#define IS(n, what) \
+        if (!(what)) { chip->say(chip, #n); return FTLAB_CORRUPT; }\n\
         static ftlab_status asks(const ftlab_chip *chip, const ftlab_device *device, \
         void **self) {\n\
         uint8_t data[2048], spare[SPARE_BYTES], ones[2048], zeroes[2048];\n\

@@ -60,6 +60,7 @@ pub struct Choice {
 /// # Errors
 /// As `ftlab.errors` describes.
 #[pyfunction]
+#[pyo3(signature = (ftl, choice, progress=None))]
 pub fn power_cuts(
     py: Python<'_>,
     ftl: &Bound<'_, PyAny>,

@@ -4,3 +4,4 @@ pub mod counts;
 pub mod faults;
 pub mod isolated;
 pub mod power_loss;
+pub mod shrinking;
