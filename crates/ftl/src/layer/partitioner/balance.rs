@@ -8,25 +8,24 @@
 use nand::{Geometry, Nand, Timing};
 
 use crate::contract::{Ftl, MapBudget, Result};
-use crate::part::rivals::Rivals;
+use crate::part::rivals::{Caution, Rivals};
 
 /// The shares of the map to choose from, in percent of the budget.
 const SHARES: [u64; 11] = [3, 10, 20, 30, 40, 50, 60, 70, 80, 90, 97];
-/// What old costs are multiplied by at each comparison.
-const FADING: f64 = 1.0 - 1.0 / 256.0;
+const CAUTION: Caution = Caution { fading: 1.0 - 1.0 / 256.0, evidence: 2.0 };
 /// Requests from one comparison to the next.
 pub const INTERVAL: u64 = 250;
 
 /// The rivals, and whose share is in force.
-pub struct Balance {
+pub struct Balance<F> {
     /// They see all requests.
-    pub rivals: Rivals,
+    pub rivals: Rivals<F>,
     /// The bytes that the map has in each rival.
     mappings: Vec<u64>,
     now: usize,
 }
 
-impl Balance {
+impl<F: Ftl + 'static> Balance<F> {
     /// Rivals whose maps have these bytes of the budget, ascending; `mount` mounts one of them.
     ///
     /// # Errors
@@ -36,10 +35,10 @@ impl Balance {
         mappings: Vec<u64>,
         nand: &Nand,
         timing: Timing,
-        mut mount: impl FnMut(u64, &mut Nand) -> Result<Box<dyn Ftl>>,
-    ) -> Result<Balance> {
+        mut mount: impl FnMut(u64, &mut Nand) -> Result<F>,
+    ) -> Result<Balance<F>> {
         let mount = |number: usize, nand: &mut Nand| mount(mappings[number], nand);
-        let rivals = Rivals::new(nand.geometry(), timing, mappings.len(), FADING, mount)?;
+        let rivals = Rivals::new(nand.geometry(), timing, mappings.len(), CAUTION, mount)?;
         Ok(Balance { rivals, now: first(&mappings, dram), mappings })
     }
 

@@ -102,6 +102,11 @@ impl PartitionRegulator {
         self.fit(random_blocks);
     }
 
+    /// Takes k and the size from another regulator, for a random log of the same size.
+    pub fn follow(&mut self, other: &PartitionRegulator) {
+        (self.k, self.hot_blocks) = (other.k, other.hot_blocks);
+    }
+
     /// Limits k and the size to the bounds for a random log of `random_blocks` blocks.
     pub fn fit(&mut self, random_blocks: u32) {
         assert!(random_blocks >= 2, "{random_blocks} random blocks for two partitions");
