@@ -51,6 +51,8 @@ MUTANTS = [
      "self.k = other.k;"),
     ("threshold-own-sequential-size", "last, automatic threshold: the device keeps its own size of the sequential log", LAST,
      "        self.sequential_blocks = rival.sequential_blocks;\n", ""),
+    ("balance-little-evidence", "balance: three standard errors are evidence enough", BALANCE,
+     "evidence: 4.0", "evidence: 3.0"),
     ("balance-stays", "balance: the boundary never moves", PARTITIONER,
      "                balance.tune();\n", ""),
     ("balance-reads-hidden", "balance: rivals see no reads", PARTITIONER,

@@ -178,7 +178,7 @@ impl<F: Ftl + 'static> Rivals<F> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use core::ops::Range;
 
     use nand::{Cause, Content, Page, Ppn, ProgramOrder};
@@ -187,7 +187,7 @@ mod tests {
     use crate::contract::{Base, Extent, Report, Span, Violation, base_is};
 
     /// Each request costs this number of programs.
-    struct Dear {
+    pub(crate) struct Dear {
         programs: u32,
         next: u32,
     }
@@ -241,13 +241,14 @@ mod tests {
     }
 
     /// Rivals that pay these numbers of programs for each request.
-    fn rivals(programs: &[u32], fading: f64) -> Rivals<Dear> {
+    pub(crate) fn rivals(programs: &[u32], caution: Caution) -> Rivals<Dear> {
         let geometry = Geometry::new(512, 64, 512, 8, ProgramOrder::Sequential).unwrap();
         let timing = Timing { program_ns: 10, ..Timing::ZERO };
         let mount = |number: usize, _: &mut Nand| Ok(Dear { programs: programs[number], next: 0 });
-        Rivals::new(&geometry, timing, programs.len(), Caution { fading, evidence: 2.0 }, mount)
-            .unwrap()
+        Rivals::new(&geometry, timing, programs.len(), caution, mount).unwrap()
     }
+
+    const LASTING: Caution = Caution { fading: 1.0, evidence: 2.0 };
 
     fn write(rivals: &mut Rivals<Dear>) {
         rivals.write(&Run::whole(Lpn(0), 1, 512, Data::Stamp(3))).unwrap();
@@ -255,7 +256,7 @@ mod tests {
 
     #[test]
     fn all_requests_cost_all_rivals() {
-        let mut rivals = rivals(&[3, 1, 2], 1.0);
+        let mut rivals = rivals(&[3, 1, 2], LASTING);
         let run = Run::whole(Lpn(0), 1, 512, Data::None);
         write(&mut rivals);
         rivals.read(&run).unwrap();
@@ -270,7 +271,7 @@ mod tests {
     /// standard error is √n of them.
     #[test]
     fn a_rival_must_be_ahead_by_two_standard_errors() {
-        let mut rivals = rivals(&[3, 2, 1], 1.0);
+        let mut rivals = rivals(&[3, 2, 1], LASTING);
         let mut now = 0;
         for expected in [0, 0, 0, 0, 2, 2] {
             write(&mut rivals);
@@ -281,7 +282,7 @@ mod tests {
 
     #[test]
     fn rivals_that_are_ahead_in_turns_are_equal() {
-        let mut rivals = rivals(&[1, 1], 1.0);
+        let mut rivals = rivals(&[1, 1], LASTING);
         for number in 0..40 {
             let Rival { nand, ftl, .. } = &mut rivals.rivals[number % 2];
             ftl.flush(nand, None).unwrap();
@@ -291,7 +292,7 @@ mod tests {
 
     #[test]
     fn old_costs_fade() {
-        let mut rivals = rivals(&[8, 4], 0.5);
+        let mut rivals = rivals(&[8, 4], Caution { fading: 0.5, ..LASTING });
         for (cost, square) in [(80.0, 1600.0), (120.0, 2000.0), (140.0, 2100.0)] {
             write(&mut rivals);
             rivals.cheapest(0);

@@ -12,7 +12,9 @@ use crate::part::rivals::{Caution, Rivals};
 
 /// The shares of the map to choose from, in percent of the budget.
 const SHARES: [u64; 11] = [3, 10, 20, 30, 40, 50, 60, 70, 80, 90, 97];
-const CAUTION: Caution = Caution { fading: 1.0 - 1.0 / 256.0, evidence: 2.0 };
+/// Most of what there is to gain is a few per cent, a move of the boundary can cost as much, and
+/// the half is seldom bad. So another share must be better without doubt.
+const CAUTION: Caution = Caution { fading: 1.0 - 1.0 / 256.0, evidence: 4.0 };
 /// Requests from one comparison to the next.
 pub const INTERVAL: u64 = 250;
 
@@ -79,6 +81,7 @@ mod tests {
     use nand::ProgramOrder;
 
     use super::*;
+    use crate::part::rivals::tests::rivals;
 
     /// 64 pages, whose map takes 512 bytes.
     fn mappings_of(dram: u64) -> Vec<u64> {
@@ -93,6 +96,19 @@ mod tests {
         assert_eq!(mappings_of(512), all);
         assert_eq!(mappings_of(2048), [61, 204, 409, 512]);
         assert_eq!(mappings_of(1 << 20), [512], "the buffer gets the rest");
+    }
+
+    /// A rival that is always cheaper is ahead by √n standard errors after n comparisons.
+    #[test]
+    fn it_follows_a_rival_that_is_ahead_by_four_standard_errors() {
+        let rivals = rivals(&[1, 2], CAUTION);
+        let mut balance = Balance { rivals, mappings: vec![10, 20], now: 1 };
+        for comparison in 1..=20 {
+            balance.rivals.flush(None).unwrap();
+            balance.tune();
+            let expected = if comparison <= 16 { 20 } else { 10 };
+            assert_eq!(balance.mapping(), expected, "after {comparison} comparisons");
+        }
     }
 
     #[test]
