@@ -8,7 +8,6 @@ RIVALS = "crates/ftl/src/part/rivals.rs"
 BALANCE = "crates/ftl/src/layer/partitioner/balance.rs"
 PARTITIONER = "crates/ftl/src/layer/partitioner/mod.rs"
 THRESHOLD = "crates/ftl/src/scheme/last/beyond/threshold.rs"
-LAST = "crates/ftl/src/scheme/last/mod.rs"
 REGULATOR = "crates/ftl/src/scheme/last/partition_regulator.rs"
 
 # Name, description, file, original text, replacement.
@@ -49,8 +48,6 @@ MUTANTS = [
     ("threshold-own-hot-size", "last, automatic threshold: the device keeps its own size of the hot partition", REGULATOR,
      "(self.k, self.hot_blocks) = (other.k, other.hot_blocks);",
      "self.k = other.k;"),
-    ("threshold-own-sequential-size", "last, automatic threshold: the device keeps its own size of the sequential log", LAST,
-     "        self.sequential_blocks = rival.sequential_blocks;\n", ""),
     ("balance-little-evidence", "balance: three standard errors are evidence enough", BALANCE,
      "evidence: 4.0", "evidence: 3.0"),
     ("balance-stays", "balance: the boundary never moves", PARTITIONER,

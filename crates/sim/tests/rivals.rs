@@ -105,7 +105,7 @@ fn the_boundary_follows_the_cheapest_rival() {
     let mut shares = Vec::new();
     let trims = trace_with_trims();
     let trims = trims.path().to_str().unwrap();
-    for trace in ["zipf:requests=40K,theta=0.95", "uniform:requests=40K,reads=95%", trims] {
+    for trace in ["zipf:requests=60K,theta=0.95", "uniform:requests=40K,reads=95%", trims] {
         let of = |split: &str| {
             let experiment = Experiment { ftl: "dftl".into(), ..experiment(trace, 64, "15%") };
             let experiment = experiment.with("dram", "192KiB").unwrap();

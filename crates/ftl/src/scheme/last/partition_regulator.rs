@@ -195,6 +195,15 @@ mod tests {
     }
 
     #[test]
+    fn k_and_size_can_be_taken_from_another_regulator() {
+        let mut regulator = PartitionRegulator::new(true, 10, 8);
+        let mut other = regulator.clone();
+        other.fit(3);
+        regulator.follow(&other);
+        assert_eq!((regulator.k(), regulator.hot_blocks()), (24, 2));
+    }
+
+    #[test]
     fn nothing_adapts_if_switched_off() {
         let mut regulator = PartitionRegulator::new(false, 10, 8);
         regulator.start(state((2, 50, 50)));
