@@ -8,17 +8,18 @@ RIVALS = "crates/ftl/src/part/rivals.rs"
 BALANCE = "crates/ftl/src/layer/partitioner/balance.rs"
 PARTITIONER = "crates/ftl/src/layer/partitioner/mod.rs"
 THRESHOLD = "crates/ftl/src/scheme/last/beyond/threshold.rs"
+REGULATOR = "crates/ftl/src/scheme/last/partition_regulator.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
     ("rivals-any-gain", "rivals: any gain is a reason to change", RIVALS,
-     "cost(now) - cost(*number) > EVIDENCE * self.squares[now][*number].sqrt()",
+     "cost(now) - cost(*number) > evidence * self.squares[now][*number].sqrt()",
      "cost(now) > cost(*number)"),
     ("rivals-no-fading", "rivals: costs of long ago count like new ones", RIVALS,
-     "rival.cost_ns = self.fading * rival.cost_ns + ns;",
+     "rival.cost_ns = fading * rival.cost_ns + ns;",
      "rival.cost_ns += ns;"),
     ("rivals-squares-stay", "rivals: the error of long ago counts like a new one", RIVALS,
-     "*sum = self.fading * self.fading * *sum + (one - other) * (one - other);",
+     "*sum = fading * fading * *sum + (one - other) * (one - other);",
      "*sum += (one - other) * (one - other);"),
     ("rivals-counted-again", "rivals: costs before the last comparison are counted again", RIVALS,
      "(ns - core::mem::replace(&mut rival.counted_ns, ns)) as f64",
@@ -33,7 +34,7 @@ MUTANTS = [
      "            *before_ns = self.timing.serial_ns(nand.tally());",
      "            *before_ns = self.timing.serial_ns(nand.tally()).min(0);"),
     ("threshold-stays", "last, automatic threshold: it is never taken over", THRESHOLD,
-     "            self.last.set_threshold(THRESHOLDS[self.now]);\n        }\n    }\n",
+     "            self.last.follow(self.rivals.ftl(self.now));\n        }\n    }\n",
      "        }\n    }\n"),
     ("threshold-trims-hidden", "last, automatic threshold: rivals see no trims", THRESHOLD,
      "        self.rivals.trim(first, pages)",
@@ -41,6 +42,14 @@ MUTANTS = [
     ("threshold-rivals-alike", "last, automatic threshold: no rival is below the first threshold", THRESHOLD,
      "rival.set_threshold(THRESHOLDS[number]);",
      "rival.set_threshold(THRESHOLDS[number.max(FIRST)]);"),
+    ("threshold-own-k", "last, automatic threshold: the device keeps its own k", REGULATOR,
+     "(self.k, self.hot_blocks) = (other.k, other.hot_blocks);",
+     "self.hot_blocks = other.hot_blocks;"),
+    ("threshold-own-hot-size", "last, automatic threshold: the device keeps its own size of the hot partition", REGULATOR,
+     "(self.k, self.hot_blocks) = (other.k, other.hot_blocks);",
+     "self.k = other.k;"),
+    ("balance-little-evidence", "balance: three standard errors are evidence enough", BALANCE,
+     "evidence: 4.0", "evidence: 3.0"),
     ("balance-stays", "balance: the boundary never moves", PARTITIONER,
      "                balance.tune();\n", ""),
     ("balance-reads-hidden", "balance: rivals see no reads", PARTITIONER,

@@ -60,6 +60,14 @@ fn assert_follows(rule: &Value, part: &Value, fixed: &[(usize, Value)]) -> [f64;
     [best, fixed[0]]
 }
 
+/// The device has all that the rival with its threshold has tuned.
+#[track_caller]
+fn assert_tuned_alike(auto: &Value, rival: &Value) {
+    for gauge in ["k", "hot_cap", "sequential_cap"] {
+        assert_eq!(auto["scheme"][gauge], rival["scheme"][gauge], "{gauge}");
+    }
+}
+
 /// Streams of 16 KiB want a threshold below the 32 KiB with which the rule begins. The default of
 /// the paper is far from the best one for large writes that come back soon.
 #[test]
@@ -67,9 +75,16 @@ fn the_threshold_follows_the_cheapest_rival() {
     let mut defaults = Vec::new();
     let trims = trace_with_trims();
     let trims = trims.path().to_str().unwrap();
-    for trace in ["mixed:requests=20K,large=16KiB", "financial:requests=20K,space=30MiB", trims] {
+    let financial = "financial:requests=20K,space=30MiB";
+    let cases = [
+        ("mixed:requests=20K,large=16KiB", "fixed"),
+        (financial, "fixed"),
+        (financial, "adaptive"),
+        (trims, "fixed"),
+    ];
+    for (trace, sequential) in cases {
         let of = |threshold: &str| {
-            let ftl = format!("last:threshold={threshold}");
+            let ftl = format!("last:sequential={sequential},threshold={threshold}");
             ran(&Experiment { ftl, ..experiment(trace, 32, "10%") })
         };
         let fixed = [(3, "4KiB"), (0, "512"), (5, "16KiB"), (7, "64KiB")];
@@ -77,6 +92,8 @@ fn the_threshold_follows_the_cheapest_rival() {
         let auto = of("auto");
         let [best, default] = assert_follows(&auto, &auto["scheme"], &fixed);
         defaults.push(default / best);
+        let threshold = auto["scheme"]["threshold_bytes"].as_f64().unwrap();
+        assert_tuned_alike(&auto, &of(&threshold.to_string()));
     }
     assert!(defaults.iter().any(|&ratio| ratio > 1.3), "{defaults:?}");
 }
@@ -88,7 +105,7 @@ fn the_boundary_follows_the_cheapest_rival() {
     let mut shares = Vec::new();
     let trims = trace_with_trims();
     let trims = trims.path().to_str().unwrap();
-    for trace in ["zipf:requests=40K,theta=0.95", "uniform:requests=40K,reads=95%", trims] {
+    for trace in ["zipf:requests=60K,theta=0.95", "uniform:requests=40K,reads=95%", trims] {
         let of = |split: &str| {
             let experiment = Experiment { ftl: "dftl".into(), ..experiment(trace, 64, "15%") };
             let experiment = experiment.with("dram", "192KiB").unwrap();

@@ -15,8 +15,8 @@
 //!
 //! **Evidence.** Garbage collection makes costs uneven, so one of two equal rivals is always ahead.
 //! From each comparison to the next, the costs of two rivals differ by some d. If both are equally
-//! good, all d together come to about √(Σ d²). The setting changes only for a rival that is ahead
-//! by `EVIDENCE` times as much.
+//! good, all d together come to about √(Σ d²), the standard error. The setting changes only for a
+//! rival that is ahead by several of these, as many as the rule demands.
 //!
 //! A controller would have rivals for a sample of its addresses only. Here they are complete, so a
 //! rule is judged by its idea and not by its sample.
@@ -25,22 +25,32 @@ use nand::{Data, FlashArray, Geometry, Lpn, Mode, Nand, Sink, Timing};
 
 use crate::contract::{Ftl, Metric, Result, Run};
 
-/// By how many standard errors a rival must be ahead.
-const EVIDENCE: f64 = 2.0;
+/// What it takes to change the setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Caution {
+    /// What old costs are multiplied by at each comparison.
+    pub fading: f64,
+    /// By how many standard errors a rival must be ahead.
+    pub evidence: f64,
+}
+
+/// Memory of a rival whose FTL takes these bytes.
+pub fn memory_bytes(geometry: &Geometry, ftl: u64) -> u64 {
+    FlashArray::memory_bytes(geometry, Mode::Count) + ftl
+}
 
 /// Devices that count what requests would cost with other settings.
-pub struct Rivals {
-    rivals: Vec<Rival>,
+pub struct Rivals<F> {
+    rivals: Vec<Rival<F>>,
     timing: Timing,
-    /// What old costs are multiplied by at each comparison.
-    fading: f64,
+    caution: Caution,
     /// By two rivals: the sum of squares of the differences between their costs.
     squares: Vec<Vec<f64>>,
 }
 
-struct Rival {
+struct Rival<F> {
     nand: Nand,
-    ftl: Box<dyn Ftl>,
+    ftl: F,
     /// Serial time of its operations at the last comparison.
     counted_ns: u64,
     cost_ns: f64,
@@ -48,9 +58,8 @@ struct Rival {
     before_ns: u64,
 }
 
-impl Rivals {
-    /// `count` new devices on chips of this shape; `mount` mounts each by its number. At a
-    /// comparison the costs of the one before still count as `fading` of what they were.
+impl<F: Ftl + 'static> Rivals<F> {
+    /// `count` new devices on chips of this shape; `mount` mounts each by its number.
     ///
     /// # Errors
     /// A mount failed.
@@ -58,21 +67,16 @@ impl Rivals {
         geometry: &Geometry,
         timing: Timing,
         count: usize,
-        fading: f64,
-        mut mount: impl FnMut(usize, &mut Nand) -> Result<Box<dyn Ftl>>,
-    ) -> Result<Rivals> {
+        caution: Caution,
+        mut mount: impl FnMut(usize, &mut Nand) -> Result<F>,
+    ) -> Result<Rivals<F>> {
         let rival = |number| {
             let mut nand = Nand::new(*geometry, Mode::Count);
             let ftl = mount(number, &mut nand)?;
             Ok(Rival { nand, ftl, counted_ns: 0, cost_ns: 0.0, before_ns: 0 })
         };
         let rivals = (0..count).map(rival).collect::<Result<_>>()?;
-        Ok(Rivals { rivals, timing, fading, squares: vec![vec![0.0; count]; count] })
-    }
-
-    /// Memory of a rival whose FTL takes these bytes.
-    pub fn memory_bytes(geometry: &Geometry, ftl: u64) -> u64 {
-        FlashArray::memory_bytes(geometry, Mode::Count) + ftl
+        Ok(Rivals { rivals, timing, caution, squares: vec![vec![0.0; count]; count] })
     }
 
     // ---- Requests -------------------------------------------------------------------------------
@@ -111,7 +115,7 @@ impl Rivals {
     }
 
     fn each(&mut self, mut ask: impl FnMut(&mut dyn Ftl, &mut Nand) -> Result<()>) -> Result<()> {
-        self.rivals.iter_mut().try_for_each(|rival| ask(&mut *rival.ftl, &mut rival.nand))
+        self.rivals.iter_mut().try_for_each(|rival| ask(&mut rival.ftl, &mut rival.nand))
     }
 
     // ---- The choice -----------------------------------------------------------------------------
@@ -119,27 +123,33 @@ impl Rivals {
     /// Compares the costs. Returns the number of the cheapest rival that is clearly ahead of `now`,
     /// or `now` if there is none.
     pub fn cheapest(&mut self, now: usize) -> usize {
+        let Caution { fading, evidence } = self.caution;
         let costs = self.costs_since();
         for (rival, ns) in self.rivals.iter_mut().zip(&costs) {
-            rival.cost_ns = self.fading * rival.cost_ns + ns;
+            rival.cost_ns = fading * rival.cost_ns + ns;
         }
         for (one, squares) in costs.iter().zip(&mut self.squares) {
             for (other, sum) in costs.iter().zip(squares) {
-                *sum = self.fading * self.fading * *sum + (one - other) * (one - other);
+                *sum = fading * fading * *sum + (one - other) * (one - other);
             }
         }
         let cost = |number: usize| self.rivals[number].cost_ns;
         let is_ahead = |number: &usize| {
-            cost(now) - cost(*number) > EVIDENCE * self.squares[now][*number].sqrt()
+            cost(now) - cost(*number) > evidence * self.squares[now][*number].sqrt()
         };
         let ahead = (0..self.rivals.len()).filter(is_ahead);
         ahead.min_by(|&one, &other| cost(one).total_cmp(&cost(other))).unwrap_or(now)
     }
 
+    /// The FTL of a rival.
+    pub fn ftl(&self, number: usize) -> &F {
+        &self.rivals[number].ftl
+    }
+
     /// What each rival has cost since this was last asked, in nanoseconds.
     fn costs_since(&mut self) -> Vec<f64> {
         let timing = self.timing;
-        let cost = |rival: &mut Rival| {
+        let cost = |rival: &mut Rival<F>| {
             let ns = timing.serial_ns(rival.nand.tally());
             (ns - core::mem::replace(&mut rival.counted_ns, ns)) as f64
         };
@@ -150,7 +160,7 @@ impl Rivals {
 
     /// Serial time of the operations of each rival since the last reset, in nanoseconds.
     pub fn times(&self) -> (&'static str, Metric) {
-        let since = |rival: &Rival| self.timing.serial_ns(rival.nand.tally()) - rival.before_ns;
+        let since = |rival: &Rival<F>| self.timing.serial_ns(rival.nand.tally()) - rival.before_ns;
         ("rival_ns", Metric::Counts(self.rivals.iter().map(since).collect()))
     }
 
@@ -168,7 +178,7 @@ impl Rivals {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use core::ops::Range;
 
     use nand::{Cause, Content, Page, Ppn, ProgramOrder};
@@ -177,7 +187,7 @@ mod tests {
     use crate::contract::{Base, Extent, Report, Span, Violation, base_is};
 
     /// Each request costs this number of programs.
-    struct Dear {
+    pub(crate) struct Dear {
         programs: u32,
         next: u32,
     }
@@ -231,22 +241,22 @@ mod tests {
     }
 
     /// Rivals that pay these numbers of programs for each request.
-    fn rivals(programs: &[u32], fading: f64) -> Rivals {
+    pub(crate) fn rivals(programs: &[u32], caution: Caution) -> Rivals<Dear> {
         let geometry = Geometry::new(512, 64, 512, 8, ProgramOrder::Sequential).unwrap();
         let timing = Timing { program_ns: 10, ..Timing::ZERO };
-        let mount = |number: usize, _: &mut Nand| {
-            Ok(Box::new(Dear { programs: programs[number], next: 0 }) as Box<dyn Ftl>)
-        };
-        Rivals::new(&geometry, timing, programs.len(), fading, mount).unwrap()
+        let mount = |number: usize, _: &mut Nand| Ok(Dear { programs: programs[number], next: 0 });
+        Rivals::new(&geometry, timing, programs.len(), caution, mount).unwrap()
     }
 
-    fn write(rivals: &mut Rivals) {
+    const LASTING: Caution = Caution { fading: 1.0, evidence: 2.0 };
+
+    fn write(rivals: &mut Rivals<Dear>) {
         rivals.write(&Run::whole(Lpn(0), 1, 512, Data::Stamp(3))).unwrap();
     }
 
     #[test]
     fn all_requests_cost_all_rivals() {
-        let mut rivals = rivals(&[3, 1, 2], 1.0);
+        let mut rivals = rivals(&[3, 1, 2], LASTING);
         let run = Run::whole(Lpn(0), 1, 512, Data::None);
         write(&mut rivals);
         rivals.read(&run).unwrap();
@@ -261,7 +271,7 @@ mod tests {
     /// standard error is √n of them.
     #[test]
     fn a_rival_must_be_ahead_by_two_standard_errors() {
-        let mut rivals = rivals(&[3, 2, 1], 1.0);
+        let mut rivals = rivals(&[3, 2, 1], LASTING);
         let mut now = 0;
         for expected in [0, 0, 0, 0, 2, 2] {
             write(&mut rivals);
@@ -272,7 +282,7 @@ mod tests {
 
     #[test]
     fn rivals_that_are_ahead_in_turns_are_equal() {
-        let mut rivals = rivals(&[1, 1], 1.0);
+        let mut rivals = rivals(&[1, 1], LASTING);
         for number in 0..40 {
             let Rival { nand, ftl, .. } = &mut rivals.rivals[number % 2];
             ftl.flush(nand, None).unwrap();
@@ -282,7 +292,7 @@ mod tests {
 
     #[test]
     fn old_costs_fade() {
-        let mut rivals = rivals(&[8, 4], 0.5);
+        let mut rivals = rivals(&[8, 4], Caution { fading: 0.5, ..LASTING });
         for (cost, square) in [(80.0, 1600.0), (120.0, 2000.0), (140.0, 2100.0)] {
             write(&mut rivals);
             rivals.cheapest(0);

@@ -8,25 +8,26 @@
 use nand::{Geometry, Nand, Timing};
 
 use crate::contract::{Ftl, MapBudget, Result};
-use crate::part::rivals::Rivals;
+use crate::part::rivals::{Caution, Rivals};
 
 /// The shares of the map to choose from, in percent of the budget.
 const SHARES: [u64; 11] = [3, 10, 20, 30, 40, 50, 60, 70, 80, 90, 97];
-/// What old costs are multiplied by at each comparison.
-const FADING: f64 = 1.0 - 1.0 / 256.0;
+/// Most of what there is to gain is a few per cent, a move of the boundary can cost as much, and
+/// the half is seldom bad. So another share must be better without doubt.
+const CAUTION: Caution = Caution { fading: 1.0 - 1.0 / 256.0, evidence: 4.0 };
 /// Requests from one comparison to the next.
 pub const INTERVAL: u64 = 250;
 
 /// The rivals, and whose share is in force.
-pub struct Balance {
+pub struct Balance<F> {
     /// They see all requests.
-    pub rivals: Rivals,
+    pub rivals: Rivals<F>,
     /// The bytes that the map has in each rival.
     mappings: Vec<u64>,
     now: usize,
 }
 
-impl Balance {
+impl<F: Ftl + 'static> Balance<F> {
     /// Rivals whose maps have these bytes of the budget, ascending; `mount` mounts one of them.
     ///
     /// # Errors
@@ -36,10 +37,10 @@ impl Balance {
         mappings: Vec<u64>,
         nand: &Nand,
         timing: Timing,
-        mut mount: impl FnMut(u64, &mut Nand) -> Result<Box<dyn Ftl>>,
-    ) -> Result<Balance> {
+        mut mount: impl FnMut(u64, &mut Nand) -> Result<F>,
+    ) -> Result<Balance<F>> {
         let mount = |number: usize, nand: &mut Nand| mount(mappings[number], nand);
-        let rivals = Rivals::new(nand.geometry(), timing, mappings.len(), FADING, mount)?;
+        let rivals = Rivals::new(nand.geometry(), timing, mappings.len(), CAUTION, mount)?;
         Ok(Balance { rivals, now: first(&mappings, dram), mappings })
     }
 
@@ -80,6 +81,7 @@ mod tests {
     use nand::ProgramOrder;
 
     use super::*;
+    use crate::part::rivals::tests::rivals;
 
     /// 64 pages, whose map takes 512 bytes.
     fn mappings_of(dram: u64) -> Vec<u64> {
@@ -94,6 +96,19 @@ mod tests {
         assert_eq!(mappings_of(512), all);
         assert_eq!(mappings_of(2048), [61, 204, 409, 512]);
         assert_eq!(mappings_of(1 << 20), [512], "the buffer gets the rest");
+    }
+
+    /// A rival that is always cheaper is ahead by √n standard errors after n comparisons.
+    #[test]
+    fn it_follows_a_rival_that_is_ahead_by_four_standard_errors() {
+        let rivals = rivals(&[1, 2], CAUTION);
+        let mut balance = Balance { rivals, mappings: vec![10, 20], now: 1 };
+        for comparison in 1..=20 {
+            balance.rivals.flush(None).unwrap();
+            balance.tune();
+            let expected = if comparison <= 16 { 20 } else { 10 };
+            assert_eq!(balance.mapping(), expected, "after {comparison} comparisons");
+        }
     }
 
     #[test]

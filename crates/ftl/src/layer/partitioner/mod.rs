@@ -54,7 +54,7 @@ use crate::layer::ghost_buffer::GhostBuffer;
 use crate::layer::option::{LayerOption, LayerOptions};
 use crate::layer::sector_log;
 use crate::layer::write_buffer::{self, WriteBuffer};
-use crate::part::rivals::Rivals;
+use crate::part::rivals::{self, Rivals};
 
 /// RAM of a page in the ghost of the buffer: its number and two links.
 const GHOST_PAGE_BYTES: u64 = 12;
@@ -263,7 +263,7 @@ fn rival_memory(scheme: &Scheme, mapping: u64, buffer: u64, geometry: &Geometry)
     let params = spec::resolve(scheme.name, &[], scheme.params);
     let fixed = params.map_or(0, |params| (scheme.memory)(&params, geometry, Mode::Count));
     let ftl = fixed + map_memory(scheme, mapping, geometry, Mode::Count);
-    Rivals::memory_bytes(geometry, ftl + WriteBuffer::memory_bytes(buffer, geometry, Mode::Count))
+    rivals::memory_bytes(geometry, ftl + WriteBuffer::memory_bytes(buffer, geometry, Mode::Count))
 }
 
 /// What the scheme takes for a resizable part of these bytes, beyond what it states with its
@@ -324,9 +324,9 @@ fn balanced(
     below: MountBelow,
 ) -> Result<Rule> {
     let mappings = balance::mappings(dram, budget, nand.geometry(), config.logical_blocks);
-    let rival = |mapping, nand: &mut Nand| -> Result<Box<dyn Ftl>> {
+    let rival = |mapping, nand: &mut Nand| {
         let ftl = below(nand, config)?;
-        Ok(Box::new(Partitioner::fixed(ftl, budget, nand, config, dram, mapping)?))
+        Partitioner::fixed(ftl, budget, nand, config, dram, mapping)
     };
     Ok(Rule::Balanced(Balance::new(dram, mappings, nand, config.timing, rival)?))
 }
@@ -359,7 +359,7 @@ struct Adaptation {
 
 enum Rule {
     Paper(Algorithm1),
-    Balanced(Balance),
+    Balanced(Balance<Partitioner>),
 }
 
 /// Counts since the last reset.
@@ -434,7 +434,7 @@ impl Partitioner {
     }
 
     /// Shows a request to the rivals, if there are any.
-    fn show(&mut self, request: impl FnOnce(&mut Rivals) -> Result<()>) -> Result<()> {
+    fn show(&mut self, request: impl FnOnce(&mut Rivals<Partitioner>) -> Result<()>) -> Result<()> {
         match &mut self.tuner {
             Some(Adaptation { rule: Rule::Balanced(balance), .. }) => request(&mut balance.rivals),
             _ => Ok(()),

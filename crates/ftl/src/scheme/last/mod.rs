@@ -443,6 +443,12 @@ impl HasThreshold for Last {
     fn set_threshold(&mut self, bytes: u64) {
         self.threshold_bytes = bytes;
     }
+
+    fn follow(&mut self, rival: &Last) {
+        self.threshold_bytes = rival.threshold_bytes;
+        self.sequential_blocks = rival.sequential_blocks;
+        self.regulator.follow(&rival.regulator);
+    }
 }
 
 impl Ftl for Last {

@@ -102,6 +102,11 @@ impl PartitionRegulator {
         self.fit(random_blocks);
     }
 
+    /// Takes k and the size from another regulator, for a random log of the same size.
+    pub fn follow(&mut self, other: &PartitionRegulator) {
+        (self.k, self.hot_blocks) = (other.k, other.hot_blocks);
+    }
+
     /// Limits k and the size to the bounds for a random log of `random_blocks` blocks.
     pub fn fit(&mut self, random_blocks: u32) {
         assert!(random_blocks >= 2, "{random_blocks} random blocks for two partitions");
@@ -186,6 +191,15 @@ mod tests {
     fn a_smaller_log_has_smaller_bounds() {
         let mut regulator = PartitionRegulator::new(true, 10, 8);
         regulator.fit(3);
+        assert_eq!((regulator.k(), regulator.hot_blocks()), (24, 2));
+    }
+
+    #[test]
+    fn k_and_size_can_be_taken_from_another_regulator() {
+        let mut regulator = PartitionRegulator::new(true, 10, 8);
+        let mut other = regulator.clone();
+        other.fit(3);
+        regulator.follow(&other);
         assert_eq!((regulator.k(), regulator.hot_blocks()), (24, 2));
     }
 

@@ -2,6 +2,10 @@
 //!
 //! For each threshold there is a [rival](crate::part::rivals). While the log is written once,
 //! they are compared 32 times. Costs are remembered for about 16 logs.
+//!
+//! LAST tunes k and the size of its hot partition by itself. Of two devices with the same threshold
+//! but different pasts, one may settle at another size than the other and stay there, up to 10 %
+//! dearer. So at each comparison the device takes over all that the rival has tuned.
 
 use core::ops::Range;
 
@@ -11,7 +15,7 @@ use spec::{Params, Value};
 use crate::contract::{
     Base, Extent, Facet, FacetKind, Ftl, Report, Result, Run, Span, Violation, base_is,
 };
-use crate::part::rivals::Rivals;
+use crate::part::rivals::{self, Caution, Rivals};
 
 /// The thresholds to choose from, in bytes: powers of two.
 pub const THRESHOLDS: [u64; 8] =
@@ -22,19 +26,23 @@ pub const THRESHOLDS: [u64; 8] =
 const FIRST: usize = 6;
 /// Comparisons while the log is written once.
 const PER_LOG: u32 = 32;
-/// What old costs are multiplied by at each comparison.
-const FADING: f64 = 1.0 - 1.0 / 512.0;
+/// Nothing speaks for the first threshold against others, and the wrong one can cost a multiple. So
+/// the threshold changes soon.
+const CAUTION: Caution = Caution { fading: 1.0 - 1.0 / 512.0, evidence: 1.0 };
 
 /// A scheme with a threshold.
 pub trait HasThreshold: Ftl {
     /// Runs of requests larger than these bytes are sequential from now on.
     fn set_threshold(&mut self, bytes: u64);
+
+    /// Takes the threshold of a rival, and all else that it has tuned for itself.
+    fn follow(&mut self, rival: &Self);
 }
 
 /// LAST with a threshold that follows the cheapest rival.
 pub struct AutoThreshold<L> {
     last: L,
-    rivals: Rivals,
+    rivals: Rivals<L>,
     /// The number of the threshold in force.
     now: usize,
     /// Pages from one comparison to the next, and until the next one.
@@ -55,10 +63,10 @@ impl<L: HasThreshold + 'static> AutoThreshold<L> {
         format: impl Fn(&Nand) -> L,
     ) -> Result<AutoThreshold<L>> {
         let count = THRESHOLDS.len();
-        let rivals = Rivals::new(nand.geometry(), timing, count, FADING, |number, nand| {
+        let rivals = Rivals::new(nand.geometry(), timing, count, CAUTION, |number, nand| {
             let mut rival = format(nand);
             rival.set_threshold(THRESHOLDS[number]);
-            Ok(Box::new(rival))
+            Ok(rival)
         })?;
         last.set_threshold(THRESHOLDS[FIRST]);
         let interval = (log_pages / PER_LOG).max(1);
@@ -71,7 +79,7 @@ impl<L: HasThreshold + 'static> AutoThreshold<L> {
         if self.left == 0 {
             self.left = self.interval;
             self.now = self.rivals.cheapest(self.now);
-            self.last.set_threshold(THRESHOLDS[self.now]);
+            self.last.follow(self.rivals.ftl(self.now));
         }
     }
 }
@@ -80,7 +88,7 @@ impl<L: HasThreshold + 'static> AutoThreshold<L> {
 pub fn memory_bytes(params: &Params, geometry: &Geometry, last: u64) -> u64 {
     match params.get("threshold") {
         Some(Value::Size(_)) => 0,
-        _ => THRESHOLDS.len() as u64 * Rivals::memory_bytes(geometry, last),
+        _ => THRESHOLDS.len() as u64 * rivals::memory_bytes(geometry, last),
     }
 }
 
