@@ -28,8 +28,7 @@
 //! * [`flash`]          chips on images, and sectors that describe themselves
 //! * [`device`]         a device between power-on and power-off, its power cuts and crashes
 //! * [`conformance`]    checks without cuts
-//! * [`cut`]            checks with power cuts, the replay of one, and the smallest
-//!                      workload that fails like a given one
+//! * [`cut`]            checks with power cuts, replays, and the smallest workload that fails
 //! * [`crash`]          checks with crashes of the machine below an image: the same
 //! * [`failed_case`]    a finding with the command line that replays it
 //! * [`observer`]       watches a campaign and can stop it
