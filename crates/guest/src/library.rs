@@ -104,8 +104,8 @@ fn take_slot(file: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Makes sure that there is a free copy of every object that is in use. Processes that are copies of
-/// this one then find it, instead of making one each.
+/// Makes sure that there is a free copy of every object that is in use. Processes that are copies
+/// of this one then find it, instead of making one each.
 pub(crate) fn prepare_copies() {
     let mut slots = slots();
     let mut objects: Vec<_> = slots.iter().map(|slot| slot.object.clone()).collect();
