@@ -164,6 +164,12 @@ def test_what_a_method_raises_is_raised_by_a_run_with_its_traceback():
         ftlab.run("uniform:requests=1K", ftl=Twice, **SMALL)
 
 
+def test_what_was_raised_in_a_check_is_not_raised_by_a_later_run():
+    assert not ftlab.check(Wrong, workload="random", second_cuts=0)
+    with pytest.raises(ftlab.RunError, match="illegal command in write: it programmed page"):
+        ftlab.run("uniform:requests=1K", ftl=Twice, **SMALL)
+
+
 def test_what_no_class_can_be_is_refused():
     with pytest.raises(TypeError, match="takes a class of ftlab.guest.Ftl, not an object"):
         ftlab.run("uniform:requests=10", ftl=Page(), **SMALL)

@@ -88,6 +88,8 @@ pub fn run(
     let memory = MemoryBudget::new(self::memory_limit(memory_limit)?);
     let setup = setup(&experiment, requests.as_ref()).map_err(raised)?;
     let policy = policy.map(PythonPolicy::new).transpose()?;
+    // What a guest raised in an earlier check is not the reason if this run fails.
+    drop(crate::guest::take_raised());
     let result = watched(py, 1, progress.as_ref(), |watch| {
         let progress = &watch.run(0);
         let policy = policy.clone().map(|policy| Arc::new(policy) as Arc<dyn PolicySource>);

@@ -1,4 +1,5 @@
-/* Page mapping, of which a guest with a bug replaces a part. BUGGY(table) names its own table. */
+/* Page mapping, of which a guest with a bug replaces a part: GUEST_WITH exports the table of page.c
+ * with another name and with these changes. */
 #define ftlab_get_guest page_get_guest
 #include "../page.c"
 #undef ftlab_get_guest

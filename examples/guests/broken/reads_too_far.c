@@ -1,6 +1,5 @@
-/* The bug: it clears one page more than the host has asked for, behind the end of the buffer. Under
- * AddressSanitizer the first read shows it; without, the heap is damaged, and the process crashes
- * sooner or later.
+/* The bug: it writes behind the end of the buffer. Here it writes 64 MiB, so that it crashes for
+ * certain; a single page would damage the heap, which only a sanitizer shows at once.
  * Verdict: crash. */
 #include "page_with.h"
 

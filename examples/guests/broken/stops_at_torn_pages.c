@@ -1,7 +1,6 @@
-/* The bug: a block with a page that cannot be read is never a victim, although nothing in that page
- * counts. Each such block is lost for ever, until no room can be made.
- * Verdict: service refused, after several cuts that tear pages. Data that were written can still be
- * read. */
+/* The bug: it refuses every write while a block has a page that cannot be read, although nothing in
+ * that page counts.
+ * Verdict: service refused, after cuts that tear a page. Data that were written can still be read. */
 #include "page_with.h"
 
 static uint8_t *has_torn_page;

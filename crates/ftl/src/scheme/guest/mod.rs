@@ -135,8 +135,8 @@ impl Units {
         match u32::try_from(all.div_ceil(sectors.into())) {
             Ok(count) => Ok(Units { sectors, count, per_chip_page }),
             Err(_) => refuse(format!(
-                "has pages of {host_page_bytes} bytes; {all} sectors have \
-                                      more of them than 32 bits can count"
+                "has pages of {host_page_bytes} bytes; {all} sectors have more of them than 32 \
+                 bits can count"
             )),
         }
     }
