@@ -8,7 +8,7 @@
 //! Nothing that a guest answers is believed. An illegal command is an error of the request, also if
 //! the guest goes on; so is a call that makes more operations than any may, and an answer that does
 //! not exist. Where data are not kept, the host's are zero, and the guest's own data are kept all
-//! the same: see [`lent_chip`].
+//! the same: see `lent_chip.rs`.
 //!
 //! The scheme states how a guest differs from the others: it gets the raw chip, without system
 //! blocks and without a shelter for pages that share cells.
