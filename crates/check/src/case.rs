@@ -5,7 +5,7 @@ use ftl::contract::guest::{Declaration, GuestFaultKind};
 use ftl::device::{Device, Size};
 use ftl::{Durability, Error, Ftl, Result};
 use image::{LossyDisk, Recipe};
-use nand::{Mode, Nand};
+use nand::{Geometry, Mode, Nand};
 
 use crate::device_model::DeviceModel;
 use crate::flash::{Storage, image_chip};
@@ -215,9 +215,14 @@ impl Case {
         self.dimensions
     }
 
+    /// The chip.
+    pub fn geometry(&self) -> &Geometry {
+        self.device.geometry()
+    }
+
     /// Number of pages of the chip.
     pub fn physical_pages(&self) -> u64 {
-        u64::from(self.device.geometry().pages())
+        u64::from(self.geometry().pages())
     }
 }
 

@@ -27,11 +27,33 @@ const OPERATIONS_PER_MOUNT: u32 = 8;
 /// # Errors
 /// The first finding.
 pub fn check(case: &Case) -> Result<u64, FailedCase> {
-    run(case).map_err(|finding| FailedCase::new(case, &[], finding))
+    check_watched(case, &mut |_| ())
 }
 
-fn run(case: &Case) -> Result<u64, Finding> {
-    let mut device = PoweredDevice::brand_new(case)?;
+/// The same, and passes every action to `watch` before it begins.
+///
+/// # Errors
+/// The first finding.
+pub fn check_watched(case: &Case, watch: &mut dyn FnMut(Action)) -> Result<u64, FailedCase> {
+    let done = PoweredDevice::brand_new(case).and_then(|device| run(Watched { device, watch }));
+    done.map_err(|finding| FailedCase::new(case, &[], finding))
+}
+
+/// A device, and who is told what happens to it.
+struct Watched<'a, 'w> {
+    device: PoweredDevice<'a>,
+    watch: &'w mut dyn FnMut(Action),
+}
+
+impl Watched<'_, '_> {
+    fn perform(&mut self, action: Action) -> Result<(), Finding> {
+        (self.watch)(action);
+        self.device.perform(action).map(drop)
+    }
+}
+
+fn run(mut device: Watched) -> Result<u64, Finding> {
+    let case = device.device.case();
     let mut rng = Rng::new(mix(case.seed, 1));
     device.perform(Action::Mount)?;
     for &operation in &case.operations {
@@ -40,7 +62,7 @@ fn run(case: &Case) -> Result<u64, Finding> {
             device.perform(Action::Do(step))?;
         }
         device.perform(Action::Check)?;
-        counts_add_up(&device)?;
+        counts_add_up(&device.device)?;
         if case.durability == Durability::Full && rng.one_in(OPERATIONS_PER_MOUNT) {
             mount_twice(case, &mut device)?;
         }
@@ -51,10 +73,10 @@ fn run(case: &Case) -> Result<u64, Finding> {
     Ok(case.operations.len() as u64)
 }
 
-fn mount_twice(case: &Case, device: &mut PoweredDevice) -> Result<(), Finding> {
+fn mount_twice(case: &Case, device: &mut Watched) -> Result<(), Finding> {
     device.perform(Action::Remount)?;
     if case.subject.layers.is_empty() && case.guest().is_none() {
-        versions_are_in_order(device)?;
+        versions_are_in_order(&mut device.device)?;
     }
     device.perform(Action::Remount)?;
     device.perform(Action::Check)?;
@@ -63,8 +85,8 @@ fn mount_twice(case: &Case, device: &mut PoweredDevice) -> Result<(), Finding> {
 
 /// Mounts more often in a row than there are blocks. Each mount may close a block, but none may
 /// lose one.
-fn survives_many_mounts(case: &Case, device: &mut PoweredDevice) -> Result<(), Finding> {
-    for _ in 0..=device.nand().geometry().blocks() {
+fn survives_many_mounts(case: &Case, device: &mut Watched) -> Result<(), Finding> {
+    for _ in 0..=case.geometry().blocks() {
         device.perform(Action::Remount)?;
     }
     for operation in workload::after_power_cut(case.dimensions(), mix(case.seed, 2)) {

@@ -338,8 +338,9 @@ fn a_replay_line_without_a_time_lets_weak_pages_survive_further_cuts() {
         let cuts: Vec<PowerCut> = cuts.iter().map(|text| PowerCut::parse(text).unwrap()).collect();
         let mut lines = Vec::new();
         // The plain FTL may fail; only the order of events matters.
-        let _ = power_loss::replay(&case, &cuts, &mut |line| lines.push(line));
-        let last_cut = lines.iter().rposition(|line| line.starts_with("power lost")).unwrap();
+        let _ = power_loss::replay(&case, &cuts, &mut |step| lines.push(step.to_string()));
+        let last_cut =
+            lines.iter().rposition(|line: &String| line.starts_with("power lost")).unwrap();
         lines[last_cut + 1..].iter().take(2).map(|line| line[..5].to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(told(&["11:unstable", "0:untouched"]), ["mount", "decay"]);

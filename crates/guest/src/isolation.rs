@@ -44,6 +44,17 @@ impl Isolated {
     /// # Errors
     /// There can be no further process.
     pub fn begin(work: impl FnOnce() -> Vec<u8>) -> io::Result<Isolated> {
+        Isolated::begin_writing(|out| {
+            // If nobody reads the result, nobody needs it.
+            let _ = out.write_all(&work());
+        })
+    }
+
+    /// The same for work that writes its result bit by bit.
+    ///
+    /// # Errors
+    /// There can be no further process.
+    pub fn begin_writing(work: impl FnOnce(&mut dyn Write)) -> io::Result<Isolated> {
         prepare_copies();
         let board = Board::new()?;
         let of_child = board.try_clone()?;
@@ -53,9 +64,8 @@ impl Isolated {
             -1 => Err(io::Error::last_os_error()),
             0 => {
                 of_child.become_own();
-                let bytes = work();
-                // If nobody reads the result, nobody needs it.
-                let _ = out.write_all(&bytes);
+                work(&mut out);
+                Board::of_process().into_iter().for_each(Board::set_done);
                 drop(out);
                 // SAFETY: nothing of this process is cleaned up, because it is a copy.
                 unsafe { libc::_exit(0) }
@@ -70,15 +80,23 @@ impl Isolated {
     /// Waits for the result, or the death of the process, and returns with it the last note on its
     /// board. A call of a guest that takes longer than `patience` ends the work.
     pub fn end(mut self, patience: Duration) -> (Result<Vec<u8>, Death>, String) {
-        let ended = self.wait(patience);
-        (ended, self.board.note())
+        let mut bytes = Vec::new();
+        let ended = self.wait(patience, &mut bytes);
+        (ended.map(|()| bytes), self.board.note())
     }
 
-    fn wait(&mut self, patience: Duration) -> Result<Vec<u8>, Death> {
+    /// Waits in the same way. Returns what was written before the end, whatever the end was.
+    pub fn written(mut self, patience: Duration) -> Vec<u8> {
         let mut bytes = Vec::new();
+        // How it ended is known already to whoever asks only for this.
+        let _ = self.wait(patience, &mut bytes);
+        bytes
+    }
+
+    fn wait(&mut self, patience: Duration, bytes: &mut Vec<u8>) -> Result<(), Death> {
         let mut last = (self.board.state(), Instant::now());
         loop {
-            match self.read_some(&mut bytes) {
+            match self.read_some(bytes) {
                 Ok(Progress::End) => break,
                 Ok(Progress::More) => continue,
                 Ok(Progress::Nothing) => {}
@@ -98,7 +116,7 @@ impl Isolated {
                 return Err(Death::Hung(sentence));
             }
         }
-        self.reaped(bytes)
+        self.reaped()
     }
 
     fn read_some(&mut self, bytes: &mut Vec<u8>) -> io::Result<Progress> {
@@ -118,8 +136,8 @@ impl Isolated {
     }
 
     /// The result of a process whose pipe is closed. A guest may have closed it.
-    fn reaped(&self, bytes: Vec<u8>) -> Result<Vec<u8>, Death> {
-        if bytes.is_empty() && self.board.state().1 != Call::None {
+    fn reaped(&self) -> Result<(), Death> {
+        if !self.board.is_done() && self.board.state().1 != Call::None {
             // A guest that closed its files may go on for ever.
             self.kill_if_alive();
         }
@@ -128,7 +146,7 @@ impl Isolated {
         let status = status.map(ExitStatus::from_raw);
         let place = self.board.place();
         match status.map(|status| (status.code(), status.signal())) {
-            Some((Some(0), _)) if !bytes.is_empty() => Ok(bytes),
+            Some((Some(0), _)) if self.board.is_done() => Ok(()),
             Some((Some(code), _)) => {
                 Err(Death::Crashed(format!("ended its process with exit code {code} {place}")))
             }

@@ -4,4 +4,5 @@ pub mod counts;
 pub mod faults;
 pub mod isolated;
 pub mod power_loss;
+pub mod repro;
 pub mod shrinking;

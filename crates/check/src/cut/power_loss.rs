@@ -13,6 +13,7 @@
 //! cut instead. Both ways lead to the same state.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::thread;
 
 use nand::page_store::{Health, load_spare};
@@ -99,15 +100,35 @@ pub fn explore(
     (counts, failed)
 }
 
-/// Runs one case with these cuts and passes a line about every action to `tell`. Returns the first
-/// cut that did not happen because the run ended before it.
+/// A step of a replay.
+pub enum Step<'a> {
+    /// An action begins.
+    Act(Action),
+    /// The power was cut and left this flash.
+    Cut(PowerCut, &'a FlashArray),
+}
+
+impl fmt::Display for Step<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Step::Act(action) => action.fmt(out),
+            Step::Cut(cut, _) => {
+                let (after, outcome) = (cut.after, cut.outcome_text());
+                write!(out, "power lost at operation {after}, outcome {outcome}")
+            }
+        }
+    }
+}
+
+/// Runs one case with these cuts and passes every step to `watch`. Returns the first cut that did
+/// not happen because the run ended before it.
 ///
 /// # Errors
 /// The finding.
 pub fn replay(
     case: &Case,
     cuts: &[PowerCut],
-    tell: &mut dyn FnMut(String),
+    watch: &mut dyn FnMut(Step),
 ) -> Result<Option<PowerCut>, FailedCase> {
     let failed = |finding| FailedCase::new(case, cuts, finding);
     let mut device = PoweredDevice::brand_new(case).map_err(failed)?;
@@ -115,20 +136,20 @@ pub fn replay(
     for level in 0..cuts.len() {
         let cut = cuts[level];
         device.arm(cut);
-        let end = perform_all(&mut device, &actions, tell);
+        let end = perform_all(&mut device, &actions, watch);
         if end.map_err(failed)? == End::Answered {
             return Ok(Some(cut));
         }
-        tell(format!("power lost at operation {}, outcome {}", cut.after, cut.outcome_text()));
         let (mut nand, oracle) = device.into_parts();
         nand.power().cycle();
         let is_weak = has_weak_pages(nand.array());
         let is_weak = is_weak.map_err(|error| failed(Finding::of_storage(error)))?;
         let flash = nand.into_array();
+        watch(Step::Cut(cut, &flash));
         device = PoweredDevice::after_cut(case, flash, oracle, cut.decay).map_err(failed)?;
         actions = actions_after_cut(case, &cuts[..=level], is_weak);
     }
-    let end = perform_all(&mut device, &actions, tell);
+    let end = perform_all(&mut device, &actions, watch);
     end.map_err(failed)?;
     Ok(None)
 }
@@ -137,10 +158,10 @@ pub fn replay(
 fn perform_all(
     device: &mut PoweredDevice,
     actions: &[Action],
-    tell: &mut dyn FnMut(String),
+    watch: &mut dyn FnMut(Step),
 ) -> Result<End, Finding> {
     for &action in actions {
-        tell(action.to_string());
+        watch(Step::Act(action));
         if device.perform(action)? == End::PowerLost {
             return Ok(End::PowerLost);
         }

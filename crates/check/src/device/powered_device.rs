@@ -178,6 +178,11 @@ impl<'a> PoweredDevice<'a> {
         self.nand.power().record_snapshots();
     }
 
+    /// The case.
+    pub fn case(&self) -> &'a Case {
+        self.case
+    }
+
     /// Whether the FTL is a guest.
     pub fn has_guest(&self) -> bool {
         self.case.guest().is_some()

@@ -6,7 +6,7 @@
 
 use core::fmt::{self, Debug};
 
-use nand::Cause;
+use nand::{Cause, Geometry, ProgramOrder};
 use spec::named_enum;
 
 /// Where a guest comes from: a shared object, or a class. Each mount gets a new instance, without
@@ -174,6 +174,30 @@ pub struct ChipShape {
     pub pair_distance: u32,
     /// The order in which pages of a block are programmed: the number of an `ftlab_order`.
     pub program_order: u32,
+}
+
+impl ChipShape {
+    /// The chip as a guest gets it that declares this.
+    pub fn of(geometry: &Geometry, declaration: &Declaration) -> ChipShape {
+        let pairing = geometry.pairing();
+        ChipShape {
+            blocks: geometry.blocks(),
+            pages_per_block: geometry.pages_per_block(),
+            page_bytes: geometry.page_bytes(),
+            spare_bytes: match declaration.spare_bytes {
+                0 => geometry.scheme_bytes(),
+                bytes => bytes,
+            },
+            dies: geometry.dies(),
+            bits_per_cell: pairing.bits,
+            pair_distance: pairing.distance,
+            program_order: match geometry.program_order() {
+                ProgramOrder::Sequential => 0,
+                ProgramOrder::Ascending => 1,
+                ProgramOrder::Any => 2,
+            },
+        }
+    }
 }
 
 /// What a guest answers to a call: a status, or a number that is none.

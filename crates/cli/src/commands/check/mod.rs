@@ -2,6 +2,7 @@
 //! write, or replays a single cut or crash.
 
 mod log;
+mod smallest;
 
 use std::io::Write;
 use std::time::Duration;
@@ -12,7 +13,6 @@ use check::crash::machine_loss::{self, CrashCounts};
 use check::cut::counts::{CutCounts, DecayTime};
 use check::cut::faults::{FaultClass, Faults, promises};
 use check::cut::power_loss::{self, SecondCuts};
-use check::cut::shrinking::shrunk;
 use check::device::machine_crash::Crash;
 use check::device::power_cut::PowerCut;
 use check::device_model::{DEVICE_MODELS, DeviceModel};
@@ -32,6 +32,7 @@ use crate::known_names::{self, NameOr, Named};
 use crate::process::signals;
 use crate::progress::CheckMonitor;
 use crate::texts::table::Table;
+use smallest::Programs;
 
 /// The number of failures that are printed; further ones are only counted.
 const SHOWN_MAX: usize = 10;
@@ -167,7 +168,8 @@ pub struct Args {
     /// `40:one@3`; may be given several times
     #[arg(long, value_name = "K:NAME[@N]", requires = "single")]
     second: Vec<String>,
-    /// Also print the smallest workload with each verdict that was found
+    /// Also print the smallest workload with each verdict that was found; for a guest, write a
+    /// program in C that shows it without ftlab: repro.c, and repro-2.c for a second verdict
     #[arg(long, conflicts_with_all = ["cut", "crash"])]
     shrink: bool,
     /// Print neither a summary nor progress, only what was found
@@ -218,7 +220,11 @@ fn campaign(args: &Args) -> failure::Result<bool> {
     let failed = report.total().failed;
     say(&findings(&failed));
     if args.shrink {
-        smallest(&failed).for_each(|text| say(&text));
+        let mut programs = Programs::default();
+        for failed in smallest::smallest(&failed) {
+            say(&smallest::text(&failed));
+            say(&programs.write(&failed)?);
+        }
     }
     if signals::is_interrupted() {
         return Err(sim::Error::Interrupted.into());
@@ -258,20 +264,6 @@ fn findings(failed: &[FailedCase]) -> String {
         text += &format!("… and {} more\n", failed.len() - SHOWN_MAX);
     }
     text
-}
-
-/// The smallest workload with each verdict. Crashes of the machine are left out.
-fn smallest(failed: &[FailedCase]) -> impl Iterator<Item = String> {
-    let of_verdict = |verdict: Verdict| {
-        let alike = failed.iter().filter(move |failed| {
-            failed.crashes.is_empty() && failed.finding.defect.verdict() == verdict
-        });
-        alike.min_by_key(|failed| (failed.cuts.len(), failed.case.operations.len()))
-    };
-    Verdict::ALL.into_iter().filter_map(of_verdict).map(|failed| {
-        let verdict = failed.finding.defect.verdict();
-        format!("\nThe smallest workload with the verdict {verdict}:\n{}\n", shrunk(failed))
-    })
 }
 
 /// Whether a campaign that tried everything found nothing.
@@ -495,7 +487,7 @@ fn are_clean(replays: impl Iterator<Item = failure::Result<bool>>) -> failure::R
 fn replay_one(args: &Args, case: &Case, cuts: &[PowerCut]) -> failure::Result<bool> {
     let tell = |text: &str| tell(args, text);
     tell(&format!("{}\n", replay_line(case, cuts, &[])));
-    let done = power_loss::replay(case, cuts, &mut |line| tell(&format!("  {line}\n")));
+    let done = power_loss::replay(case, cuts, &mut |step| tell(&format!("  {step}\n")));
     replayed(args, done.map(|missed| missed.map(|cut| ("cut", cut.to_string()))))
 }
 

@@ -6,8 +6,7 @@
 //! only counts, [`KeptPages`] has both.
 
 use nand::{
-    BlockId, Cause, Content, Copies, FlashArray, Geometry, Lpn, Nand, Page, PageState, Ppn,
-    ProgramOrder,
+    BlockId, Cause, Content, Copies, FlashArray, Lpn, Nand, Page, PageState, Ppn,
 };
 
 use super::kept_pages::{KeptPages, read_padded, without_zeroes};
@@ -52,7 +51,7 @@ impl ChipSide {
     /// A chip that no call uses yet, for a guest that declares this.
     pub fn new(nand: &Nand, declaration: &Declaration) -> ChipSide {
         let (geometry, array) = (nand.geometry(), nand.array());
-        let shape = shape(geometry, declaration);
+        let shape = ChipShape::of(geometry, declaration);
         let kept = (!array.keeps_pages())
             .then(|| KeptPages::new(shape.spare_bytes, shape.pages_per_block, shape.blocks));
         ChipSide {
@@ -114,27 +113,6 @@ impl ChipSide {
     #[inline]
     fn is_of_host(&self, data: &[u8]) -> bool {
         self.host.contains(&(data.as_ptr() as usize))
-    }
-}
-
-fn shape(geometry: &Geometry, declaration: &Declaration) -> ChipShape {
-    let pairing = geometry.pairing();
-    ChipShape {
-        blocks: geometry.blocks(),
-        pages_per_block: geometry.pages_per_block(),
-        page_bytes: geometry.page_bytes(),
-        spare_bytes: match declaration.spare_bytes {
-            0 => geometry.scheme_bytes(),
-            bytes => bytes,
-        },
-        dies: geometry.dies(),
-        bits_per_cell: pairing.bits,
-        pair_distance: pairing.distance,
-        program_order: match geometry.program_order() {
-            ProgramOrder::Sequential => 0,
-            ProgramOrder::Ascending => 1,
-            ProgramOrder::Any => 2,
-        },
     }
 }
 

@@ -1,0 +1,73 @@
+//! The smallest workload with each verdict, and programs in C that show it without ftlab.
+
+use std::fs;
+use std::path::Path;
+
+use check::cut::repro;
+use check::cut::shrinking::shrunk;
+use check::failed_case::FailedCase;
+use check::finding::Verdict;
+
+use crate::failure::{Failure, Result};
+use crate::output::command_files::CommandFiles;
+use crate::output::write_text;
+
+/// The smallest workload with each verdict. Crashes of the machine are left out.
+pub fn smallest(failed: &[FailedCase]) -> impl Iterator<Item = FailedCase> {
+    let of_verdict = |verdict: Verdict| {
+        let alike = failed.iter().filter(move |failed| {
+            failed.crashes.is_empty() && failed.finding.defect.verdict() == verdict
+        });
+        alike.min_by_key(|failed| (failed.cuts.len(), failed.case.operations.len()))
+    };
+    Verdict::ALL.into_iter().filter_map(of_verdict).map(shrunk)
+}
+
+/// What is printed about a case.
+pub fn text(failed: &FailedCase) -> String {
+    format!(
+        "\nThe smallest workload with the verdict {}:\n{failed}\n",
+        failed.finding.defect.verdict()
+    )
+}
+
+/// Files for programs that show failed cases: repro.c, repro-2.c and so on.
+#[derive(Default)]
+pub struct Programs {
+    written: u32,
+}
+
+impl Programs {
+    fn next_name(&self) -> String {
+        match self.written {
+            0 => "repro.c".to_owned(),
+            n => format!("repro-{}.c", n + 1),
+        }
+    }
+
+    /// Writes the program that shows a failed case, if there is one. Returns a line about it.
+    ///
+    /// # Errors
+    /// It cannot be written, or a file of somebody else has its name.
+    pub fn write(&mut self, failed: &FailedCase) -> Result<String> {
+        let Some(program) = repro::program(failed) else { return Ok(String::new()) };
+        let name = self.next_name();
+        refuse_foreign(&name)?;
+        let destination = CommandFiles::new().output("--shrink", &name)?;
+        destination.write(|out| write_text(out, &program))?;
+        self.written += 1;
+        Ok(format!("  Program: {name}, which shows the same without ftlab\n"))
+    }
+}
+
+/// A file that ftlab has not written is kept.
+fn refuse_foreign(name: &str) -> Result<()> {
+    let found = fs::read(Path::new(name)).unwrap_or_default();
+    if found.is_empty() || found.starts_with(repro::FIRST_WORDS.as_bytes()) {
+        return Ok(());
+    }
+    Err(Failure::failed(format!(
+        "{name} is not replaced, because ftlab has not written it; move it away, or run the check \
+         in another folder"
+    )))
+}
