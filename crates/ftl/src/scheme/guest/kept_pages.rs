@@ -27,7 +27,7 @@ impl KeptPages {
     }
 
     /// Keeps a page that is programmed. `data` are none if they are zero.
-    #[inline]
+    #[inline(always)]
     pub fn program(&mut self, page: u32, data: Option<&[u8]>, spare: Option<&[u8]>) {
         match spare {
             Some(spare) => self.spare_mut(page).copy_from_slice(spare),
@@ -40,7 +40,7 @@ impl KeptPages {
     }
 
     /// Keeps a copy of a page.
-    #[inline]
+    #[inline(always)]
     pub fn copy(&mut self, from: u32, to: u32, spare: Option<&[u8]>) {
         match spare {
             Some(spare) => self.spare_mut(to).copy_from_slice(spare),
@@ -52,9 +52,14 @@ impl KeptPages {
             }
         }
         if !self.data.is_empty() {
-            let data = self.data.get(&from).cloned();
-            data.into_iter().for_each(|data| drop(self.data.insert(to, data)));
+            self.copy_data(from, to);
         }
+    }
+
+    #[inline(never)]
+    fn copy_data(&mut self, from: u32, to: u32) {
+        let data = self.data.get(&from).cloned();
+        data.into_iter().for_each(|data| drop(self.data.insert(to, data)));
     }
 
     /// Forgets the pages of a block.
@@ -85,12 +90,18 @@ impl KeptPages {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn spare_mut(&mut self, page: u32) -> &mut [u8] {
         if self.spares.is_empty() {
-            self.spares = vec![0xFF; self.pages * self.spare_bytes];
+            self.take_memory();
         }
         &mut self.spares[page as usize * self.spare_bytes..][..self.spare_bytes]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_memory(&mut self) {
+        self.spares = vec![0xFF; self.pages * self.spare_bytes];
     }
 
     fn keep(&mut self, page: u32, data: &[u8]) {

@@ -3,13 +3,14 @@
 //!
 //! All pages of a guest are pages of the system for the chip below: their data area holds what the
 //! guest programmed, and their spare area has the guest's bytes behind the header. On a chip that
-//! only counts, [`KeptPages`] has both.
+//! only counts, [`KeptPages`] has both, and consecutive pages are counted together.
 
-use nand::{
-    BlockId, Cause, Content, Copies, FlashArray, Lpn, Nand, Page, PageState, Ppn,
-};
+use core::ops::Range;
+
+use nand::{BlockId, Cause, Content, Copies, FlashArray, Lpn, Nand, Page, PageState, Ppn};
 
 use super::kept_pages::{KeptPages, read_padded, without_zeroes};
+use super::open_run::OpenRun;
 use crate::contract::guest::{ChipShape, Declaration, GuestChip, GuestFaultKind, Status};
 
 /// A call may make this number of operations for each page of the chip, and some more. Emptying
@@ -22,8 +23,10 @@ pub struct ChipSide {
     shape: ChipShape,
     /// The pages of a chip that only counts.
     kept: Option<KeptPages>,
+    /// Those that it has still to count.
+    run: OpenRun,
     /// The host's buffer of the call under way. Its data are zero on a chip that only counts.
-    host: core::ops::Range<usize>,
+    host: Range<usize>,
     /// Host reads count under this cause, if there is one.
     host_reads: Option<Cause>,
     is_mounting: bool,
@@ -57,6 +60,7 @@ impl ChipSide {
         ChipSide {
             shape,
             kept,
+            run: OpenRun::new(shape.pages_per_block),
             host: 0..0,
             host_reads: None,
             is_mounting: true,
@@ -66,20 +70,24 @@ impl ChipSide {
         }
     }
 
-    /// Lends the chip for a call that passes this buffer of the host to the guest. Reads of cause
-    /// host count under `host_reads` instead, if it is given.
+    /// Lends the chip for a call that passes a buffer of the host with these addresses to the
+    /// guest. Reads of cause host count under `host_reads` instead, if it is given.
     #[inline]
-    pub fn lend<'a>(
-        &'a mut self,
-        nand: &'a mut Nand,
-        host: &[u8],
+    pub fn lend<T>(
+        &mut self,
+        nand: &mut Nand,
+        host: Range<*const u8>,
         host_reads: Option<Cause>,
-    ) -> LentChip<'a> {
-        let start = host.as_ptr() as usize;
-        self.host = start..start + host.len();
+        call: impl FnOnce(&mut LentChip) -> T,
+    ) -> T {
+        self.host = host.start as usize..host.end as usize;
         self.host_reads = host_reads;
         self.operations_left = self.operations_max;
-        LentChip { nand, side: self }
+        let mut chip = LentChip { nand, side: self };
+        let answer = call(&mut chip);
+        // A failure is kept.
+        let _ = chip.count_run();
+        answer
     }
 
     /// Returns what went wrong in the last call, and forgets it.
@@ -124,7 +132,7 @@ pub struct LentChip<'a> {
 
 impl LentChip<'_> {
     /// Lets an operation begin, unless the call has made too many or the power is lost.
-    #[inline]
+    #[inline(always)]
     fn begin(&mut self) -> Result<(), Status> {
         match self.side.operations_left.checked_sub(1) {
             Some(left) => {
@@ -133,6 +141,13 @@ impl LentChip<'_> {
             }
             None => Err(self.side.refuse_operation()),
         }
+    }
+
+    /// Counts what the chip has still to count. Whatever looks at the state of a page needs it.
+    #[inline]
+    fn count_run(&mut self) -> Result<(), Status> {
+        let counted = self.side.run.count(self.nand);
+        counted.map_err(|error| self.failed(error))
     }
 
     #[cold]
@@ -236,6 +251,7 @@ impl LentChip<'_> {
         cause: Option<Cause>,
     ) -> Result<Status, Status> {
         self.begin()?;
+        self.count_run()?;
         let ppn = self.page(page, "read")?;
         let page_bytes = self.side.shape.page_bytes;
         if offset as usize + data.len() > page_bytes as usize {
@@ -313,7 +329,28 @@ impl LentChip<'_> {
         }
     }
 
-    #[inline]
+    /// A program or copy on a chip that only counts.
+    #[inline(always)]
+    fn count_page(&mut self, page: u32, from: Option<Ppn>, cause: Cause) -> Result<(), Status> {
+        let LentChip { nand, side } = self;
+        if side.run.goes_on(page, from, cause) && nand.array().is_erased(Ppn(page)) {
+            side.run.add(from);
+            return Ok(());
+        }
+        self.begin_run(page, from, cause)
+    }
+
+    #[inline(never)]
+    fn begin_run(&mut self, page: u32, from: Option<Ppn>, cause: Cause) -> Result<(), Status> {
+        self.count_run()?;
+        let target = self.target(page, if from.is_some() { "copied to" } else { "programmed" })?;
+        let geometry = self.nand.geometry();
+        let end = geometry.first_page(geometry.block_of(target)).0 + geometry.pages_per_block();
+        self.side.run.begin(page, end, from, cause);
+        Ok(())
+    }
+
+    #[inline(always)]
     fn try_program(
         &mut self,
         page: u32,
@@ -322,24 +359,35 @@ impl LentChip<'_> {
         cause: Option<Cause>,
     ) -> Result<Status, Status> {
         self.begin()?;
-        let ppn = self.target(page, "programmed")?;
-        let LentChip { nand, side } = self;
-        let cause = side.cause(cause, data);
-        let own = data.filter(|data| side.kept.is_none() || !side.is_of_host(data));
-        if let Some(kept) = &mut side.kept {
-            kept.program(page, own, spare);
-            let content = Content::Pad;
-            let page = Page { owner: Lpn::SYSTEM, kind: 0, extra: &[], content };
-            let done = nand.program(ppn, &page, cause);
-            return Ok(self.status(done));
+        let cause = self.side.cause(cause, data);
+        if self.side.kept.is_none() {
+            return self.program_stored(page, data, spare, cause);
         }
-        let content = Content::Meta(without_zeroes(own.unwrap_or_default()));
+        self.count_page(page, None, cause)?;
+        let own = data.filter(|data| !self.side.is_of_host(data));
+        if let Some(kept) = &mut self.side.kept {
+            kept.program(page, own, spare);
+        }
+        Ok(Status::Ok)
+    }
+
+    #[inline(never)]
+    fn program_stored(
+        &mut self,
+        page: u32,
+        data: Option<&[u8]>,
+        spare: Option<&[u8]>,
+        cause: Cause,
+    ) -> Result<Status, Status> {
+        let ppn = self.target(page, "programmed")?;
+        let content = Content::Meta(without_zeroes(data.unwrap_or_default()));
         let extra = spare.unwrap_or_default();
-        let done = nand.program(ppn, &Page { owner: Lpn::SYSTEM, kind: 0, extra, content }, cause);
+        let page = Page { owner: Lpn::SYSTEM, kind: 0, extra, content };
+        let done = self.nand.program(ppn, &page, cause);
         Ok(self.status(done))
     }
 
-    #[inline]
+    #[inline(always)]
     fn try_copy(
         &mut self,
         from: u32,
@@ -349,21 +397,51 @@ impl LentChip<'_> {
     ) -> Result<Status, Status> {
         self.begin()?;
         let source = self.page(from, "copied")?;
-        let target = self.target(to, "copied to")?;
-        if self.nand.array().is_erased(source) {
-            return Err(self.refuse_source(from));
+        let cause = self.side.cause(cause, None);
+        if self.side.kept.is_none() {
+            return self.copy_stored(source, to, spare, cause);
         }
-        if self.side.kept.is_none() && self.state(source)? == PageKind::Erased {
+        if self.nand.array().is_erased(source) {
+            self.counted_source(source)?;
+        }
+        self.count_page(to, Some(source), cause)?;
+        if let Some(kept) = &mut self.side.kept {
+            kept.copy(from, to, spare);
+        }
+        Ok(Status::Ok)
+    }
+
+    /// A source that may be a page which is still to be counted.
+    #[inline(never)]
+    fn counted_source(&mut self, source: Ppn) -> Result<(), Status> {
+        self.count_run()?;
+        self.programmed_source(source)
+    }
+
+    fn programmed_source(&mut self, source: Ppn) -> Result<(), Status> {
+        match self.nand.array().is_erased(source) {
+            true => Err(self.refuse_source(source.0)),
+            false => Ok(()),
+        }
+    }
+
+    #[inline(never)]
+    fn copy_stored(
+        &mut self,
+        source: Ppn,
+        to: u32,
+        spare: Option<&[u8]>,
+        cause: Cause,
+    ) -> Result<Status, Status> {
+        let target = self.target(to, "copied to")?;
+        self.programmed_source(source)?;
+        if self.state(source)? == PageKind::Erased {
             return Err(Status::Erased);
         }
-        let LentChip { nand, side } = self;
-        let cause = side.cause(cause, None);
-        let copies = Copies::of(core::slice::from_ref(&source));
-        if let Some(kept) = &mut side.kept {
-            kept.copy(from, to, spare);
-        } else if !nand.is_readable(source, Lpn::SYSTEM).map_err(|error| self.failed(error))? {
+        if !self.nand.is_readable(source, Lpn::SYSTEM).map_err(|error| self.failed(error))? {
             return Err(Status::Unreadable);
         }
+        let copies = Copies::of(core::slice::from_ref(&source));
         let done = match spare {
             Some(spare) => self.nand.copy(target, copies.with_extra(spare), cause),
             None => self.nand.copy(target, copies, cause),
@@ -373,6 +451,7 @@ impl LentChip<'_> {
 
     fn try_erase(&mut self, block: u32, cause: Option<Cause>) -> Result<Status, Status> {
         self.begin()?;
+        self.count_run()?;
         let id = self.block(block, "erased")?;
         let cause = self.side.cause(cause, None);
         if let Some(kept) = &mut self.side.kept {
@@ -467,6 +546,9 @@ impl GuestChip for LentChip<'_> {
     fn barrier(&mut self) -> Status {
         if self.side.trouble.failure.is_some() {
             return Status::PowerLost;
+        }
+        if let Err(status) = self.count_run() {
+            return status;
         }
         self.nand.wait();
         Status::Ok

@@ -15,6 +15,7 @@
 
 mod kept_pages;
 mod lent_chip;
+mod open_run;
 
 use core::ops::Range;
 
@@ -33,6 +34,8 @@ use lent_chip::ChipSide;
 
 /// Pages of the chip that a guest is asked to write at once.
 const PART_PAGES: u32 = 256;
+/// The addresses of no buffer.
+const NO_BUFFER: Range<*const u8> = core::ptr::null()..core::ptr::null();
 
 /// What guests have in common. It is not in the list of schemes, because it is none by itself.
 pub static GUEST: Scheme = Scheme {
@@ -68,7 +71,7 @@ pub fn mount(
     };
     resume(nand)?;
     let mut side = ChipSide::new(nand, &declaration);
-    let mounted = source.mount(&mut side.lend(nand, &[], None), &device);
+    let mounted = side.lend(nand, NO_BUFFER, None, |chip| source.mount(chip, &device));
     let name = &declaration.name;
     let guest = match mounted {
         Ok(guest) => guest,
@@ -259,9 +262,10 @@ impl Hosted {
         host_reads: Option<Cause>,
     ) -> Result<()> {
         let pages = (part.len() / self.units.bytes(1)) as u32;
-        let data = &mut self.buffer[part];
-        let mut chip = self.side.lend(nand, data, host_reads);
-        let answer = self.guest.read(&mut chip, first, pages, data);
+        let (data, guest) = (&mut self.buffer[part], &mut self.guest);
+        let answer = self.side.lend(nand, data.as_ptr_range(), host_reads, |chip| {
+            guest.read(chip, first, pages, data)
+        });
         judge(&self.declaration.name, &mut self.side, "read", answer)
     }
 
@@ -361,9 +365,10 @@ impl Hosted {
             let from = u64::from(units.start) * u64::from(self.units.sectors);
             self.fill(run, &sectors, from);
         }
-        let data = &self.buffer[..self.units.bytes(count)];
-        let mut chip = self.side.lend(nand, data, None);
-        let answer = self.guest.write(&mut chip, units.start, count, data);
+        let (data, guest) = (&self.buffer[..self.units.bytes(count)], &mut self.guest);
+        let answer = self.side.lend(nand, data.as_ptr_range(), None, |chip| {
+            guest.write(chip, units.start, count, data)
+        });
         judge(&self.declaration.name, &mut self.side, "write", answer)
     }
 }
@@ -420,14 +425,16 @@ impl Base for Hosted {
         let unit =
             |page: u32| (u64::from(page) * u64::from(per_chip_page) / u64::from(sectors)) as u32;
         let (unit_first, unit_end) = (unit(whole_first), unit(whole_end));
-        let mut chip = self.side.lend(nand, &[], None);
-        let answer = self.guest.trim(&mut chip, unit_first, unit_end - unit_first);
+        let guest = &mut self.guest;
+        let answer = self.side.lend(nand, NO_BUFFER, None, |chip| {
+            guest.trim(chip, unit_first, unit_end - unit_first)
+        });
         judge(&self.declaration.name, &mut self.side, "trim", answer)
     }
 
     fn flush(&mut self, nand: &mut Nand, _only: Option<&Run>) -> Result<()> {
-        let mut chip = self.side.lend(nand, &[], None);
-        let answer = self.guest.flush(&mut chip);
+        let guest = &mut self.guest;
+        let answer = self.side.lend(nand, NO_BUFFER, None, |chip| guest.flush(chip));
         judge(&self.declaration.name, &mut self.side, "flush", answer)
     }
 
