@@ -114,7 +114,8 @@ struct ftlab_chip {
     uint32_t blocks;
     uint32_t pages_per_block;
     uint32_t page_bytes;    /* data area; a multiple of 512 */
-    uint32_t spare_bytes;   /* bytes of the spare area: what the guest declares, else all; may be 0 */
+    uint32_t spare_bytes;   /* bytes of the spare area: what the guest declares, else all but the 20
+                             * that ftlab keeps for its own checks; may be 0 */
     uint32_t dies;          /* block b is on die b % dies */
     uint32_t bits_per_cell; /* above 1, an interrupted program can destroy earlier pages */
     uint32_t pair_distance; /* how far pages that share cells are apart; see docs/guests.md */
@@ -134,7 +135,8 @@ struct ftlab_chip {
                             const void *spare, ftlab_cause cause);
 
     /* Copies a page inside the chip. `spare` replaces the spare area; with NULL it is copied too.
-     * Returns as program does, or UNREADABLE (then nothing was programmed). */
+     * Returns as program does, or UNREADABLE or ERASED if the source is so; then nothing was
+     * programmed. */
     ftlab_status (*copy)(const ftlab_chip *chip, uint32_t from, uint32_t to, const void *spare,
                          ftlab_cause cause);
 
@@ -161,8 +163,10 @@ struct ftlab_chip {
 /* The device that the FTL has to be. */
 typedef struct ftlab_device {
     uint32_t size;          /* sizeof(ftlab_device) of ftlab */
-    uint32_t is_new;        /* 1: the chip comes from the factory, erased everywhere */
-    uint32_t logical_pages; /* pages of the guest's host_page_bytes that the host sees */
+    uint32_t is_new;        /* 1: the chip comes from the factory, erased everywhere. It is 0 after
+                             * the first program or erase, also if the first mount was cut */
+    uint32_t logical_pages; /* pages of the guest's host_page_bytes that the host sees. No request
+                             * goes beyond them, also if the guest has a larger capacity */
     uint32_t host_page_bytes;
     uint64_t seed;          /* for everything that the FTL draws at random */
     /* What the user wrote after lib=…: `guest:lib=./mine.so,victim=fifo` gives victim and fifo. An
@@ -240,7 +244,8 @@ typedef struct ftlab_guest {
     ftlab_status (*flush)(void *ftl);
 
     /* The power goes off in an orderly way, or the FTL is not needed any more: frees its memory.
-     * May be NULL. It does not come before a power cut. */
+     * May be NULL. It comes only if every call so far returned OK: not before a power cut, and not
+     * after a mount that failed. */
     void (*unmount)(void *ftl);
 
     /* Pages that the host can have, at least the device's logical_pages. May be NULL: then it is

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ftl::{Durability, Result};
+use guest::supervisor::patience;
 
 use crate::case::{Case, is_refusal};
 use crate::conformance;
@@ -306,7 +307,7 @@ impl Campaign {
         observer.begins(&case);
         let mut totals = Totals { cases: 1, drawn_anew, ..Totals::default() };
         let conforms = match case.needs_process() {
-            true => isolated::check(&case, || conformance::check(&case)),
+            true => isolated::check(&case, patience(), || conformance::check(&case)),
             false => conformance::check(&case),
         };
         match conforms {

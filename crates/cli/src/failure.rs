@@ -118,12 +118,13 @@ impl From<spec::Error> for Failure {
     }
 }
 
-/// Makes every panic ask for a bug report, since it is a bug of this program.
-pub fn ask_for_reports_of_panics(arguments: &[OsString]) {
+/// Makes every panic ask for a bug report, since it is a bug of this program, unless a guest runs
+/// in it.
+pub fn ask_for_reports_of_panics(arguments: &[OsString], is_of_guest: bool) {
     let command_line = command_line(arguments);
     std::panic::set_hook(Box::new(move |panic| {
         let mut stderr = std::io::stderr().lock();
-        if Board::of_process().is_some() {
+        if is_of_guest || Board::of_process().is_some() {
             let why = "A guest runs in this process, and may have damaged it or closed its files.";
             let _ = writeln!(stderr, "{panic}\n{why}");
             return;

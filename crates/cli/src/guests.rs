@@ -6,8 +6,8 @@
 //! ```
 //! A guest that crashes, hangs or exits ends only the second process.
 //!
-//! A server goes on without its guest. So there the guest alone is in another process, which sends
-//! the operations of the chip to the server.
+//! A server goes on without its guest, and an image can be open in one process only. So there the
+//! guest alone is in another process, which sends the operations of the chip to this one.
 
 use std::env;
 use std::ffi::OsString;
@@ -30,12 +30,12 @@ pub fn install() {
     let _ = ftl::registry::GUEST_LOADER.set(load);
 }
 
-/// From now on guests run alone in their processes, because this one is a server.
+/// From now on guests run alone in their processes.
 pub fn keep_apart() {
-    IS_SERVER.store(true, Ordering::Relaxed);
+    ARE_APART.store(true, Ordering::Relaxed);
 }
 
-static IS_SERVER: AtomicBool = AtomicBool::new(false);
+static ARE_APART: AtomicBool = AtomicBool::new(false);
 
 /// The subcommand that runs in the process of a single guest.
 pub const HOST: &str = "guest-process";
@@ -56,7 +56,7 @@ pub fn host(args: &HostArgs) -> failure::Result<()> {
 }
 
 fn load(params: &Params) -> ftl::Result<Arc<dyn GuestSource>> {
-    if IS_SERVER.load(Ordering::Relaxed) {
+    if ARE_APART.load(Ordering::Relaxed) {
         let program = env::current_exe().map_err(|error| {
             let why = format!("the program cannot be started again: {error}");
             ftl::Error::Refused { scheme: "guest", why }

@@ -103,6 +103,15 @@ enum Command {
 }
 
 impl Command {
+    /// Whether it may hold an image, which a second process of the command could not open.
+    fn has_image(&self) -> bool {
+        match self {
+            Command::Serve(_) | Command::Image(_) => true,
+            Command::Run(args) => args.has_image(),
+            _ => false,
+        }
+    }
+
     /// Runs the subcommand and returns the exit code.
     fn run(&self, limit_bytes: Option<u64>, given: Option<MemoryLimit>) -> Result<u8> {
         match self {
@@ -146,7 +155,8 @@ pub fn paper_plans() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// # Errors
 /// Signals cannot be handled.
 pub fn take_process(arguments: &[OsString]) -> io::Result<()> {
-    failure::ask_for_reports_of_panics(arguments);
+    let is_of_guest = arguments.get(1).is_some_and(|name| name == guests::HOST);
+    failure::ask_for_reports_of_panics(arguments, is_of_guest);
     guests::install();
     memory_limit::watch_process();
     signals::handle()
@@ -170,10 +180,12 @@ fn run(arguments: &[OsString]) -> u8 {
         }
     };
     let limit_bytes = MemoryLimit::bytes(cli.memory_limit);
+    if cli.command.has_image() {
+        guests::keep_apart();
+    }
     // A server lives on when it reaches its limit: it refuses what takes more.
-    match cli.command {
-        Command::Serve(_) => guests::keep_apart(),
-        _ => memory_limit::watch(limit_bytes),
+    if !matches!(cli.command, Command::Serve(_)) {
+        memory_limit::watch(limit_bytes);
     }
     let done = cli.command.run(limit_bytes, cli.memory_limit);
     done.unwrap_or_else(|failure| failure.report(arguments))

@@ -194,8 +194,10 @@ fn a_check_gives_a_guest_the_blocks_that_it_needs() {
     let options = ["check", "--geometry", "tiny", "--workload", "random", "--ftl", &ftl];
     let (code, text) = outcome(&options);
     assert_eq!(code, Some(0), "{text}");
-    let cuts: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
-    assert_eq!(cuts[1], "1", "its case was tried: {text}");
+    assert!(text.contains("tiny: 12 blocks of 4 pages of 1KiB, 24 for the host"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("guest:")).expect("a row");
+    let row: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(row[1], "1", "its case was tried: {text}");
 }
 
 /// Garbage collection that reads every page of a victim, valid or not, meets a torn page.
@@ -291,6 +293,63 @@ fn a_file_that_ftlab_has_not_written_is_kept() {
     let (code, text) = outcome_of(check.current_dir(folder.path()));
     assert!(code == Some(1) && text.contains("repro.c is not replaced"), "{code:?} {text}");
     assert_eq!(fs::read_to_string(&own).unwrap(), "int main(void) { return 0; }\n");
+}
+
+#[test]
+fn images_of_guests_are_described_checked_and_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let lib = example(folder.path(), "page.c");
+    let image = folder.path().join("disk.img");
+    let (image, page) = (image.to_str().unwrap(), guest(&lib));
+    let size = ["--capacity", "4MiB", "--extra", "10%"];
+    let made = outcome(&[&["image", "create", image, "--ftl", &page], &size[..]].concat());
+    assert_eq!(made.0, Some(0), "{}", made.1);
+    for words in [
+        vec!["run", "oltp:requests=500", "--image", image],
+        vec!["image", "info", image],
+        vec!["image", "check", image],
+    ] {
+        let (code, text) = outcome(&words);
+        assert_eq!(code, Some(0), "{words:?}: {text}");
+    }
+}
+
+#[test]
+fn a_machine_may_crash_below_the_image_of_a_guest() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ["check", "--on", "image", "--geometry", "tiny", "--workload", "random"];
+    let checked = |name: &str| {
+        let lib = example(folder.path(), name);
+        outcome(&[&options[..], &["--second-cuts", "64", "--ftl", &guest(&lib)]].concat())
+    };
+    let (code, text) = checked("page.c");
+    assert_eq!(code, Some(0), "an image makes durable what was flushed: {text}");
+    let (code, text) = checked("broken/trusts_globals.c");
+    assert_eq!(code, Some(3), "{text}");
+}
+
+#[test]
+fn a_class_is_graded() {
+    let folder = tempfile::tempdir().unwrap();
+    let grade = |names: &[&str], limit: &str| {
+        let mut python = Command::new("python3");
+        python.arg(root().join("examples/guests/grade.py"));
+        python.args(names.iter().map(|name| example(folder.path(), name)));
+        python.args(["--trace", "oltp:requests=2K", "--limit", limit]);
+        python.args(["--check", "--geometry tiny --workload random"]);
+        outcome_of(python.env("FTLAB", env!("CARGO_BIN_EXE_ftlab")))
+    };
+    if Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("skipped: python3 is not installed");
+        return;
+    }
+    let (code, text) = grade(&["page.c"], "waf=9,ram=64KiB");
+    assert!(code == Some(0) && text.contains("passes"), "{code:?} {text}");
+    let (code, text) = grade(&["page.c", "broken/reopens_blocks.c"], "waf=1.5,ram=1KiB");
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("fails: write amplification, RAM\n"), "{text}");
+    assert!(text.contains("fails: write amplification, RAM, power cuts\n"), "{text}");
+    assert!(text.contains("illegal command"), "{text}");
 }
 
 #[test]

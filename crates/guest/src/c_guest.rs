@@ -333,7 +333,7 @@ impl Drop for CGuest {
 
 /// Ends a process that a guest has made by copying ours: only the guest knows what it is for.
 #[cold]
-fn end_copy() -> ! {
+pub fn end_copy() -> ! {
     // SAFETY: nothing of this process is cleaned up, because it is a copy.
     unsafe { libc::_exit(1) }
 }

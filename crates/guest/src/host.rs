@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::process;
 use std::thread;
 use std::time::Duration;
 
@@ -100,7 +101,9 @@ fn mount(source: &SharedObject, socket: &UnixStream, call: &Message) -> (Answer,
         seed: u64::from(numbers[12]) << 32 | u64::from(numbers[11]),
         parameters: pairs.map(|pair| (pair[0].clone(), pair[1].clone())).collect(),
     };
-    match source.mount(&mut DistantChip { socket, shape, host: 0..0 }, &device) {
+    match source
+        .mount(&mut DistantChip { socket, process: process::id(), shape, host: 0..0 }, &device)
+    {
         Ok(guest) => (Ok(Status::Ok), Some(Mounted { guest, shape })),
         Err(answer) => (answer, None),
     }
@@ -115,7 +118,7 @@ impl Mounted {
         let host =
             if call.is(Kind::Read) { data.as_ptr_range() } else { call.bytes.as_ptr_range() };
         let host = host.start as usize..host.end as usize;
-        let chip = &mut DistantChip { socket, shape: *shape, host };
+        let chip = &mut DistantChip { socket, process: process::id(), shape: *shape, host };
         if call.is(Kind::Read) {
             let answer = guest.read(chip, first, pages, &mut data);
             answered(answer, data)

@@ -112,7 +112,7 @@ impl Isolated {
             if last.1.elapsed() > patience {
                 self.kill();
                 let (place, seconds) = (self.board.place(), patience.as_secs_f64());
-                let sentence = format!("hangs {place}: nothing has happened for {seconds} s");
+                let sentence = format!("hangs {place}: it has not returned for {seconds} s");
                 return Err(Death::Hung(sentence));
             }
         }

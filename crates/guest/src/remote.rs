@@ -7,11 +7,11 @@
 use core::ops::Range;
 use std::ffi::OsString;
 use std::fmt;
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command};
+use std::process::{self, Child, Command};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -24,9 +24,14 @@ use nand::Cause;
 use rustix::io::{FdFlags, fcntl_setfd};
 use spec::Params;
 
-use crate::c_guest::interned;
+use crate::c_guest::{end_copy, interned};
 use crate::supervisor::{patience, signal_name};
 use crate::wire::{Kind, Message, packed, unpacked};
+
+/// Messages of a call, for each page of the chip and in all: more than the chip allows operations.
+/// The chip refuses further ones, but a guest need not heed that.
+const MESSAGES_PER_PAGE: u64 = 128;
+const MORE_MESSAGES: u64 = 100_000;
 
 /// How the process of a guest is started: a program and its arguments. The number of a socket and
 /// the path of the shared object follow.
@@ -235,7 +240,7 @@ impl Connection {
             chip.fault(GuestFaultKind::Died, death);
             return Ok(Status::PowerLost);
         }
-        match self.converse(chip, call, out) {
+        match converse(&mut &self.socket, chip, call, out) {
             Ok(answer) => answer,
             Err(error) => {
                 let death = self.cause_of_death(name, &error);
@@ -243,25 +248,6 @@ impl Connection {
                 self.death = Some(death);
                 Ok(Status::PowerLost)
             }
-        }
-    }
-
-    fn converse(
-        &self,
-        chip: &mut dyn GuestChip,
-        call: &Message,
-        out: &mut [u8],
-    ) -> io::Result<Answer> {
-        call.send(&mut &self.socket)?;
-        loop {
-            let message = Message::receive(&mut &self.socket)?;
-            if message.is(Kind::Answer) {
-                if message.bytes.len() == out.len() {
-                    out.copy_from_slice(&message.bytes);
-                }
-                return Ok(Status::of_number(message.numbers[0]));
-            }
-            perform(chip, &message)?.send(&mut &self.socket)?;
         }
     }
 
@@ -290,7 +276,7 @@ impl Connection {
             let _ = child.kill();
             let _ = child.wait();
             let seconds = patience().as_secs();
-            return format!("hangs in {call}: nothing has happened for {seconds} s");
+            return format!("hangs in {call}: it has not returned for {seconds} s");
         }
         if error.kind() == io::ErrorKind::InvalidData {
             let _ = child.kill();
@@ -315,6 +301,32 @@ impl Drop for Connection {
         let _ = child.kill();
         let _ = child.wait();
     }
+}
+
+/// Makes a call over a socket, and performs the operations that the other side asks for. It may be
+/// anybody: whatever it says, the chip allows only what flash does. Data of the answer go to `out`.
+///
+/// # Errors
+/// The other side is gone, too slow, or makes no sense.
+pub fn converse(
+    socket: &mut (impl Read + Write),
+    chip: &mut dyn GuestChip,
+    call: &Message,
+    out: &mut [u8],
+) -> io::Result<Answer> {
+    call.send(socket)?;
+    let pages = u64::from(chip.shape().blocks) * u64::from(chip.shape().pages_per_block);
+    for _ in 0..MESSAGES_PER_PAGE * pages + MORE_MESSAGES {
+        let message = Message::receive(socket)?;
+        if message.is(Kind::Answer) {
+            if message.bytes.len() == out.len() {
+                out.copy_from_slice(&message.bytes);
+            }
+            return Ok(Status::of_number(message.numbers[0]));
+        }
+        perform(chip, &message)?.send(socket)?;
+    }
+    Err(io::ErrorKind::TimedOut.into())
 }
 
 /// Performs an operation of the chip. Returns its result.
@@ -421,6 +433,8 @@ fn declaration_of(bytes: &[u8]) -> Option<Declaration> {
 pub struct DistantChip<'a> {
     /// The socket to the program.
     pub socket: &'a UnixStream,
+    /// This process.
+    pub process: u32,
     /// Sizes of the chip.
     pub shape: ChipShape,
     /// The host's buffer of the call under way. Operations with it are for the host, if the guest
@@ -429,8 +443,12 @@ pub struct DistantChip<'a> {
 }
 
 impl DistantChip<'_> {
-    /// Asks the program for an operation. Without the program there is no chip.
+    /// Asks the program for an operation. Without the program there is no chip. A copy of this
+    /// process, which a guest has made, must not answer for it.
     fn ask(&self, message: &Message) -> Message {
+        if process::id() != self.process {
+            end_copy();
+        }
         let asked = || {
             message.send(&mut &*self.socket)?;
             Message::receive(&mut &*self.socket)

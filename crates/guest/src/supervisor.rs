@@ -106,7 +106,7 @@ impl Watched {
                 self.child.wait()?;
                 let seconds = patience.as_secs();
                 let place = self.board.place();
-                let sentence = format!("hangs {place}: nothing has happened for {seconds} s");
+                let sentence = format!("hangs {place}: it has not returned for {seconds} s");
                 return Ok(End::OfGuest(sentence, self.board.note()));
             }
             thread::sleep(LOOK.min(patience / 4));

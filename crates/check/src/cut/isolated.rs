@@ -9,6 +9,7 @@
 //! ```
 
 use std::io;
+use std::time::Duration;
 
 use guest::board::Board;
 use guest::isolation::{Death, Isolated};
@@ -62,12 +63,20 @@ impl IsolatedCut {
     }
 }
 
-/// Checks something that a guest may not survive, in a process of its own.
+/// The time after which a call hangs in a case that is known to fail, and is tried many times.
+pub fn short_patience() -> Duration {
+    const MOST: Duration = Duration::from_secs(2);
+    patience().min(MOST)
+}
+
+/// Checks something that a guest may not survive, in a process of its own. A call may take as long
+/// as `patience`.
 ///
 /// # Errors
 /// What the check found, or how the process died.
 pub fn check(
     case: &Case,
+    patience: Duration,
     work: impl FnOnce() -> Result<u64, FailedCase>,
 ) -> Result<u64, FailedCase> {
     let failed_after = |cuts: &[PowerCut], (defect, sentence): (Defect, String)| {
@@ -82,7 +91,7 @@ pub fn check(
     let begun = begun.map_err(|error| {
         failed((Defect::Refused, format!("no further process can be started: {error}")))
     })?;
-    let (ended, note) = begun.end(patience());
+    let (ended, note) = begun.end(patience);
     let bytes = ended.map_err(|death| {
         failed_after(&parsed_cuts(&note).unwrap_or_default(), finding(case, death))
     })?;

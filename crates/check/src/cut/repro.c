@@ -4,8 +4,10 @@
  *
  *     cc -I include -o repro repro.c && ./repro @LIBRARY@
  *     cc -g -fsanitize=address -I include -o repro repro.c mine.c && ./repro
+ *     gdb --args ./repro @LIBRARY@ @LAST@
  *
- * The second form links the FTL, for a debugger or a sanitizer. With ftlab it is:
+ * The second form links the FTL, for a sanitizer. The third one runs the last session, from power-on
+ * to the failure, in the debugged process. With ftlab it is:
  *
  *     @REPLAY@
  */
@@ -150,8 +152,10 @@ static ftlab_status chip_copy(const ftlab_chip *chip, uint32_t from, uint32_t to
                               ftlab_cause cause)
 {
     (void)chip, (void)cause;
-    if (from >= PAGES || world->state[from] == ERASED)
-        verdict("illegal command", "copied page %u, which is erased or does not exist", from);
+    if (from >= PAGES)
+        verdict("illegal command", "copied page %u; the chip has %u pages", from, PAGES);
+    if (world->state[from] == ERASED)
+        return FTLAB_ERASED;
     check_target(to);
     if (world->state[from] == LOOKS_ERASED)
         return FTLAB_ERASED;
@@ -428,9 +432,11 @@ static const ftlab_guest *loaded(const char *path)
     return get();
 }
 
-/* Each session is a process, so that the guest begins with fresh memory. */
+/* Each session is a process, so that the guest begins with fresh memory. The one that the second
+ * argument numbers is this process, for a debugger. */
 int main(int argc, char **argv)
 {
+    size_t own = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
     world = mmap(NULL, sizeof *world, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     memset(world->state, ERASED, PAGES);
     for (uint32_t sector = 0; sector < SECTORS; sector++)
@@ -438,10 +444,10 @@ int main(int argc, char **argv)
     for (size_t at = 0; at < sizeof sessions / sizeof *sessions; at++) {
         int status = 0;
         world->sessions++;
-        pid_t child = fork();
+        pid_t child = at + 1 == own ? 0 : fork();
         if (child == 0) {
             guest = loaded(argc > 1 ? argv[1] : LIBRARY);
-            alarm(PATIENCE);
+            alarm(own ? 0 : PATIENCE);
             sessions[at]();
             _exit(ENDED);
         }

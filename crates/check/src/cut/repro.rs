@@ -11,12 +11,12 @@
 
 use ftl::contract::guest::ChipShape;
 use guest::isolation::Isolated;
-use guest::supervisor::patience;
 use nand::page_store::{Health, load_spare};
 use nand::{BlockId, FlashArray, PageState, Ppn};
 
 use crate::case::Case;
 use crate::conformance;
+use crate::cut::isolated;
 use crate::cut::power_loss::{Step, replay};
 use crate::device::action::Action;
 use crate::device::power_cut::{Decay, PowerCut};
@@ -45,6 +45,7 @@ pub fn program(failed: &FailedCase) -> Option<String> {
     let parts = [
         ("@FOUND@", format!("{}. {}", finding.defect.verdict(), in_comment(&finding.sentence))),
         ("@LIBRARY@", in_comment(library(case))),
+        ("@LAST@", sessions.len().to_string()),
         ("@REPLAY@", in_comment(&replay_line(case, cuts, &[]))),
         ("@SIZES@", sizes(case, &sessions)),
         ("@SESSIONS@", functions(&sessions, cuts)),
@@ -123,7 +124,7 @@ fn sessions(case: &Case, cuts: &[PowerCut]) -> Option<Vec<Session>> {
             false => replay(case, cuts, &mut watch).err(),
         });
     });
-    let bytes = writing.ok()?.written(patience());
+    let bytes = writing.ok()?.written(isolated::short_patience());
     let mut sessions = vec![Session::default()];
     for line in String::from_utf8(bytes).ok()?.lines() {
         let session = sessions.last_mut().expect("there is one from the start");
@@ -255,7 +256,7 @@ fn sizes(case: &Case, sessions: &[Session]) -> String {
         ("SECTORS", dimensions.pages * dimensions.sectors_per_page, "that the host sees"),
         ("WRITES", changes as u32, "at most this number to a sector"),
         ("OPERATIONS_MAX", 64 * geometry.pages() + 10_000, "in a call"),
-        ("PATIENCE", patience().as_secs() as u32, "seconds for a session; 0 waits for ever"),
+        ("PATIENCE", isolated::short_patience().as_secs() as u32, "seconds for a session"),
     ];
     let line = |(name, number, what): &(&str, u32, &str)| match *what {
         "" => format!("#define {name} {number}u\n"),

@@ -107,7 +107,7 @@ fn fails(like: &FailedCase, operations: Vec<HostOperation>) -> Option<FailedCase
         }
     };
     let done = match case.needs_process() {
-        true => isolated::check(&case, search),
+        true => isolated::check(&case, isolated::short_patience(), search),
         false => search(),
     };
     done.err().filter(|found| is_alike(found, like))

@@ -383,7 +383,9 @@ impl<'a> PoweredDevice<'a> {
             disk.with(|disk| disk.events.push(synced));
         }
         let full = self.case.dimensions().full();
-        let is_durable = self.case.guest().is_some_and(|guest| guest.promise == Promise::Write);
+        // An image makes durable what is flushed, whatever the guest on it promises.
+        let is_durable = self.case.storage == Storage::Memory
+            && self.case.guest().is_some_and(|guest| guest.promise == Promise::Write);
         if let (true, Some(extent)) = (is_durable, operation.changed(full)) {
             self.oracle.force(&extent, full);
         }

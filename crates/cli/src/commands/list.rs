@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use clap::ValueEnum;
 use ftl::part::page::victims;
+use ftl::scheme::guest::GUEST;
 use nand::ChipModel;
 use serde::Serialize;
 use spec::{Kind, Param};
@@ -56,7 +57,7 @@ impl What {
         let declared = Listed::declared;
         match self {
             What::Ftls => {
-                let schemes = ftl::SCHEMES.iter();
+                let schemes = ftl::SCHEMES.iter().copied().chain([&GUEST]);
                 schemes.map(|it| declared(it.name, it.summary, it.source, it.params)).collect()
             }
             What::Chips => chips(),

@@ -87,6 +87,11 @@ fn with_interval(mut setup: Setup, has_report: bool) -> Setup {
 }
 
 impl Args {
+    /// Whether the trace is replayed onto an image.
+    pub fn has_image(&self) -> bool {
+        self.image.is_some()
+    }
+
     fn lent_image(&self, files: &mut CommandFiles) -> Result<Option<LentImage>> {
         let Some(path) = &self.image else { return Ok(None) };
         files.input("the image", path)?;

@@ -47,7 +47,7 @@ pub struct Disk {
     past: Tally,
     /// Memory for its pages, if they are in memory.
     room: Room,
-    /// How the guest died that was the FTL, until somebody asks.
+    /// How the guest died that was the FTL, or what it broke, until somebody asks.
     death: Option<String>,
 }
 
@@ -435,7 +435,7 @@ impl Disk {
                 Err(Error::PowerLost)
             }
             Err(error) if error.is_death() => {
-                // Nothing of the FTL is left but what it wrote, as after a power cut.
+                // Nothing of the FTL counts but what it wrote, as after a power cut.
                 self.cut_now();
                 self.death = Some(error.to_string());
                 Err(error.into())

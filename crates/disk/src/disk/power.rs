@@ -38,7 +38,8 @@ impl Disk {
     ///
     /// # Errors
     /// An earlier failure has left the disk read-only or broken. Or the FTL cannot be mounted: then
-    /// the disk can only be read from now on, or not even that.
+    /// the disk can only be read from now on, or not even that. If a guest died in the mount, the
+    /// power is off again.
     pub fn power_on(&mut self) -> Result<()> {
         self.cut_now();
         match mem::replace(&mut self.state, State::Broken(String::new())) {
@@ -58,7 +59,10 @@ impl Disk {
                 Ok(())
             }
             Err(error) => {
-                self.fall_back(nand, &error.to_string());
+                match error.is_death() {
+                    true => self.state = State::Off(nand),
+                    false => self.fall_back(nand, &error.to_string()),
+                }
                 Err(Error::Ftl(error))
             }
         }

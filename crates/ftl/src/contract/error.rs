@@ -80,9 +80,12 @@ impl Error {
         }
     }
 
-    /// Whether a guest died. Only what it wrote to the chip is left.
+    /// Whether a guest died, or broke its contract or a rule of flash. Nothing counts any more but
+    /// what it wrote to the chip.
     pub fn is_death(&self) -> bool {
-        matches!(self, Error::Guest(fault) if fault.kind == GuestFaultKind::Died)
+        use GuestFaultKind::{Broken, Died, Endless, Illegal};
+        let Error::Guest(fault) = self else { return false };
+        matches!(fault.kind, Broken | Died | Endless | Illegal)
     }
 
     /// The error that a flush reports if the sectors of a page were lost.

@@ -10,6 +10,7 @@ mod common;
 mod dac;
 mod device;
 mod dftl;
+mod guest;
 mod naive_victims;
 mod oracle;
 mod page;

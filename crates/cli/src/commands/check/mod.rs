@@ -40,6 +40,8 @@ const SHOWN_MAX: usize = 10;
 /// one workload that they are for.
 const QUICK_PAGES_MAX: u32 = 64;
 
+/// The name of the smallest geometry, on which short programs are tried.
+const LEAST: &str = "least";
 /// The name of a geometry that is drawn anew for each case.
 const DRAWN: &str = "drawn";
 
@@ -138,9 +140,10 @@ pub struct Args {
         value_parser = clap::value_parser!(u16).range(1..)
     )]
     depth: u16,
-    /// Try all workloads of up to N steps on the smallest chip
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    short_programs: usize,
+    /// Try all workloads of up to N steps on the smallest chip, `least` [default: 2, but 0 if a
+    /// --workload or another --geometry is named]
+    #[arg(long, value_name = "N")]
+    short_programs: Option<usize>,
     /// Continue with further seeds for this time, such as `600s`
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
@@ -170,7 +173,7 @@ pub struct Args {
     second: Vec<String>,
     /// Also print the smallest workload with each verdict that was found; for a guest, write a
     /// program in C that shows it without ftlab: repro.c, and repro-2.c for a second verdict
-    #[arg(long, conflicts_with_all = ["cut", "crash"])]
+    #[arg(long, conflicts_with = "crash")]
     shrink: bool,
     /// Print neither a summary nor progress, only what was found
     #[arg(long)]
@@ -214,36 +217,43 @@ fn campaign(args: &Args) -> failure::Result<bool> {
     let report = campaign.run_watched(&monitor).map_err(unusable)?;
     drop(monitor);
     if !args.quiet {
+        say(&devices_of_guests(&campaign));
         say(&summary(&report));
         campaign.log.iter().for_each(|sample| say(&log::summary(sample)));
     }
     let failed = report.total().failed;
     say(&findings(&failed));
-    if args.shrink {
-        let mut programs = Programs::default();
-        for failed in smallest::smallest(&failed) {
-            say(&smallest::text(&failed));
-            say(&programs.write(&failed)?);
-        }
-    }
+    shrink(args, &failed)?;
     if signals::is_interrupted() {
         return Err(sim::Error::Interrupted.into());
     }
     found_nothing(&report)
 }
 
+/// Prints the smallest workload with each verdict and writes its program, if the user asks for it.
+fn shrink(args: &Args, failed: &[FailedCase]) -> failure::Result<()> {
+    let mut programs = Programs::default();
+    for failed in smallest::smallest(failed).filter(|_| args.shrink) {
+        say(&smallest::text(&failed));
+        say(&programs.write(&failed)?);
+    }
+    Ok(())
+}
+
 /// What the options select.
 fn selected(args: &Args) -> failure::Result<Campaign> {
     let log = args.log_writes.as_deref().map(|path| log_sample(args, path)).transpose()?;
     let is_named = log.is_none();
-    let has_programs = is_named && asks_for_all(&args.workload);
+    let is_least = |name: &String| [LEAST, "all"].contains(&name.as_str());
+    let has_least = args.geometry.is_empty() || args.geometry.iter().any(is_least);
+    let has_programs = is_named && has_least && asks_for_all(&args.workload);
     let campaign = Campaign {
         subjects: subjects(args)?,
         models: if is_named { models(args)? } else { Vec::new() },
         draws_devices: is_named && args.geometry.iter().any(|name| name == DRAWN),
         workloads: if is_named { workloads(args) } else { Vec::new() },
         log,
-        short_programs: if has_programs { args.short_programs } else { 0 },
+        short_programs: args.short_programs.unwrap_or(if has_programs { 2 } else { 0 }),
         seeds: vec![args.seed],
         storage: storage(args)?,
         durability: durability(args)?,
@@ -384,16 +394,17 @@ fn verdicts(report: &CampaignReport) -> String {
     let of_guests = report.rows.iter().filter(|(subject, _)| subject.choice.guest.is_some());
     let mut total = Totals::default();
     of_guests.for_each(|(_, tried)| total.add(tried.clone()));
-    let head = ["verdict", "cases without cuts", "first cuts", "share", "left behind by them"];
+    let head =
+        ["verdict", "cases without cuts", "crashes", "first cuts", "share", "left behind by them"];
     let (mut table, mut is_empty) = (Table::new(&head), true);
     for verdict in Verdict::ALL {
-        let uncut = |failed: &&FailedCase| {
-            failed.cuts.is_empty() && failed.finding.defect.verdict() == verdict
-        };
-        let uncut = total.failed.iter().filter(uncut).count() as u64;
+        let alike = |failed: &&FailedCase| failed.finding.defect.verdict() == verdict;
+        let alike = total.failed.iter().filter(alike).filter(|failed| failed.cuts.is_empty());
+        let (uncut, crashed): (Vec<_>, Vec<_>) = alike.partition(|it| it.crashes.is_empty());
+        let (uncut, crashed) = (uncut.len() as u64, crashed.len() as u64);
         let by_outcome = &total.cuts.found[verdict as usize];
         let cut: u64 = by_outcome.iter().sum();
-        if uncut + cut == 0 {
+        if uncut + crashed + cut == 0 {
             continue;
         }
         is_empty = false;
@@ -405,7 +416,8 @@ fn verdicts(report: &CampaignReport) -> String {
         let named: Vec<String> =
             named.map(|(outcome, number)| format!("{outcome} {}", count(*number))).collect();
         let name = verdict.name().to_owned();
-        table.row(&[name, count(uncut), count(cut), share, named.join(", ")]);
+        let numbers = [uncut, crashed, cut].map(count);
+        table.row(&[&[name], &numbers[..], &[share, named.join(", ")]].concat());
     }
     if is_empty { String::new() } else { table.text() + "\n" }
 }
@@ -487,8 +499,41 @@ fn are_clean(replays: impl Iterator<Item = failure::Result<bool>>) -> failure::R
 fn replay_one(args: &Args, case: &Case, cuts: &[PowerCut]) -> failure::Result<bool> {
     let tell = |text: &str| tell(args, text);
     tell(&format!("{}\n", replay_line(case, cuts, &[])));
+    tell(&format!("  device: {}\n", device_of(case)));
     let done = power_loss::replay(case, cuts, &mut |step| tell(&format!("  {step}\n")));
-    replayed(args, done.map(|missed| missed.map(|cut| ("cut", cut.to_string()))))
+    let failed: Vec<FailedCase> = done.as_ref().err().into_iter().cloned().collect();
+    let is_clean = replayed(args, done.map(|missed| missed.map(|cut| ("cut", cut.to_string()))))?;
+    shrink(args, &failed)?;
+    Ok(is_clean)
+}
+
+/// The devices on which guests were tried. How many blocks each has is decided by the guest.
+fn devices_of_guests(campaign: &Campaign) -> String {
+    let guests = campaign.subjects.iter().filter(|subject| subject.choice.guest.is_some());
+    let device = |subject: &Subject, model: &DeviceModel| {
+        let name = campaign.workloads.iter().find(|name| model.suits(name))?;
+        let seed = *campaign.seeds.first()?;
+        let case = Case::new(subject, model, name, seed, campaign.durability).ok()?;
+        Some(format!("{}: {}\n", model.spec(), device_of(&case)))
+    };
+    let of_guest = |subject| {
+        let devices = campaign.models.iter().filter_map(|model| device(subject, model));
+        format!("Devices of {}:\n{}\n", subject.name(), devices.collect::<String>())
+    };
+    guests.map(of_guest).collect()
+}
+
+/// The device of a case, which depends on the FTL too.
+fn device_of(case: &Case) -> String {
+    let (geometry, dimensions) = (case.geometry(), case.dimensions());
+    format!(
+        "{} blocks of {} pages of {}, {} for the host; {} B of each spare area for the FTL",
+        geometry.blocks(),
+        geometry.pages_per_block(),
+        spec::quantity::print_size(geometry.page_bytes().into()),
+        dimensions.pages,
+        geometry.scheme_bytes()
+    )
 }
 
 /// How a replay ended. It may name a cut or crash that never happened.

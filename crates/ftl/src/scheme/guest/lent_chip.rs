@@ -220,12 +220,6 @@ impl LentChip<'_> {
         self.refuse(format!("{what} page {}, {why}", ppn.0))
     }
 
-    #[cold]
-    #[inline(never)]
-    fn refuse_source(&mut self, page: u32) -> Status {
-        self.refuse(format!("copied page {page}, which is erased"))
-    }
-
     /// The state of a page, without an operation.
     fn state(&mut self, ppn: Ppn) -> Result<PageKind, Status> {
         if self.nand.array().is_erased(ppn) {
@@ -418,9 +412,9 @@ impl LentChip<'_> {
         self.programmed_source(source)
     }
 
-    fn programmed_source(&mut self, source: Ppn) -> Result<(), Status> {
+    fn programmed_source(&self, source: Ppn) -> Result<(), Status> {
         match self.nand.array().is_erased(source) {
-            true => Err(self.refuse_source(source.0)),
+            true => Err(Status::Erased),
             false => Ok(()),
         }
     }
@@ -433,8 +427,8 @@ impl LentChip<'_> {
         spare: Option<&[u8]>,
         cause: Cause,
     ) -> Result<Status, Status> {
-        let target = self.target(to, "copied to")?;
         self.programmed_source(source)?;
+        let target = self.target(to, "copied to")?;
         if self.state(source)? == PageKind::Erased {
             return Err(Status::Erased);
         }

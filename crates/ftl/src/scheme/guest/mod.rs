@@ -236,8 +236,8 @@ impl Hosted {
         }
         if capacity < count {
             let sentence = format!(
-                "has {capacity} pages of {} bytes, and the device needs {count}; give it more \
-                 blocks with `--extra`",
+                "has {capacity} pages of {} bytes, and the device needs {count}: it needs more \
+                 extra blocks",
                 sectors * SECTOR_BYTES
             );
             return Err(fault(name, GuestFaultKind::Invalid, sentence));
