@@ -48,7 +48,7 @@ DEEDS = {
     "illegal": "CHIP->erase(CHIP, 99999999, FTLAB_GC);",
     "nonsense": "return 4711;",
     "forever": "for (;;) ;",
-    "busy": "for (;;) CHIP->erase(CHIP, 0, FTLAB_GC);",
+    "busy": "for (;;) CHIP->barrier(CHIP);",
 }
 # Each takes as long as the patience.
 SLOW = ["forever", "busy"]

@@ -25,6 +25,8 @@ pub struct ChipSide {
     kept: Option<KeptPages>,
     /// Those that it has still to count.
     run: OpenRun,
+    /// Pages of the chip.
+    pages: u32,
     /// The host's buffer of the call under way. Its data are zero on a chip that only counts.
     host: Range<usize>,
     /// Host reads count under this cause, if there is one.
@@ -61,6 +63,7 @@ impl ChipSide {
             shape,
             kept,
             run: OpenRun::new(shape.pages_per_block),
+            pages: geometry.pages(),
             host: 0..0,
             host_reads: None,
             is_mounting: true,
@@ -323,18 +326,24 @@ impl LentChip<'_> {
         }
     }
 
-    /// A program or copy on a chip that only counts.
+    /// Adds a page to the run of a chip that only counts, if it goes on there: most pages do.
     #[inline(always)]
-    fn count_page(&mut self, page: u32, from: Option<Ppn>, cause: Cause) -> Result<(), Status> {
+    fn joins_run(&mut self, page: u32, from: Option<Ppn>, cause: Cause) -> bool {
         let LentChip { nand, side } = self;
-        if side.run.goes_on(page, from, cause) && nand.array().is_erased(Ppn(page)) {
+        let array = nand.array();
+        let is_programmed = |source: Ppn| source.0 < side.pages && !array.is_erased(source);
+        let joins = side.run.goes_on(page, from.is_some(), cause)
+            && side.operations_left > 0
+            && array.is_erased(Ppn(page))
+            && from.is_none_or(is_programmed);
+        if joins {
+            side.operations_left -= 1;
             side.run.add(from);
-            return Ok(());
         }
-        self.begin_run(page, from, cause)
+        joins
     }
 
-    #[inline(never)]
+    /// Begins a run with a page that may be programmed.
     fn begin_run(&mut self, page: u32, from: Option<Ppn>, cause: Cause) -> Result<(), Status> {
         self.count_run()?;
         let target = self.target(page, if from.is_some() { "copied to" } else { "programmed" })?;
@@ -344,35 +353,19 @@ impl LentChip<'_> {
         Ok(())
     }
 
-    #[inline(always)]
-    fn try_program(
-        &mut self,
-        page: u32,
-        data: Option<&[u8]>,
-        spare: Option<&[u8]>,
-        cause: Option<Cause>,
-    ) -> Result<Status, Status> {
-        self.begin()?;
-        let cause = self.side.cause(cause, data);
-        if self.side.kept.is_none() {
-            return self.program_stored(page, data, spare, cause);
-        }
-        self.count_page(page, None, cause)?;
-        let own = data.filter(|data| !self.side.is_of_host(data));
-        if let Some(kept) = &mut self.side.kept {
-            kept.program(page, own, spare);
-        }
-        Ok(Status::Ok)
-    }
-
+    /// A program that joins no run. On a chip that only counts, its contents are still to be kept.
     #[inline(never)]
-    fn program_stored(
+    fn begin_program(
         &mut self,
         page: u32,
         data: Option<&[u8]>,
         spare: Option<&[u8]>,
         cause: Cause,
     ) -> Result<Status, Status> {
+        self.begin()?;
+        if self.side.kept.is_some() {
+            return self.begin_run(page, None, cause).map(|()| Status::Ok);
+        }
         let ppn = self.target(page, "programmed")?;
         let content = Content::Meta(without_zeroes(data.unwrap_or_default()));
         let extra = spare.unwrap_or_default();
@@ -381,53 +374,25 @@ impl LentChip<'_> {
         Ok(self.status(done))
     }
 
-    #[inline(always)]
-    fn try_copy(
+    /// A copy that joins no run. On a chip that only counts, its contents are still to be kept.
+    #[inline(never)]
+    fn begin_copy(
         &mut self,
         from: u32,
         to: u32,
         spare: Option<&[u8]>,
-        cause: Option<Cause>,
-    ) -> Result<Status, Status> {
-        self.begin()?;
-        let source = self.page(from, "copied")?;
-        let cause = self.side.cause(cause, None);
-        if self.side.kept.is_none() {
-            return self.copy_stored(source, to, spare, cause);
-        }
-        if self.nand.array().is_erased(source) {
-            self.counted_source(source)?;
-        }
-        self.count_page(to, Some(source), cause)?;
-        if let Some(kept) = &mut self.side.kept {
-            kept.copy(from, to, spare);
-        }
-        Ok(Status::Ok)
-    }
-
-    /// A source that may be a page which is still to be counted.
-    #[inline(never)]
-    fn counted_source(&mut self, source: Ppn) -> Result<(), Status> {
-        self.count_run()?;
-        self.programmed_source(source)
-    }
-
-    fn programmed_source(&self, source: Ppn) -> Result<(), Status> {
-        match self.nand.array().is_erased(source) {
-            true => Err(Status::Erased),
-            false => Ok(()),
-        }
-    }
-
-    #[inline(never)]
-    fn copy_stored(
-        &mut self,
-        source: Ppn,
-        to: u32,
-        spare: Option<&[u8]>,
         cause: Cause,
     ) -> Result<Status, Status> {
-        self.programmed_source(source)?;
+        self.begin()?;
+        // The source may be a page that is still to be counted.
+        self.count_run()?;
+        let source = self.page(from, "copied")?;
+        if self.nand.array().is_erased(source) {
+            return Err(Status::Erased);
+        }
+        if self.side.kept.is_some() {
+            return self.begin_run(to, Some(source), cause).map(|()| Status::Ok);
+        }
         let target = self.target(to, "copied to")?;
         if self.state(source)? == PageKind::Erased {
             return Err(Status::Erased);
@@ -526,11 +491,32 @@ impl GuestChip for LentChip<'_> {
         spare: Option<&[u8]>,
         cause: Option<Cause>,
     ) -> Status {
-        self.try_program(page, data, spare, cause).unwrap_or_else(|status| status)
+        let cause = self.side.cause(cause, data);
+        if !self.joins_run(page, None, cause) {
+            let begun = self.begin_program(page, data, spare, cause);
+            if begun != Ok(Status::Ok) {
+                return begun.unwrap_or_else(|status| status);
+            }
+        }
+        let own = data.filter(|data| !self.side.is_of_host(data));
+        if let Some(kept) = &mut self.side.kept {
+            kept.program(page, own, spare);
+        }
+        Status::Ok
     }
 
     fn copy(&mut self, from: u32, to: u32, spare: Option<&[u8]>, cause: Option<Cause>) -> Status {
-        self.try_copy(from, to, spare, cause).unwrap_or_else(|status| status)
+        let cause = self.side.cause(cause, None);
+        if !self.joins_run(to, Some(Ppn(from)), cause) {
+            let begun = self.begin_copy(from, to, spare, cause);
+            if begun != Ok(Status::Ok) {
+                return begun.unwrap_or_else(|status| status);
+            }
+        }
+        if let Some(kept) = &mut self.side.kept {
+            kept.copy(from, to, spare);
+        }
+        Status::Ok
     }
 
     fn erase(&mut self, block: u32, cause: Option<Cause>) -> Status {

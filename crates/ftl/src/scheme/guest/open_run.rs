@@ -35,11 +35,8 @@ impl OpenRun {
 
     /// Whether the run goes on with this page.
     #[inline(always)]
-    pub fn goes_on(&self, page: u32, from: Option<Ppn>, cause: Cause) -> bool {
-        page == self.next
-            && page < self.end
-            && cause == self.cause
-            && from.is_some() == self.is_copied
+    pub fn goes_on(&self, page: u32, is_copied: bool, cause: Cause) -> bool {
+        page == self.next && page < self.end && cause == self.cause && is_copied == self.is_copied
     }
 
     /// Begins a run with a page of a block that ends at `end`. The last run has been counted.
