@@ -45,7 +45,8 @@ MODELS = {
     "windows": (512, 0),
 }
 # Of the first and of the further cuts on drawn chips, one in this number.
-ON_DRAWN = {"memory": (8, 256), "image": (40, 8192)}
+ON_DRAWN = {"memory": (8, 64), "image": (40, 8192)}
+DRAWN_SECONDS = 20
 LAYERS = {
     "none": [],
     "buffer": ["--buffer", "3KiB"],
@@ -70,7 +71,7 @@ CHIPS = ["slc-lsb", "mlc-k9gag"]
 
 def schemes() -> list:
     listed = subprocess.run([FTLAB, "list", "ftls", "--json"], capture_output=True, text=True, check=True)
-    return [scheme["name"] for scheme in json.loads(listed.stdout)]
+    return [scheme["name"] for scheme in json.loads(listed.stdout) if scheme["name"] != "guest"]
 
 
 def chosen(names: list) -> list:
@@ -95,16 +96,22 @@ def cut_commands(first_seed: int, models: list, place: list):
 
 
 def drawn_commands(first_seed: int):
-    """All schemes on drawn chips, without end. A case has a chip of its own; one round in four is on images."""
-    for seed in itertools.count(first_seed):
-        place = "image" if seed % 4 == 0 else "memory"
+    """A scheme under a layer on drawn chips, without end. A case has a chip of its own; one command in four is on images.
+
+    The number of cuts of a case grows with the cube of its length, so each command has a time.
+    """
+    names = schemes()
+    for number in itertools.count():
+        seed = first_seed + 1000 * number
+        drawn = random.Random(seed)
+        place = drawn.choice(["image", "memory", "memory", "memory"])
         first, further = [str(one_in) for one_in in ON_DRAWN[place]]
-        rare = ["--first-cuts", first, "--second-cuts", further, "--depth", "3"]
-        common = ["--geometry", "drawn", "--seed", str(seed), "--short-programs", "0", "--on", place, *rare]
-        for layer, options in LAYERS.items():
-            names = SCHEMES_WITH_MAPS if layer == "one DRAM budget" else schemes()
-            suffix = " on images" if place == "image" else ""
-            yield layer + suffix, [*chosen(names), *options, *common]
+        rare = ["--first-cuts", first, "--second-cuts", further, "--depth", "3", "--budget", f"{DRAWN_SECONDS}s"]
+        common = ["--geometry", "drawn", "--seed", str(seed), "--on", place, *rare]
+        layer = drawn.choice(list(LAYERS))
+        name = drawn.choice(SCHEMES_WITH_MAPS if layer == "one DRAM budget" else names)
+        suffix = " on images" if place == "image" else ""
+        yield layer + suffix, [*chosen([name]), *LAYERS[layer], *common]
 
 
 def count_cuts(text: str) -> dict:

@@ -65,7 +65,8 @@ def listed(binaries: list, what: str) -> list:
     names = [{entry["name"] for entry in entries} for entries in lists]
     for name in sorted(names[0] ^ names[1]):
         print(f"left out: {what} `{name}` is only in {'OLD' if name in names[0] else 'NEW'}")
-    return [entry for entry in lists[0] if entry["name"] in names[1]]
+    # A guest is no FTL without its shared object.
+    return [entry for entry in lists[0] if entry["name"] in names[1] - {"guest"}]
 
 
 def settings(param: dict) -> list:
