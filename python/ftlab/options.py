@@ -29,6 +29,8 @@ class SharedOptions(TypedDict, total=False):
     chip: Value
     capacity: Value
     extra: Value
+    media: Value
+    reserve: Value
     precondition: Value
     warmup: Value
     measure_after: Value

@@ -29,8 +29,8 @@ use std::io;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
-    bound, check, compare, completions, ctl, drive, image, list, manual, papers, run, serve, size,
-    sweep, trace,
+    bound, check, compare, completions, ctl, drive, image, life, list, manual, papers, run, serve,
+    size, sweep, trace,
 };
 use failure::{DONE, Result};
 pub use guests::HOST as GUEST_PROCESS;
@@ -71,6 +71,8 @@ enum Command {
     /// Find the least over-provisioning for a write amplification; TBW, DWPD, data sheets
     #[command(after_help = SIZING)]
     Size(size::Args),
+    /// Repeat a load until the flash is worn out, and compare how long it takes
+    Life(life::Args),
     /// Find what placement could achieve on a trace, and how far schemes are from it
     #[command(after_help = BOUND)]
     Bound(bound::Args),
@@ -120,6 +122,7 @@ impl Command {
             Command::Sweep(args) => sweep::run(args, limit_bytes, given),
             Command::Bound(args) => bound::run(args, limit_bytes),
             Command::Size(args) => size::run(args, limit_bytes),
+            Command::Life(args) => life::run(args, limit_bytes),
             Command::Papers(args) => papers::run(args, limit_bytes),
             Command::Trace(args) => trace::run(args),
             Command::Drive(args) => drive::run(args),

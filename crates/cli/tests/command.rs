@@ -906,7 +906,8 @@ fn completions_offer_what_the_lists_have() {
         }
     }
     let zsh = printed(&["completions", "zsh"]);
-    assert_eq!(zsh.matches(":_ftlab_traces'").count(), 5, "run, compare, size, bound, trace info");
+    let commands = "run, compare, size, life, bound, trace info";
+    assert_eq!(zsh.matches(":_ftlab_traces'").count(), 6, "{commands}");
     let help = printed(&["run", "--help"]);
     assert!(!help.contains("possible values: page"), "help is not flooded: {help}");
 }

@@ -71,5 +71,5 @@ impl Answer {
 /// Whether operations under this cause are collection: they move or reclaim pages that no request
 /// asked for.
 pub const fn is_collection(cause: Cause) -> bool {
-    matches!(cause, Cause::Gc | Cause::Merge | Cause::Wear | Cause::Meta)
+    matches!(cause, Cause::Gc | Cause::Merge | Cause::Wear | Cause::Meta | Cause::Media)
 }

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use nand::{BlockId, ChipModel, Geometry, Mode, Nand};
+use nand::{BlockId, ChipModel, Geometry, Media, MediaModel, Mode, Nand};
 
 use crate::contract::foresight::Foresight;
 use crate::contract::page_policy::PolicySource;
@@ -42,10 +42,24 @@ pub struct Device {
     pub durability: Durability,
     /// Seed of everything that the scheme draws at random.
     pub seed: u64,
+    media: Option<ReservedMedia>,
     policy: Option<Arc<dyn PolicySource>>,
     foresight: Option<Arc<dyn Foresight>>,
     geometry: Geometry,
     blocks: Vec<BlockId>,
+}
+
+/// Media that can fail, and the blocks in reserve.
+#[derive(Clone, Copy, Debug)]
+struct ReservedMedia {
+    model: MediaModel,
+    reserve_blocks: u32,
+}
+
+impl ReservedMedia {
+    fn drawn(&self, geometry: &Geometry, seed: u64) -> nand::Result<Media> {
+        Media::new(&self.model, geometry, self.reserve_blocks, seed)
+    }
 }
 
 /// The numbers of blocks that a device is asked to have.
@@ -99,6 +113,7 @@ impl Device {
             system_blocks,
             durability,
             seed,
+            media: None,
             policy: None,
             foresight: None,
             blocks: (0..geometry.blocks()).map(BlockId).collect(),
@@ -151,9 +166,28 @@ impl Device {
         self.logical_blocks * self.geometry.pages_per_block()
     }
 
+    /// The same device on media that can fail, with blocks in reserve.
+    ///
+    /// # Errors
+    /// Too many blocks come bad from the factory, or there are more blocks than 32 bits can number.
+    pub fn on_media(self, model: MediaModel, reserve_blocks: u64) -> Result<Device> {
+        let all = reserve_blocks.saturating_add(self.geometry.blocks().into());
+        self.chip.geometry(number(&self.chip, all, all)?)?;
+        let media = ReservedMedia { model, reserve_blocks: reserve_blocks as u32 };
+        media.drawn(&self.geometry, self.seed)?;
+        Ok(Device { media: Some(media), ..self })
+    }
+
     /// A factory-fresh chip, in memory.
+    ///
+    /// # Panics
+    /// Never: its media could be made before.
     pub fn new_chip(&self, mode: Mode) -> Nand {
-        Nand::new(self.geometry, mode)
+        let mut nand = Nand::new(self.geometry, mode);
+        if let Some(media) = &self.media {
+            nand.put_on(media.drawn(&self.geometry, self.seed).expect("they could be made before"));
+        }
+        nand
     }
 
     /// Mounts the scheme and its layers on a chip of this device. A factory-fresh chip is

@@ -31,6 +31,18 @@ pub enum Error {
     /// changed.
     #[error("{0}")]
     ReadFailed(String),
+    /// A block failed, and its die has none left in reserve: from now on the device can only be
+    /// read.
+    #[error(
+        "the device can only be read: {retired} blocks have failed, and die {die} has none left in \
+         reserve"
+    )]
+    WornOut {
+        /// The die.
+        die: u32,
+        /// Blocks that have failed and were replaced.
+        retired: u64,
+    },
     /// A chip that cannot exist, with the reason.
     #[error("impossible chip: {0}")]
     ImpossibleChip(String),

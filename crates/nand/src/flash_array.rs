@@ -617,6 +617,11 @@ impl FlashArray {
         Ok(())
     }
 
+    /// A block that was never used takes the place of this one. Returns the erases of the old one.
+    pub(crate) fn renew_wear(&mut self, block: BlockId) -> u32 {
+        core::mem::take(&mut self.wear[block.0 as usize])
+    }
+
     /// Leaves a block as an erase does that was interrupted early: every page reads as before until
     /// it decays.
     pub(crate) fn weaken_block(&mut self, block: BlockId) -> Result<()> {

@@ -43,6 +43,8 @@ pub use error::{Error, Result};
 pub use flash_array::FlashArray;
 pub use geometry::{Geometry, Pairing, ProgramOrder};
 pub use memory_store::MemoryStore;
+pub use nand::media::Media;
+pub use nand::media::model::MediaModel;
 pub use nand::mounting::Mounting;
 pub use nand::power::Power;
 pub use nand::{Nand, ProgramGuard};

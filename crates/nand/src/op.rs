@@ -37,6 +37,8 @@ named_enum! {
         Wear = "wear",
         /// The price of surviving power cuts: checkpoints, tombstones, mounts.
         Meta = "meta",
+        /// Pages that are moved from blocks that failed, and the list of moves.
+        Media = "media",
     }
 }
 

@@ -17,8 +17,23 @@ pub fn of(setup: &Setup, needed_bytes: u64) -> Result<Device> {
     let logical_blocks = logical_blocks(&chip, capacity_bytes)?;
     let extra_blocks = Extra::of(experiment.extra, logical_blocks);
     let size = Size { logical_blocks, extra_blocks };
-    Ok(Device::new(chip, choice, layers, size, experiment.durability, experiment.seed)?)
+    let seed = experiment.seed;
+    let device = Device::new(chip, choice, layers, size, experiment.durability, seed)?;
+    Ok(match setup.media {
+        None => device,
+        Some(model) => {
+            let blocks = u64::from(device.geometry().blocks());
+            let reserve = match experiment.reserve {
+                Some(reserve) => Extra::of(Some(reserve), blocks),
+                None => blocks.div_ceil(RESERVE_ONE_IN),
+            };
+            device.on_media(model, reserve)?
+        }
+    })
 }
+
+/// The blocks of a device for each of which one is in reserve, by default: 2 %.
+const RESERVE_ONE_IN: u64 = 50;
 
 /// The number of blocks that a capacity needs.
 ///

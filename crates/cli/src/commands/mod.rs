@@ -7,6 +7,7 @@ pub mod completions;
 pub mod ctl;
 pub mod drive;
 pub mod image;
+pub mod life;
 pub mod list;
 pub mod manual;
 pub mod papers;

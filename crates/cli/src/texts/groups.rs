@@ -175,6 +175,7 @@ const TIME: &[Quantity] = &[
     row("  log, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.get(Cause::Log))),
     row("  wear, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.get(Cause::Wear))),
     row("  meta, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.get(Cause::Meta))),
+    row("  media, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.get(Cause::Media))),
     row("  dram, s", Unit::Seconds, Best::Neither, |it| Some(it.time_us.dram)),
     row("IOPS", Unit::Decimals(0), Best::Most, |it| without_drive(it)?.serial_iops()),
     row("MB/s", Unit::Decimals(2), Best::Most, |it| without_drive(it)?.serial_mb_per_s()),

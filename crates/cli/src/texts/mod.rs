@@ -5,6 +5,7 @@
 //! * [`comparison`]  several results side by side
 //! * [`description`] a trace
 //! * [`groups`]      the quantities by which results are compared
+//! * [`life`]        lives of devices
 //! * [`size`]        the answers of a sizing
 //! * [`sweep`]       the rows and claims of a sweep
 //! * [`table`]       rows of cells
@@ -13,6 +14,7 @@ pub mod bound;
 pub mod comparison;
 pub mod description;
 pub mod groups;
+pub mod life;
 pub mod result;
 pub mod size;
 pub mod sweep;

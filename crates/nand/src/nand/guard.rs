@@ -1,7 +1,7 @@
-//! What an FTL does before the chip programs pages, to survive that an interrupted program destroys
-//! other pages of the same cells.
+//! What happens before the chip programs pages. An FTL may have something to do, to survive that an
+//! interrupted program destroys other pages of the same cells; and the program may fail.
 
-use super::Nand;
+use super::{Guards, Nand, ProgramGuard};
 use crate::address::{BlockId, Ppn};
 use crate::error::Result;
 
@@ -9,13 +9,26 @@ impl Nand {
     /// Whether a [guard](super::ProgramGuard) is attached.
     #[inline]
     pub fn has_guard(&self) -> bool {
-        self.guard.is_some()
+        self.guards.as_ref().is_some_and(|guards| guards.ftl.is_some())
+    }
+
+    /// Attaches a guard, in place of an earlier one.
+    pub(super) fn attach_guard(&mut self, guard: Box<dyn ProgramGuard>) {
+        self.guards.get_or_insert_default().ftl = Some(guard);
+    }
+
+    /// Takes the guard away. What has failed on the media stays so.
+    pub(super) fn detach_guard(&mut self) {
+        self.guards = self.guards.take().filter(|guards| guards.media.is_some());
+        if let Some(guards) = &mut self.guards {
+            guards.ftl = None;
+        }
     }
 
     /// Tells the guard, if there is one, that the FTL relies on all pages programmed so far.
     #[inline]
     pub fn barrier(&mut self) {
-        if let Some(guard) = &mut self.guard {
+        if let Some(guard) = self.guards.as_mut().and_then(|guards| guards.ftl.as_mut()) {
             guard.barrier();
         }
     }
@@ -58,14 +71,23 @@ impl Nand {
 
     #[inline]
     pub(super) fn run_guard(&mut self, first: Ppn, pages: u32) -> Result<()> {
-        if self.guard.is_some() { self.guarded(first, pages) } else { Ok(()) }
+        let Some(guards) = &mut self.guards else { return Ok(()) };
+        if let Guards { ftl: None, media: Some(media) } = &mut **guards
+            && media.are_quiet_for(pages)
+        {
+            return Ok(());
+        }
+        self.guarded(first, pages)
     }
 
     #[cold]
     fn guarded(&mut self, first: Ppn, pages: u32) -> Result<()> {
-        let Some(mut guard) = self.guard.take() else { return Ok(()) };
-        let done = guard.before_program(self, first, pages);
-        self.guard = Some(guard);
-        done
+        let guard = self.guards.as_mut().and_then(|guards| guards.ftl.take());
+        if let Some(mut guard) = guard {
+            let done = guard.before_program(self, first, pages);
+            self.attach_guard(guard);
+            done?;
+        }
+        self.program_on_media(first, pages)
     }
 }

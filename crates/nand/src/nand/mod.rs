@@ -3,10 +3,13 @@
 //! An FTL borrows the chip and never owns it, so dropping an FTL and mounting another on the same
 //! chip is exactly a power cycle. The rules of flash are those of the [flash array](FlashArray).
 //!
-//! Its operations are in `operations`, a mount's accounts in `mounting`, its power in `power`.
+//! Its operations are in `operations`, a mount's accounts in `mounting`, its power in `power`, and
+//! blocks that fail in `media`.
 
 mod guard;
+pub mod media;
 pub mod mounting;
+mod on_media;
 mod operations;
 pub mod power;
 mod seen_pages;
@@ -21,6 +24,7 @@ use crate::op::Tally;
 use crate::op_sink::{Ledger, OpSink};
 use crate::payload::Mode;
 use crate::power_cut::TestPower;
+use media::Media;
 use seen_pages::SeenPages;
 
 /// Work of an FTL before programs. It sees all of them, whoever starts them, except its own.
@@ -33,6 +37,15 @@ pub trait ProgramGuard: Send {
 
     /// From now on, the FTL relies on all pages that have been programmed.
     fn barrier(&mut self);
+}
+
+/// Who looks at programs before they happen. Without anybody, one test is all that it costs.
+#[derive(Default)]
+struct Guards {
+    /// The FTL, until the power fails.
+    ftl: Option<Box<dyn ProgramGuard>>,
+    /// The media, if they can fail.
+    media: Option<Media>,
 }
 
 /// A single-plane NAND chip, which is lent to an FTL for each call.
@@ -61,8 +74,8 @@ pub struct Nand {
     tentative: bool,
     /// The pages that a mount knows. None unless a mount is running.
     seen: Option<SeenPages>,
-    /// Works before programs, if the FTL has attached it.
-    guard: Option<Box<dyn ProgramGuard>>,
+    /// Works before programs, if there is anything.
+    guards: Option<Box<Guards>>,
     /// Present while a cut is armed, snapshots are recorded or the power is off.
     power: Option<Box<TestPower>>,
 }
@@ -83,7 +96,7 @@ impl Nand {
             ledger: Ledger::default(),
             sequence: None,
             tentative: false,
-            guard: None,
+            guards: None,
             seen: Some(SeenPages::none(array.geometry())),
             power: None,
             array,

@@ -53,7 +53,7 @@ impl Mounting<'_> {
 
     /// Attaches a guard until the power fails. It replaces an earlier one.
     pub fn attach_guard(&mut self, guard: Box<dyn ProgramGuard>) {
-        self.0.guard = Some(guard);
+        self.0.attach_guard(guard);
     }
 
     /// Lets the page `by` stand in for an unreadable page that had this spare area, until the mount

@@ -193,6 +193,9 @@ impl Nand {
     /// # Errors
     /// Power lost, or the storage failed.
     pub fn erase(&mut self, block: BlockId, cause: Cause) -> Result<()> {
+        if let Some(media) = self.media() {
+            media.expect_writable()?;
+        }
         self.let_dies_end();
         let operation = Interruptible::Erase(block);
         let cut = self.begin(operation)?;
@@ -202,6 +205,9 @@ impl Nand {
         }
         self.ledger.record(cause, Operation::Erase { block });
         erased?;
+        if self.media().is_some() {
+            self.erase_on_media(block)?;
+        }
         self.end(operation, cut)
     }
 

@@ -23,7 +23,7 @@ impl Nand {
     fn lose_ram(&mut self) {
         self.sequence = None;
         self.tentative = false;
-        self.guard = None;
+        self.detach_guard();
         self.array.end_stand_ins();
         self.array.forget_slc();
         self.seen = Some(SeenPages::none(self.geometry()));

@@ -2,6 +2,7 @@
 
 mod fixture;
 mod lost_data;
+mod media;
 mod operations;
 mod payload;
 mod power_cuts;

@@ -21,7 +21,7 @@ struct Cause {
 }
 
 /// The causes, in the order in which the bars are stacked.
-const CAUSES: [Cause; 9] = [
+const CAUSES: [Cause; 10] = [
     Cause { field: "host", label: "host pages", mark: "H", colour: "#8a9bb0" },
     Cause { field: "rmw", label: "read-modify-write", mark: "R", colour: "#b8875c" },
     Cause { field: "gc", label: "garbage collection", mark: "G", colour: "#e8743b" },
@@ -30,6 +30,7 @@ const CAUSES: [Cause; 9] = [
     Cause { field: "log", label: "sector log", mark: "L", colour: "#4f9bd9" },
     Cause { field: "wear", label: "wear levelling", mark: "W", colour: "#cc79a7" },
     Cause { field: "meta", label: "bookkeeping", mark: "B", colour: "#bab0ac" },
+    Cause { field: "media", label: "failed blocks", mark: "F", colour: "#d1495b" },
     Cause { field: "dram", label: "DRAM", mark: "D", colour: "#76b7b2" },
 ];
 

@@ -144,6 +144,15 @@ experiment! {
     /// 20blocks; by default 7%, but at least 8 blocks
     extra: Option<Extra> = None, Notation::OWN, DEVICE.value("SHARE|Nblocks");
 
+    /// How flash fails: `perfect` never; `real[:factory_bad=SHARE][,endurance=N][,spread=SHARE]
+    /// [,program_fail=SHARE][,erase_fail=SHARE]` has blocks that come bad, wear out, or fail by
+    /// chance
+    media: String = "perfect".into(), TEXT, DEVICE.value("SPEC").with_keys().reported_if_set(14);
+
+    /// Blocks in reserve for those that fail, beyond all others: a share of the device's blocks, or
+    /// a number such as 20blocks; by default 2% if `--media` can fail
+    reserve: Option<Extra> = None, Notation::OWN, DEVICE.value("SHARE|Nblocks").reported_if_set(15);
+
     /// What must survive a power cut: with `paper` flushed writes, but trims may be undone; with
     /// `full` trims too
     durability: Durability = Durability::Paper, Notation::OWN, DEVICE.reported(7);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use drive::Profile;
 use ftl::{Choice, Layers};
-use nand::{ChipModel, Op};
+use nand::{ChipModel, MediaModel, Op};
 use spec::Spec;
 use trace::RequestTable;
 
@@ -35,6 +35,8 @@ pub struct Setup {
     pub layers: Layers,
     /// The drive in which time passes; none if time is serial.
     pub drive: Option<Profile>,
+    /// How flash fails; none if it never does.
+    pub media: Option<MediaModel>,
 }
 
 /// A trace and the way in which it is replayed.
@@ -61,10 +63,12 @@ impl Setup {
             format: format(experiment)?,
             ftl: scheme(experiment)?,
             drive: drive(experiment, &chip)?,
+            media: MediaModel::parse(&experiment.media, chip.rated_cycles)?,
             chip,
         };
         setup.layers.check(setup.ftl.scheme, &setup.ftl.given, &setup.chip)?;
         setup.check_loads()?;
+        setup.check_media()?;
         Ok(setup)
     }
 
@@ -89,6 +93,16 @@ impl Setup {
         self.experiment.trace = Some(table.name().to_owned());
         self.traces[0].trace = NamedTrace::Requests(table.clone());
         Ok(self)
+    }
+
+    fn check_media(&self) -> Result<()> {
+        match (self.experiment.reserve, self.media) {
+            (Some(_), None) => Err(Error::Impossible(
+                "`--reserve` is for flash that can fail: give `--media real`, or leave it out"
+                    .into(),
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the highest address of a file or of requests in memory decides how large the device

@@ -99,6 +99,7 @@ by_cause! {
     log: Log,
     wear: Wear,
     meta: Meta,
+    media: Media,
 }
 
 impl Causes {

@@ -8,6 +8,7 @@
 //! * [`series`]       samples taken along the trace
 //! * [`trace_part`]   the requests of the run, and of each of several loads
 //! * [`wear`]         the wear of the blocks
+//! * [`media_part`]   blocks that failed
 //! * [`notes`]        sentences that a reader of the figures should know
 //! * [`json_values`]  parameters and metrics of schemes and layers
 //! * [`record`]       parts whose columns follow from their fields
@@ -23,6 +24,7 @@ pub mod json_values;
 pub mod latencies;
 pub mod laws;
 pub mod layers_part;
+pub mod media_part;
 pub mod notes;
 pub mod record;
 pub mod run_part;

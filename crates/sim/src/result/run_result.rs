@@ -14,6 +14,7 @@ use crate::result::drive_part::DrivePart;
 use crate::result::evidence::{Evidence, Fifths};
 use crate::result::latencies::{ByOp, Summary};
 use crate::result::layers_part::LayersPart;
+use crate::result::media_part::MediaPart;
 use crate::result::record::{Column, Columns, record};
 use crate::result::run_part::RunPart;
 use crate::result::series::SampledSeries;
@@ -59,6 +60,9 @@ record! {
         #[serde(skip_serializing_if = "Option::is_none")]
         pub steady: Option<SteadyPart>,
         pub wear: WearPart,
+        /// What failed, if the media can fail.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub media: Option<MediaPart>,
         pub endurance: EndurancePart,
         pub ram_bytes: RamPart,
         pub scheme: Map<String, Value>,

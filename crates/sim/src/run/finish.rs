@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use ftl::Device;
-use nand::Op;
+use nand::{Media, Op};
 
 use crate::config::setup::Setup;
 use crate::config::values::Volume;
@@ -17,6 +17,7 @@ use crate::result::evidence::Evidence;
 use crate::result::json_values::{metrics_json, param_value};
 use crate::result::latencies::Latencies;
 use crate::result::layers_part::LayersPart;
+use crate::result::media_part::MediaPart;
 use crate::result::notes;
 use crate::result::run_part::RunPart;
 use crate::result::run_result::{
@@ -124,6 +125,7 @@ impl FinishedRun<'_> {
             tenants: self.tenants(measured),
             steady: measured.steady.clone(),
             wear: WearPart::of(nand.array().wear()),
+            media: nand.media().map(MediaPart::of),
             endurance: self.endurance_part(programs.total, write_amplification_bytes),
             ram_bytes: report.ram.into(),
             scheme: metrics_json(&report.figures, &report.gauges),
@@ -270,7 +272,8 @@ fn evidence(simulator: &Simulator, measured: &Measured, read: &ReadTrace) -> Evi
         free_blocks_before: measured.start.free_blocks,
         free_blocks_after: report.free_blocks,
         lost_pages: nand.array().lost_pages(),
-        wear_sum: nand.array().wear().iter().map(|&erases| u64::from(erases)).sum(),
+        wear_sum: nand.array().wear().iter().map(|&erases| u64::from(erases)).sum::<u64>()
+            + nand.media().map_or(0, Media::other_erases),
         erases_since_birth: simulator.erases_since_birth(),
         asked: simulator.asked(),
         handed_down: handed_down.collect(),

@@ -16,6 +16,8 @@
 //! * [`write_course`]  whether write amplification still moves
 //! * [`until_steady`]  rounds in place of the measured pass
 //! * [`rounds`]        the judgement of rounds
+//! * `repeated`        a pass that begins again at its end
+//! * [`life`]          a load until the flash is worn out
 //! * [`foresight`]     when pages die, for schemes that are told the future
 //! * [`contents`]      the bytes that the host writes, if the chip keeps them
 //! * [`recorded`]      the operations of a request
@@ -27,10 +29,12 @@ pub mod contents;
 mod decimal;
 pub mod finish;
 pub mod foresight;
+pub mod life;
 pub mod measure;
 pub mod operation_log;
 pub mod pass;
 pub mod recorded;
+mod repeated;
 pub mod rounds;
 pub mod simulator;
 pub mod timeline;

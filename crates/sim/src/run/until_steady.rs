@@ -9,8 +9,6 @@
 //! repeated as often as that takes, and its times continue. Where a batch of requests contains the
 //! end of a round, it is divided there.
 
-use trace::Request;
-
 use crate::config::until::SteadyRule;
 use crate::error::{Error, Result};
 use crate::input::source::ReadTrace;
@@ -18,7 +16,7 @@ use crate::progress::Stage;
 use crate::run::Stages;
 use crate::run::finish::{Measured, Start};
 use crate::run::measure::{MeasuredRequests, PassCounters};
-use crate::run::pass::Pass;
+use crate::run::repeated::{NO_WRITES, Repeated};
 use crate::run::rounds::{Rounds, Verdict};
 use crate::run::simulator::Simulator;
 use crate::run::write_course::PageCounts;
@@ -31,27 +29,6 @@ const NOT_STEADY: &str = "The device did not become steady: write amplification 
                           steady:rounds=N`.";
 const SWAMPED: &str = "The rounds ended before the device was steady, because millions of flash \
                        operations were waiting in the drive.";
-
-/// A round of a trace without writes would never end.
-const NO_WRITES: &str = "the trace writes no page, so a round of writes would never end; leave out \
-                         `--until`";
-
-/// A pass that begins again at the end of the trace.
-struct Repeated<'a> {
-    pass: Pass<'a, 'static>,
-    /// Requests of a batch that belong to the next round.
-    held: Vec<Request>,
-    /// The time at which the current repetition began.
-    began_ns: u64,
-    /// The time of the last request.
-    last_ns: u64,
-    /// Requests of the window that were served.
-    served: u64,
-    /// Whether the trace has begun again.
-    is_repeated: bool,
-    /// Whether the current repetition has written a page.
-    has_written: bool,
-}
 
 /// How a round ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -83,16 +60,7 @@ impl<'a> Stages<'a> {
         if pass.drive().is_some() {
             simulator.record_operations(true, false);
         }
-        let has_written = pass.delivered > 0;
-        let mut repeated = Repeated {
-            pass,
-            held: Vec::new(),
-            began_ns: 0,
-            last_ns: 0,
-            served: 0,
-            is_repeated: false,
-            has_written,
-        };
+        let mut repeated = Repeated::new(pass);
         let mut rounds = Rounds::new(rule, self.device.logical_pages());
         loop {
             let (measured, verdict) = self.window(simulator, &mut repeated, &mut rounds)?;
@@ -166,44 +134,6 @@ impl<'a> Stages<'a> {
                 return Ok(Round::Swamped);
             }
         }
-    }
-
-    /// Gets the next requests, up to the one with which the host has written `pages` pages.
-    fn next_batch(&self, repeated: &mut Repeated<'a>, pages: u64) -> Result<()> {
-        match repeated.held.is_empty() {
-            true => self.fill(repeated)?,
-            false => repeated.pass.batch.replace(core::mem::take(&mut repeated.held)),
-        }
-        let Repeated { pass, held, .. } = repeated;
-        self.cut(pass)?;
-        let requests = pass.batch.requests_until(pages);
-        if requests < pass.batch.len() {
-            *held = pass.batch.split_off(requests);
-            self.cut(pass)?;
-        }
-        Ok(())
-    }
-
-    /// Reads the next requests of the trace, at its end those of its beginning.
-    fn fill(&self, repeated: &mut Repeated<'a>) -> Result<()> {
-        while repeated.pass.fill(u64::MAX)? == 0 {
-            if !repeated.has_written {
-                // A file that is parsed in each pass may have changed.
-                return Err(Error::Impossible(NO_WRITES.into()));
-            }
-            repeated.pass.order = self.input.order(self.setup, Stage::Measure, self.progress)?;
-            repeated.pass.delivered = 0;
-            repeated.is_repeated = true;
-            (repeated.has_written, repeated.began_ns) = (false, repeated.last_ns);
-        }
-        let batch = &mut repeated.pass.batch;
-        if repeated.began_ns > 0 {
-            batch.delay(repeated.began_ns);
-        }
-        if let Some((_, last)) = batch.requests().last() {
-            repeated.last_ns = last.time_ns;
-        }
-        Ok(())
     }
 
     /// What was read of the trace. A file that is parsed in each pass is read to its end, so that

@@ -30,6 +30,7 @@ fn colour(cause: Cause) -> &'static str {
         Cause::Log => "olive",
         Cause::Wear => "vsync_highlight_color",
         Cause::Meta => "generic_work",
+        Cause::Media => "thread_state_unknown",
     }
 }
 

@@ -1,0 +1,289 @@
+//! The life of a device: a load, again and again, until a die has no block left in reserve.
+//!
+//! ```text
+//! fill ─► the trace, repeated ─┬─ a block fails, and another takes its place ─► …
+//!                              └─ there is none: the device can only be read ─► result
+//! ```
+//! A life takes as many erases as the flash can, so scale `endurance` down to stay within seconds:
+//! write amplification and the order of failures do not depend on it, as long as each block is
+//! erased some tens of times.
+
+use nand::{Error as ChipError, Media, Op};
+use serde::Serialize;
+
+use crate::config::choices::Precondition;
+use crate::config::setup::Setup;
+use crate::device;
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::progress::Stage;
+use crate::result::counts::Causes;
+use crate::result::media_part::MediaPart;
+use crate::result::wear::WearPart;
+use crate::run::measure::Unmeasured;
+use crate::run::repeated::Repeated;
+use crate::run::simulator::Simulator;
+use crate::run::{RunOptions, Stages};
+
+/// Points of a course, at most. When there are more, every second one is dropped.
+const POINTS_MAX: usize = 400;
+
+/// A moment of a life.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LifePoint {
+    /// Bytes that the host has written, as a multiple of the capacity.
+    pub drive_writes: f64,
+    /// Blocks that have failed and were replaced.
+    pub retired: u64,
+    /// Blocks left in reserve.
+    pub in_reserve: u64,
+    /// Pages programmed for a page of the host, since the last point.
+    pub write_amplification: f64,
+}
+
+/// A life, from new to read-only.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "docs/lifetime.md documents every field")]
+pub struct Life {
+    pub schema: &'static str,
+    pub ftl: String,
+    pub media: String,
+    pub capacity_bytes: u64,
+    pub blocks: u64,
+    pub reserve_blocks: u64,
+    pub host_bytes: u64,
+    pub drive_writes: f64,
+    /// Drive writes until the first and the last block was replaced; none if none was.
+    pub first_retired_after: Option<f64>,
+    pub last_retired_after: Option<f64>,
+    pub write_amplification: f64,
+    /// Drive writes if all blocks, those in reserve too, took their mean number of erases.
+    pub drive_writes_if_even: f64,
+    pub programs: Causes,
+    pub erases: Causes,
+    pub wear: WearPart,
+    pub blocks_failed: MediaPart,
+    pub course: Vec<LifePoint>,
+}
+
+/// Lives through the setup's load until the device can only be read.
+///
+/// # Errors
+/// The media never fail, the trace writes nothing, it cannot be read or does not fit, or the run is
+/// stopped.
+pub fn life(setup: &Setup, options: RunOptions) -> Result<Life> {
+    if setup.media.is_none() {
+        return Err(Error::Impossible(
+            "flash that never fails lives for ever: give `--media real`, such as \
+             `real:endurance=100`"
+                .into(),
+        ));
+    }
+    let RunOptions { input, progress, memory, .. } = options;
+    let opened;
+    let input = match input {
+        Some(input) => input,
+        None => {
+            opened = Input::open_cached(setup, memory.run_cache_bytes(), progress)?;
+            &opened
+        }
+    };
+    let device = device::of(setup, input.needed_bytes())?;
+    let stages = Stages::new(setup, input, &device, progress)?;
+    stages.needs_writes()?;
+    let _reservation = memory.reserve(setup, &device, progress)?;
+    stages.life(&mut Simulator::new(&device, &setup.experiment)?)
+}
+
+/// What has been counted up to a moment.
+#[derive(Clone, Copy, Default)]
+struct Moment {
+    written: u64,
+    programs: u64,
+    retired: u64,
+}
+
+/// A life under way.
+#[derive(Default)]
+struct Lived {
+    course: Vec<LifePoint>,
+    last: Moment,
+    /// Rounds between two points.
+    step: u64,
+    first_retired: Option<u64>,
+    last_retired: Option<u64>,
+    /// Blocks that had failed when somebody looked last.
+    retired: u64,
+}
+
+impl Stages<'_> {
+    fn life(&self, simulator: &mut Simulator) -> Result<Life> {
+        let mut lived = Lived { step: 1, ..Lived::default() };
+        match self.live(simulator, &mut lived) {
+            Err(Error::Ftl(ftl::Error::Chip(ChipError::WornOut { .. }))) => {}
+            Err(error) => return Err(error),
+            Ok(never) => match never {},
+        }
+        lived.look(simulator);
+        lived.add_point(simulator, self.device.logical_pages());
+        Ok(self.lived(simulator, lived))
+    }
+
+    /// Serves the load until it fails.
+    fn live(
+        &self,
+        simulator: &mut Simulator,
+        lived: &mut Lived,
+    ) -> Result<core::convert::Infallible> {
+        let pages = u64::from(self.device.logical_pages());
+        if self.setup.experiment.precondition == Precondition::Fill {
+            simulator.fill(|done| self.progress.report(Stage::Fill, done, Some(pages)))?;
+        }
+        let mut repeated = Repeated::new(self.pass(Stage::Measure)?);
+        // Blocks do not fail in every batch, so it is enough to look after each.
+        for round in 1.. {
+            let end = simulator.asked().written + pages;
+            loop {
+                let left = end.saturating_sub(simulator.asked().written);
+                self.progress.report(
+                    Stage::Round(round),
+                    pages.saturating_sub(left),
+                    Some(pages),
+                )?;
+                if left == 0 {
+                    break;
+                }
+                self.next_batch(&mut repeated, left)?;
+                let before = simulator.asked().written;
+                let served = repeated.pass.serve(simulator, &mut Unmeasured);
+                lived.look(simulator);
+                served?;
+                repeated.has_written |= simulator.asked().written > before;
+            }
+            if u64::from(round).is_multiple_of(lived.step) {
+                lived.add_point(simulator, self.device.logical_pages());
+            }
+        }
+        unreachable!("a life has fewer rounds than 32 bits can count")
+    }
+
+    fn lived(&self, simulator: &Simulator, lived: Lived) -> Life {
+        let (nand, device) = (simulator.nand(), self.device);
+        let media = nand.media().expect("a life is on media that can fail");
+        let model = self.setup.media.expect("a life is on media that can fail");
+        let written = simulator.asked().written;
+        let pages = f64::from(device.logical_pages());
+        let drive_writes = |pages_written: u64| pages_written as f64 / pages;
+        let programs = Causes::of(nand.tally(), Op::Program);
+        let write_amplification = programs.total as f64 / (written.max(1)) as f64;
+        let blocks = u64::from(device.geometry().blocks());
+        let reserve_blocks = media.reserve_blocks();
+        let good = blocks + reserve_blocks - media.counts().factory_bad;
+        let all_pages = good as f64 * f64::from(device.geometry().pages_per_block());
+        Life {
+            schema: "ftlab.life/1",
+            ftl: self.setup.experiment.ftl.clone(),
+            media: self.setup.experiment.media.clone(),
+            capacity_bytes: device.capacity_bytes(),
+            blocks,
+            reserve_blocks,
+            host_bytes: written * u64::from(device.geometry().page_bytes()),
+            drive_writes: drive_writes(written),
+            first_retired_after: lived.first_retired.map(drive_writes),
+            last_retired_after: lived.last_retired.map(drive_writes),
+            write_amplification,
+            drive_writes_if_even: f64::from(model.endurance) * all_pages
+                / (write_amplification * pages),
+            programs,
+            erases: Causes::of(nand.tally(), Op::Erase),
+            wear: WearPart::of(nand.array().wear()),
+            blocks_failed: MediaPart::of(media),
+            course: lived.course,
+        }
+    }
+}
+
+impl Lived {
+    /// Notes when blocks failed.
+    fn look(&mut self, simulator: &Simulator) {
+        let retired = retired(simulator);
+        if retired > self.retired {
+            let written = simulator.asked().written;
+            self.first_retired.get_or_insert(written);
+            (self.last_retired, self.retired) = (Some(written), retired);
+        }
+    }
+
+    fn add_point(&mut self, simulator: &Simulator, logical_pages: u32) {
+        let (written, media) = (simulator.asked().written, simulator.nand().media());
+        let programs = simulator.nand().tally().total(Op::Program);
+        let now = Moment { written, programs, retired: retired(simulator) };
+        if now.written == self.last.written {
+            return;
+        }
+        self.course.push(LifePoint {
+            drive_writes: written as f64 / f64::from(logical_pages),
+            retired: now.retired,
+            in_reserve: media.map_or(0, Media::in_reserve),
+            write_amplification: (now.programs - self.last.programs) as f64
+                / (now.written - self.last.written) as f64,
+        });
+        self.last = now;
+        if self.course.len() > POINTS_MAX {
+            let mut at = 0;
+            self.course.retain(|_| {
+                at += 1;
+                at % 2 == 0
+            });
+            self.step *= 2;
+        }
+    }
+}
+
+fn retired(simulator: &Simulator) -> u64 {
+    simulator.nand().media().map_or(0, |media| media.counts().retired())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::experiment::Experiment;
+
+    fn lived(change: impl Fn(&mut Experiment)) -> Result<Life> {
+        let mut experiment = Experiment {
+            trace: Some("uniform:requests=20K".into()),
+            capacity_bytes: Some(8 << 20),
+            extra: Some("20%".parse().unwrap()),
+            media: "real:endurance=60,factory_bad=1%".into(),
+            reserve: Some("10%".parse().unwrap()),
+            ..Experiment::default()
+        };
+        change(&mut experiment);
+        life(&Setup::new(&experiment)?, RunOptions::default())
+    }
+
+    #[test]
+    fn host_bytes_until_the_end_are_what_even_wear_predicts_divided_by_the_unevenness() {
+        for ftl in ["page", "dac", "dftl:cmt=1KiB", "fast", "last", "bast"] {
+            let life = lived(|experiment| experiment.ftl = ftl.into()).unwrap();
+            let counts = life.blocks_failed;
+            let all = life.blocks + life.reserve_blocks;
+            let in_use = life.blocks;
+            // The block whose failure nobody could replace is still counted as in use.
+            let sum = in_use + counts.in_reserve + counts.retired + counts.factory_bad;
+            assert_eq!(sum, all, "{ftl}: {counts:?}");
+            assert_eq!((counts.in_reserve, counts.read_only), (0, true), "{ftl}");
+            assert!(life.drive_writes <= life.drive_writes_if_even, "{ftl}: {life:?}");
+            assert!(life.first_retired_after < life.last_retired_after, "{ftl}");
+        }
+    }
+
+    #[test]
+    fn flash_that_never_fails_is_refused() {
+        let why = lived(|experiment| {
+            experiment.media = "perfect".into();
+            experiment.reserve = None;
+        });
+        assert!(why.unwrap_err().to_string().contains("lives for ever"));
+    }
+}

@@ -1,0 +1,61 @@
+//! Media that fail lie below the FTL: it sees the same flash, whatever fails.
+
+use sim::{Experiment, RunOptions, RunResult, Setup, run};
+
+fn result(ftl: &str, media: &str, verify: bool) -> RunResult {
+    let experiment = Experiment {
+        trace: Some("mixed:requests=6K".into()),
+        capacity_bytes: Some(8 << 20),
+        extra: Some("30%".parse().unwrap()),
+        ftl: ftl.into(),
+        media: media.into(),
+        reserve: (media != "perfect").then(|| "4000blocks".parse().unwrap()),
+        verify,
+        ..Experiment::default()
+    };
+    run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap()
+}
+
+/// Every scheme, alone, under failing programs, erases and bad blocks: the data are those that the
+/// host wrote, and all counts are those of perfect flash, apart from what has moved.
+#[test]
+fn failures_change_no_data_and_no_count_of_another_cause() {
+    let media = "real:factory_bad=2%,endurance=1M,program_fail=0.3%,erase_fail=2%";
+    for scheme in ftl::SCHEMES {
+        for verify in [false, true] {
+            let perfect = result(scheme.name, "perfect", verify);
+            let real = result(scheme.name, media, verify);
+            let failed = real.media.expect("media that can fail");
+            assert!(failed.program_failures > 5, "{}: {failed:?}", scheme.name);
+            for (name, perfect, real) in [
+                ("reads", &perfect.reads, &real.reads),
+                ("programs", &perfect.programs, &real.programs),
+                ("erases", &perfect.erases, &real.erases),
+            ] {
+                let of_ftl = real.iter().map(|(cause, count)| match cause {
+                    "media" => (cause, 0),
+                    _ => (cause, count),
+                });
+                assert!(perfect.iter().eq(of_ftl), "{}: {name}", scheme.name);
+            }
+            assert!(perfect.media.is_none() && perfect.programs.media == 0);
+        }
+    }
+}
+
+#[test]
+fn a_device_that_wears_out_in_a_run_says_so() {
+    let experiment = Experiment {
+        trace: Some("uniform:requests=20K".into()),
+        capacity_bytes: Some(8 << 20),
+        media: "real:endurance=20".into(),
+        ..Experiment::default()
+    };
+    let error = run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap_err();
+    let message = error.to_string();
+    assert!(message.starts_with("the device can only be read: "), "{message}");
+    assert_eq!(error.exit_code(), 1);
+    let refused = Experiment { reserve: Some("2%".parse().unwrap()), ..Experiment::default() };
+    let why = Setup::new(&refused).unwrap_err().to_string();
+    assert!(why.contains("`--reserve` is for flash that can fail"), "{why}");
+}
