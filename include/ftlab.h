@@ -37,7 +37,8 @@
  *
  * ftlab makes one call at a time and waits for its return. The FTL calls the chip only while a call
  * into the FTL runs, from the same thread. Buffers belong to the caller and are valid until the
- * call returns. Every function pointer is required unless its comment says that it may be NULL.
+ * call returns. Every function pointer is required unless its comment says that it may be NULL. No
+ * exception of C++ may leave a function.
  *
  * Version: the layout never changes within one FTLAB_VERSION, but structs may grow at their end.
  * `size` of a struct is what its maker compiled; ftlab and guests look at it before they use a
@@ -55,7 +56,8 @@ extern "C" {
 
 #define FTLAB_VERSION 1u
 
-/* Results of all functions. A guest may return every value but those of the chip alone. */
+/* Results of all functions. From a call that failed because of the chip, a guest may return what the
+ * chip returned; while the power is on, anything but OK refuses the request. */
 typedef enum ftlab_status {
     FTLAB_OK = 0,
     /* Chip: the page is erased, or an interrupted program left it so that it reads as erased. The
@@ -243,7 +245,8 @@ typedef struct ftlab_guest {
     /* Makes all answered writes and trims durable. May be NULL if every write is durable. */
     ftlab_status (*flush)(void *ftl);
 
-    /* The power goes off in an orderly way, or the FTL is not needed any more: frees its memory.
+    /* The power goes off in an orderly way, or the FTL is not needed any more: frees its memory. It
+     * may not call the chip, and a flush need not have come before.
      * May be NULL. It comes only if every call so far returned OK: not before a power cut, and not
      * after a mount that failed. */
     void (*unmount)(void *ftl);

@@ -18,6 +18,8 @@ import subprocess
 import sys
 
 FTLAB = os.environ.get("FTLAB", "ftlab")
+# Chips with one bit per cell, with two, and with several dies: not every cut can happen on each.
+CHECK = "--geometry tiny --geometry tiny-mlc --geometry tiny-dies --workload random --workload hot"
 UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 COLUMNS = ["ftl", "write amplification", "ram bytes", "most erases", "cuts", "verdicts", "grade"]
 
@@ -35,7 +37,10 @@ def limits(text):
 
 
 def ftlab(*words):
-    return subprocess.run([FTLAB, *map(str, words)], capture_output=True, text=True)
+    try:
+        return subprocess.run([FTLAB, *map(str, words)], capture_output=True, text=True)
+    except FileNotFoundError:
+        sys.exit(f"there is no {FTLAB}: put ftlab on the PATH, or its path in FTLAB")
 
 
 def simulated(spec, args):
@@ -83,7 +88,7 @@ def main():
     parser.add_argument("--trace", default="oltp:requests=20K")
     parser.add_argument("--limit", type=limits, default={}, metavar="waf=3,ram=64KiB")
     parser.add_argument("--run", default="--capacity 16MiB --extra 10%", help="more options of ftlab run")
-    parser.add_argument("--check", default="--geometry tiny --workload random --workload hot", help="of ftlab check")
+    parser.add_argument("--check", default=CHECK, help="of ftlab check")
     parser.add_argument("--csv", type=argparse.FileType("w"))
     args = parser.parse_args()
     rows = [graded(path, args) for path in args.guests]

@@ -295,6 +295,28 @@ fn a_file_that_ftlab_has_not_written_is_kept() {
     assert_eq!(fs::read_to_string(&own).unwrap(), "int main(void) { return 0; }\n");
 }
 
+/// page.c survives torn programs, and neither weak nor paired pages. Several dies change nothing.
+#[test]
+fn reordered_dies_leave_only_what_a_guest_declares() {
+    let folder = tempfile::tempdir().unwrap();
+    let cuts = "guest.cuts = FTLAB_CUT_TORN | FTLAB_CUT_REORDERED; guest.durability = \
+                FTLAB_DURABLE_FLUSH; guest.flush = wait_for_dies";
+    let flush = "static ftlab_status wait_for_dies(void *self) {\n\
+        const ftlab_chip *chip = ((struct page_ftl *)self)->chip; return chip->barrier(chip); }";
+    let ftl = guest(&changed(folder.path(), "orderly", flush, cuts));
+    for chip in ["tiny:dies=4,cell_bits=4,pages_per_block=12", "tiny-dies"] {
+        let options = ["--geometry", chip, "--workload", "flush-each", "--second-cuts", "0"];
+        let more = ["--faults", "reordered", "--ftl", &ftl];
+        let (code, text) = outcome(&[&["check"], &options[..], &more].concat());
+        let row = text.lines().find(|line| line.starts_with("reordered")).expect("an outcome");
+        let [_, _, cuts, unweakened, ..] = row.split_whitespace().collect::<Vec<_>>()[..] else {
+            panic!("{row}");
+        };
+        assert_eq!(cuts, unweakened, "{chip} leaves weak pages: {text}");
+        assert!(code == Some(0) || !text.contains("paired"), "{chip}: {text}");
+    }
+}
+
 #[test]
 fn images_of_guests_are_described_checked_and_used() {
     let folder = tempfile::tempdir().unwrap();

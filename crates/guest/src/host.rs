@@ -22,6 +22,7 @@ use crate::wire::{Kind, Message, packed, unpacked};
 /// There is no such socket.
 pub fn serve(socket: i32, lib: &str) -> io::Result<()> {
     end_with_parent()?;
+    leave_signals_to_parent();
     if socket <= 2 {
         return Err(io::ErrorKind::InvalidInput.into());
     }
@@ -50,6 +51,15 @@ pub fn serve(socket: i32, lib: &str) -> io::Result<()> {
             None => answered(Ok(Status::Invalid), Vec::new()),
         };
         answer.send(&mut &socket)?;
+    }
+}
+
+/// Ignores what ends a program from its terminal: it still needs its guest to end in order, and this
+/// process ends with it.
+fn leave_signals_to_parent() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: ignoring a signal calls no code.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
 }
 

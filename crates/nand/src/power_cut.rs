@@ -85,6 +85,22 @@ impl Outcome {
     }
 }
 
+/// How a cut finds the dies that it interrupts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DieDraw {
+    /// Draws how far each die is, and what is left of the operation that is interrupted on it.
+    pub number: u64,
+    /// What may be left of it besides nothing: bit n stands for the n-th [`Outcome`].
+    pub may_leave: u32,
+}
+
+impl From<u64> for DieDraw {
+    /// Everything may be left.
+    fn from(number: u64) -> DieDraw {
+        DieDraw { number, may_leave: u32::MAX }
+    }
+}
+
 /// An operation that a power cut can interrupt. Reads leave nothing on flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interruptible {
@@ -113,11 +129,17 @@ impl Interruptible {
     }
 
     /// What remains of this operation where other dies were interrupted too.
-    fn outcomes_on_its_die(self, flash: &FlashArray) -> impl Iterator<Item = Outcome> {
-        let is_possible = |outcome: &Outcome| {
+    fn outcomes_on_its_die(
+        self,
+        flash: &FlashArray,
+        draw: DieDraw,
+    ) -> impl Iterator<Item = Outcome> {
+        let is_possible = move |outcome: &Outcome| {
             let has_wrong_spare =
                 matches!(outcome, Outcome::Flipped | Outcome::Stale | Outcome::Misdirected);
-            !has_wrong_spare && *outcome != Outcome::Complete
+            let may_be_left =
+                *outcome == Outcome::Untouched || draw.may_leave >> *outcome as u32 & 1 == 1;
+            !has_wrong_spare && *outcome != Outcome::Complete && may_be_left
         };
         self.outcomes(flash).iter().copied().filter(is_possible)
     }
@@ -185,11 +207,12 @@ pub fn reordered(
     idle: &FlashArray,
     in_flight: &[Snapshot],
     outcome: Outcome,
-    draw: u64,
+    draw: impl Into<DieDraw>,
 ) -> Result<FlashArray> {
-    let mut flash = idle.try_clone()?;
-    let mut dies = DieAtCut::all(idle, in_flight, draw);
-    let is_weak = |ppn| draw.is_multiple_of(2) || scatter(ppn, draw).is_multiple_of(2);
+    let (mut flash, draw) = (idle.try_clone()?, draw.into());
+    let mut dies = DieAtCut::all(idle, in_flight, draw.number);
+    let is_even = draw.number.is_multiple_of(2);
+    let is_weak = |ppn| is_even || scatter(ppn, draw.number).is_multiple_of(2);
     for Snapshot { operation, after, .. } in in_flight {
         let die = &mut dies[operation.die(idle) as usize];
         match die.next() {
@@ -204,7 +227,7 @@ pub fn reordered(
                 }
             }
             Progress::Interrupted => {
-                let outcomes: Vec<Outcome> = operation.outcomes_on_its_die(after).collect();
+                let outcomes: Vec<Outcome> = operation.outcomes_on_its_die(after, draw).collect();
                 let left = outcomes[die.below(outcomes.len())];
                 if !left.starts_from_before() {
                     operation.repeat(&mut flash, after)?;
@@ -290,8 +313,8 @@ fn interrupt(flash: &mut FlashArray, operation: Interruptible, outcome: Outcome)
 #[derive(Default)]
 pub(crate) struct TestPower {
     cut: Option<Cut>,
-    /// Draws how far each die is if a cut reorders operations.
-    draw: u64,
+    /// How a cut finds the dies if it reorders operations.
+    draw: Option<DieDraw>,
     /// Operations, reads included, after which all unstable pages decay.
     decay_after: Option<u64>,
     recording: Option<Vec<Snapshot>>,
@@ -307,8 +330,8 @@ impl TestPower {
         self.cut = Some(cut);
     }
 
-    pub(crate) fn draw_dies(&mut self, draw: u64) {
-        self.draw = draw;
+    pub(crate) fn draw_dies(&mut self, draw: DieDraw) {
+        self.draw = Some(draw);
     }
 
     pub(crate) fn decay_after(&mut self, operations: u64) {
@@ -414,7 +437,7 @@ impl TestPower {
         outcome: Outcome,
     ) -> Result<T> {
         match &self.kept {
-            Some((idle, kept)) => *flash = reordered(idle, kept, outcome, self.draw)?,
+            Some((idle, kept)) => *flash = reordered(idle, kept, outcome, self.draw.unwrap_or(0.into()))?,
             None => interrupt(flash, operation, outcome)?,
         }
         *self = TestPower { off: true, ..TestPower::default() };

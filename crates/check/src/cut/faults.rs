@@ -14,6 +14,7 @@ use std::fmt;
 
 use ftl::Durability;
 use ftl::contract::guest::Declaration;
+use nand::power_cut::DieDraw;
 use nand::{Outcome, Pairing};
 use spec::named_enum;
 
@@ -146,6 +147,14 @@ fn bit(outcome: Outcome) -> u32 {
         Outcome::Half => 1 << 3,
         other => bits(FaultClass::of(other)),
     }
+}
+
+/// How a cut with this draw finds the dies. Under a guest only those outcomes are left on them that
+/// it declares.
+pub fn die_draw(case: &Case, number: u64) -> DieDraw {
+    let Some(guest) = case.guest() else { return number.into() };
+    let declared = Outcome::ALL.into_iter().filter(|&it| guest.cuts & bit(it) == bit(it));
+    DieDraw { number, may_leave: declared.fold(0, |all, it| all | 1 << it as u32) }
 }
 
 /// Whether a case promises to survive a cut. A guest declares what it survives. Under durability

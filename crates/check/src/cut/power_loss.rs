@@ -22,7 +22,7 @@ use nand::{FlashArray, Nand, Outcome, Ppn};
 
 use crate::case::Case;
 use crate::cut::counts::{CutCounts, DecayTime};
-use crate::cut::faults::{FaultClass, Faults, leaves_weak_pages, promises};
+use crate::cut::faults::{FaultClass, Faults, die_draw, leaves_weak_pages, promises};
 use crate::cut::isolated::{self, IsolatedCut};
 use crate::device::action::{self, Action};
 use crate::device::power_cut::{Decay, PowerCut};
@@ -135,7 +135,7 @@ pub fn replay(
     let mut actions = action::of_workload(case);
     for level in 0..cuts.len() {
         let cut = cuts[level];
-        device.arm(cut);
+        device.arm(cut, die_draw(case, cut.draw));
         let end = perform_all(&mut device, &actions, watch);
         if end.map_err(failed)? == End::Answered {
             return Ok(Some(cut));
@@ -361,7 +361,12 @@ impl<'a> Explorer<'a> {
             for draw in 0..DRAWS {
                 let cut = PowerCut { draw, ..PowerCut::new(after, outcome) };
                 if self.is_drawn(cut) && !self.observer.is_stopped() {
-                    self.try_cut(cut, idle, reordered(idle, in_flight, outcome, draw), oracle)?;
+                    self.try_cut(
+                        cut,
+                        idle,
+                        reordered(idle, in_flight, outcome, die_draw(self.case, draw)),
+                        oracle,
+                    )?;
                 }
             }
         }

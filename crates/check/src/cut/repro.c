@@ -6,8 +6,10 @@
  *     cc -g -fsanitize=address -I include -o repro repro.c mine.c && ./repro
  *     gdb --args ./repro @LIBRARY@ @LAST@
  *
- * The second form links the FTL, for a sanitizer. The third one runs the last session, from power-on
- * to the failure, in the debugged process. With ftlab it is:
+ * The second form links the FTL, for a sanitizer; one in C++ needs -lstdc++ as well. The third one
+ * runs the last session, from power-on to the failure, in the debugged process. After a power cut
+ * the flash is as this build of the FTL left it, so ask the replay line whether a change of the FTL
+ * has mended it:
  *
  *     @REPLAY@
  */
@@ -222,12 +224,16 @@ static uint32_t unit(void)
 /* `loses`: whether it is a loss of data if the guest cannot read. */
 static void judge(const char *call, uint32_t answer, int loses)
 {
+    static const char *const names[] = {
+        "ok", "erased", "corrected", "unreadable", "failed", "power lost", "illegal", "read-only",
+        "invalid", "corrupt", "no memory", "endless",
+    };
     operations_of_call = 0;
     if (answer > FTLAB_ENDLESS)
         verdict("contract broken", "%s answered %u, which is no status", call, answer);
     if (answer != FTLAB_OK)
         verdict(answer == FTLAB_UNREADABLE && loses ? "data lost" : "service refused",
-                "%s answered with status %u%s", call, answer, said);
+                "%s answered with `%s`%s", call, names[answer], said);
 }
 
 /* The data of a sector: its own number and that of the write, again and again. */

@@ -21,26 +21,26 @@ use crate::workload::host_operation::{Extent, HostOperation};
 const REPLAYS_MAX: u32 = 4000;
 
 /// The smallest case that was found with the same verdict. A case that failed without a cut keeps
-/// its workload if nothing smaller fails.
-pub fn shrunk(failed: &FailedCase) -> FailedCase {
+/// its workload if nothing smaller fails. It ends with the smallest one so far if `is_over`.
+pub fn shrunk(failed: &FailedCase, is_over: &dyn Fn() -> bool) -> FailedCase {
     let full = failed.case.dimensions().full();
     let mut best = failed.clone();
     loop {
         let before = best.case.operations.clone();
-        best = without_steps(best);
-        best = with_simpler_steps(best, full);
-        if best.case.operations == before {
+        best = without_steps(best, is_over);
+        best = with_simpler_steps(best, full, is_over);
+        if best.case.operations == before || is_over() {
             return best;
         }
     }
 }
 
 /// Removes steps: first half of them at once, in the end one by one.
-fn without_steps(mut best: FailedCase) -> FailedCase {
+fn without_steps(mut best: FailedCase, is_over: &dyn Fn() -> bool) -> FailedCase {
     let mut size = best.case.operations.len().div_ceil(2);
     while size > 0 {
         let mut start = 0;
-        while start < best.case.operations.len() {
+        while start < best.case.operations.len() && !is_over() {
             let mut operations = best.case.operations.clone();
             operations.drain(start..(start + size).min(operations.len()));
             match fails(&best, operations) {
@@ -53,9 +53,16 @@ fn without_steps(mut best: FailedCase) -> FailedCase {
     best
 }
 
-fn with_simpler_steps(mut best: FailedCase, full: SectorMask) -> FailedCase {
+fn with_simpler_steps(
+    mut best: FailedCase,
+    full: SectorMask,
+    is_over: &dyn Fn() -> bool,
+) -> FailedCase {
     for at in 0..best.case.operations.len() {
         for simpler in simpler(best.case.operations[at], full) {
+            if is_over() {
+                return best;
+            }
             let mut operations = best.case.operations.clone();
             operations[at] = simpler;
             if let Some(smaller) = fails(&best, operations) {
@@ -164,7 +171,7 @@ mod tests {
         let case = Case::new(&page, tiny, "steps-w3.f.w0x2", 1, Durability::Full).unwrap();
         let cuts = [PowerCut::parse("1:torn").unwrap()];
         let failed = FailedCase::new(&case, &cuts, Finding::new(Defect::Lost, "made up"));
-        let shrunk = shrunk(&failed);
+        let shrunk = shrunk(&failed, &|| false);
         assert_eq!((shrunk.case.operations, shrunk.cuts), (case.operations, cuts.to_vec()));
     }
 

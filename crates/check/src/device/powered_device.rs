@@ -12,7 +12,7 @@ use ftl::{Durability, Error, Ftl, Run};
 use image::LossyDisk;
 use image::medium::lossy_disk::Event;
 use image::medium::shared_bytes::SharedBytes;
-use nand::power_cut::Snapshot;
+use nand::power_cut::{DieDraw, Snapshot};
 use nand::{Cut, Data, FlashArray, Lpn, Mode, Nand, Op, Outcome, Stamp};
 
 use crate::case::Case;
@@ -203,11 +203,11 @@ impl<'a> PoweredDevice<'a> {
         self.mounted_in
     }
 
-    /// Arms a power cut.
-    pub fn arm(&mut self, cut: PowerCut) {
+    /// Arms a power cut, which finds the dies like this.
+    pub fn arm(&mut self, cut: PowerCut, dies: DieDraw) {
         self.armed = true;
         self.nand.power().cut_after(cut.armed());
-        self.nand.power().draw_dies(cut.draw);
+        self.nand.power().draw_dies(dies);
     }
 
     /// The chip and the oracle, which survive the power cut.

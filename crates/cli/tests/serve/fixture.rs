@@ -129,6 +129,19 @@ impl Server {
         assert!(one_bytes == other_bytes, "{one} and {other} differ");
     }
 
+    /// The numbers of the processes that the server has started.
+    pub fn children(&self) -> Vec<String> {
+        let tasks = format!("/proc/{}/task", self.process.id());
+        let of_task =
+            |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).unwrap();
+        let tasks = fs::read_dir(tasks).unwrap().map(Result::unwrap);
+        tasks
+            .flat_map(|task| {
+                of_task(task).split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
     /// Ends the server in order. Returns its folder.
     #[track_caller]
     pub fn end(mut self) -> TempDir {

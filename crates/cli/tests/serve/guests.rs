@@ -74,3 +74,29 @@ fn a_guest_keeps_its_data_in_an_image() {
     assert!(data[..2_000_000] == read[..2_000_000]);
     server.end();
 }
+
+/// A terminal sends Ctrl-C to all processes of a command. The server still needs its guest.
+#[test]
+fn an_interrupt_of_the_whole_group_closes_an_image_in_order() {
+    if !are_here(&["nbdcopy"]) {
+        return;
+    }
+    let place = guest("");
+    let ftlab = env!("CARGO_BIN_EXE_ftlab");
+    let create = ["image", "create", "disk.img", "--capacity", "8MiB", "--extra", "10%"];
+    let mut create_it = Command::new(ftlab);
+    create_it.current_dir(&place).args(create).args(["--ftl", "guest:lib=./guest.so"]);
+    assert!(create_it.status().unwrap().success());
+    let server = Server::start_in(place, "--image disk.img");
+    server.random_file("data", 2_000_000);
+    // Without a flush at the end.
+    server.ok("nbdcopy data URI");
+    let children = server.children();
+    assert!(!children.is_empty(), "the guest has a process");
+    children.iter().for_each(|child| drop(server.ok(&format!("kill -INT {child}"))));
+    let server = Server::start_in(server.end(), "--image disk.img");
+    server.ok("nbdcopy URI read");
+    let [data, read] = ["data", "read"].map(|name| fs::read(server.at(name)).unwrap());
+    assert!(data[..2_000_000] == read[..2_000_000], "answered writes are gone");
+    server.end();
+}

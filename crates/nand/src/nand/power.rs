@@ -4,7 +4,7 @@ use super::Nand;
 use super::seen_pages::SeenPages;
 use crate::address::Ppn;
 use crate::error::{Error, Result};
-use crate::power_cut::{Cut, Interruptible, Outcome, Snapshot, TestPower};
+use crate::power_cut::{Cut, DieDraw, Interruptible, Outcome, Snapshot, TestPower};
 
 /// The power supply of a chip, and the damage that time does. It is for tests, for checks and for
 /// served disks; an FTL sees none of it but [`Error::PowerLost`].
@@ -64,8 +64,8 @@ impl Power<'_> {
     /// Draws how far each die is after a cut with the outcome
     /// [`Reordered`](crate::Outcome::Reordered) or
     /// [`BrownedOut`](crate::Outcome::BrownedOut).
-    pub fn draw_dies(&mut self, draw: u64) {
-        self.test().draw_dies(draw);
+    pub fn draw_dies(&mut self, draw: impl Into<DieDraw>) {
+        self.test().draw_dies(draw.into());
     }
 
     /// Whether the power is on.

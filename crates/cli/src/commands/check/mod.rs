@@ -232,8 +232,11 @@ fn campaign(args: &Args) -> failure::Result<bool> {
 
 /// Prints the smallest workload with each verdict and writes its program, if the user asks for it.
 fn shrink(args: &Args, failed: &[FailedCase]) -> failure::Result<()> {
+    if !args.shrink {
+        return Ok(());
+    }
     let mut programs = Programs::default();
-    for failed in smallest::smallest(failed).filter(|_| args.shrink) {
+    for failed in smallest::smallest(failed) {
         say(&smallest::text(&failed));
         say(&programs.write(&failed)?);
     }
@@ -470,8 +473,7 @@ fn cuts_to_replay(args: &Args, case: &Case, cut: u64) -> failure::Result<Vec<Vec
         let cuts: Vec<PowerCut> = [first].into_iter().chain(later.iter().copied()).collect();
         match cuts.iter().find(|&&cut| !promises(case, cut)) {
             Some(cut) if args.outcome.is_some() || cut != &first => {
-                let durability = case.durability.name();
-                let why = format!("durability `{durability}` promises nothing after the cut {cut}");
+                let why = format!("{} promises nothing after the cut {cut}", who_promises(case));
                 return Err(failure::Failure::usage(why));
             }
             Some(_) => {}
@@ -480,11 +482,18 @@ fn cuts_to_replay(args: &Args, case: &Case, cut: u64) -> failure::Result<Vec<Vec
     }
     if all.is_empty() {
         // A replay that tries nothing must not look as if it had found nothing.
-        let durability = case.durability.name();
-        let why = format!("durability `{durability}` promises nothing after a cut on this chip");
+        let why = format!("{} promises nothing after a cut on this chip", who_promises(case));
         return Err(failure::Failure::usage(why));
     }
     Ok(all)
+}
+
+/// Whose promise a cut may be outside of.
+fn who_promises(case: &Case) -> String {
+    match case.guest() {
+        Some(guest) => format!("guest `{}`, by what it declares in `cuts`,", guest.name),
+        None => format!("durability `{}`", case.durability.name()),
+    }
 }
 
 /// Whether none of several replays found anything. All of them run.
@@ -530,10 +539,17 @@ fn device_of(case: &Case) -> String {
         "{} blocks of {} pages of {}, {} for the host; {} B of each spare area for the FTL",
         geometry.blocks(),
         geometry.pages_per_block(),
-        spec::quantity::print_size(geometry.page_bytes().into()),
+        page_size(geometry.page_bytes()),
         dimensions.pages,
         geometry.scheme_bytes()
     )
+}
+
+fn page_size(bytes: u32) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        _ => spec::print_size(bytes.into()),
+    }
 }
 
 /// How a replay ended. It may name a cut or crash that never happened.

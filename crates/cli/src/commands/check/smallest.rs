@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use check::cut::repro;
 use check::cut::shrinking::shrunk;
@@ -11,6 +12,10 @@ use check::finding::Verdict;
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::write_text;
+use crate::process::signals;
+
+/// The time after which the smallest workload found so far is good enough.
+const SHRINKING_MAX: Duration = Duration::from_secs(30);
 
 /// The smallest workload with each verdict. Crashes of the machine are left out.
 pub fn smallest(failed: &[FailedCase]) -> impl Iterator<Item = FailedCase> {
@@ -20,7 +25,11 @@ pub fn smallest(failed: &[FailedCase]) -> impl Iterator<Item = FailedCase> {
         });
         alike.min_by_key(|failed| (failed.cuts.len(), failed.case.operations.len()))
     };
-    Verdict::ALL.into_iter().filter_map(of_verdict).map(shrunk)
+    let end = |begun: Instant| move || begun.elapsed() > SHRINKING_MAX || signals::is_interrupted();
+    Verdict::ALL
+        .into_iter()
+        .filter_map(of_verdict)
+        .map(move |failed| shrunk(failed, &end(Instant::now())))
 }
 
 /// What is printed about a case.
