@@ -44,7 +44,7 @@ MUTANTS = [
      "                    && outcome == Outcome::BrownedOut\n",
      "                    && outcome == Outcome::BrownedOut\n                    && in_flight.is_empty()\n"),
     ("dies-one-weak", "dies: the checker leaves only the last page weak after a brown-out", CUT,
-     "let is_weak = |ppn| draw.is_multiple_of(2) || scatter(ppn, draw).is_multiple_of(2);",
+     "let is_weak = |ppn| number.is_multiple_of(2) || scatter(ppn, number).is_multiple_of(2);",
      "let last = in_flight.iter().rev().find_map(|it| match it.operation {\n        Interruptible::Program(ppn) => Some(ppn),\n        Interruptible::Erase(_) => None,\n    });\n    let is_weak = |ppn| Some(ppn) == last;"),
     ("dies-interrupted-again", "dies: the checker lets a die go on after its interrupted operation", CUT,
      "        self.left = left.checked_sub(1);",

@@ -54,8 +54,8 @@ pub fn serve(socket: i32, lib: &str) -> io::Result<()> {
     }
 }
 
-/// Ignores what ends a program from its terminal: it still needs its guest to end in order, and this
-/// process ends with it.
+/// Ignores what ends a program from its terminal: it still needs its guest to end in order, and
+/// this process ends with it.
 fn leave_signals_to_parent() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: ignoring a signal calls no code.

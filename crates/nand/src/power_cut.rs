@@ -210,9 +210,9 @@ pub fn reordered(
     draw: impl Into<DieDraw>,
 ) -> Result<FlashArray> {
     let (mut flash, draw) = (idle.try_clone()?, draw.into());
-    let mut dies = DieAtCut::all(idle, in_flight, draw.number);
-    let is_even = draw.number.is_multiple_of(2);
-    let is_weak = |ppn| is_even || scatter(ppn, draw.number).is_multiple_of(2);
+    let DieDraw { number, .. } = draw;
+    let mut dies = DieAtCut::all(idle, in_flight, number);
+    let is_weak = |ppn| number.is_multiple_of(2) || scatter(ppn, number).is_multiple_of(2);
     for Snapshot { operation, after, .. } in in_flight {
         let die = &mut dies[operation.die(idle) as usize];
         match die.next() {
@@ -437,7 +437,10 @@ impl TestPower {
         outcome: Outcome,
     ) -> Result<T> {
         match &self.kept {
-            Some((idle, kept)) => *flash = reordered(idle, kept, outcome, self.draw.unwrap_or(0.into()))?,
+            Some((idle, kept)) => {
+                let dies = self.draw.unwrap_or_else(|| 0.into());
+                *flash = reordered(idle, kept, outcome, dies)?;
+            }
             None => interrupt(flash, operation, outcome)?,
         }
         *self = TestPower { off: true, ..TestPower::default() };

@@ -361,12 +361,8 @@ impl<'a> Explorer<'a> {
             for draw in 0..DRAWS {
                 let cut = PowerCut { draw, ..PowerCut::new(after, outcome) };
                 if self.is_drawn(cut) && !self.observer.is_stopped() {
-                    self.try_cut(
-                        cut,
-                        idle,
-                        reordered(idle, in_flight, outcome, die_draw(self.case, draw)),
-                        oracle,
-                    )?;
+                    let dies = die_draw(self.case, draw);
+                    self.try_cut(cut, idle, reordered(idle, in_flight, outcome, dies), oracle)?;
                 }
             }
         }
