@@ -13,7 +13,9 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use rustix::process::{
+    Pid, Signal, WaitOptions, kill_process, set_parent_process_death_signal, waitpid,
+};
 
 use crate::board::{Board, Call};
 use crate::library::prepare_copies;
@@ -63,6 +65,8 @@ impl Isolated {
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => {
+                // A guest that hangs must not outlive whoever waits for it.
+                let _ = set_parent_process_death_signal(Some(Signal::KILL));
                 of_child.become_own();
                 work(&mut out);
                 Board::of_process().into_iter().for_each(Board::set_done);

@@ -143,9 +143,9 @@ mod tests {
             let sum: u64 = Cause::ALL.iter().map(|&cause| tally.count(op, cause)).sum();
             assert_eq!(tally.total(op), sum, "{op:?}");
         }
-        assert_eq!(tally.total(Op::Erase), 36);
-        assert_eq!(tally.operations(), 36 + 80 + 80);
-        assert_eq!(tally.copies_total(), 80);
+        assert_eq!(tally.total(Op::Erase), 45);
+        assert_eq!(tally.operations(), 45 + 90 + 90);
+        assert_eq!(tally.copies_total(), 90);
         assert_eq!(tally.count(Op::Program, Cause::Gc), tally.copies(Cause::Gc));
     }
 }

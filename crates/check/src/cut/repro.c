@@ -260,7 +260,7 @@ static void settle(uint32_t first, uint32_t sectors)
     }
 }
 
-static void change(uint32_t first, uint32_t sectors, uint32_t write)
+static void note_change(uint32_t first, uint32_t sectors, uint32_t write)
 {
     for (uint32_t sector = first; sector < first + sectors; sector++)
         world->sector[sector].may_be[world->sector[sector].count++] = write;
@@ -290,7 +290,7 @@ static void write_answered(uint32_t first, uint32_t sectors)
 
 static void write_sectors(uint32_t first, uint32_t sectors, uint32_t write)
 {
-    change(first, sectors, write);
+    note_change(first, sectors, write);
     put(first, sectors, write);
     write_answered(first, sectors);
 }
@@ -308,7 +308,7 @@ static void flush_device(void)
 static void force_sectors(uint32_t first, uint32_t sectors, uint32_t write)
 {
     world->is_flushing = 1;
-    change(first, sectors, write);
+    note_change(first, sectors, write);
     put(first, sectors, write);
     if (guest->flush)
         judge("flush", guest->flush(ftl), 0);
@@ -324,7 +324,7 @@ static void trim_sectors(uint32_t first, uint32_t sectors)
     uint32_t end = first + sectors, start_page = (first + unit() - 1) / unit(), end_page = end / unit();
     if (guest->trim == NULL)
         return;
-    change(first, sectors, 0);
+    note_change(first, sectors, 0);
     if (start_page >= end_page) {
         put(first, sectors, 0);
     } else {

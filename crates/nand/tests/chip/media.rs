@@ -184,6 +184,8 @@ fn impossible_media_say_why() {
     }
     assert_eq!(MediaModel::parse("perfect", 3000).unwrap(), None);
     assert_eq!(model("real").endurance, 3000, "what the chip is rated for");
-    let few = Media::new(&model("real:factory_bad=50%"), &geometry(100, 1), 2, 1);
-    assert!(few.unwrap_err().to_string().ends_with("give more with `--reserve`"));
+    let few = Media::new(&model("real:factory_bad=100%"), &geometry(3, 1), 1, 1);
+    let why = few.unwrap_err().to_string();
+    assert!(why.contains("3 blocks come bad"), "block 0 is good: {why}");
+    assert!(why.ends_with("give more with `--reserve`"), "{why}");
 }

@@ -275,6 +275,16 @@ mod tests {
             assert_eq!((counts.in_reserve, counts.read_only), (0, true), "{ftl}");
             assert!(life.drive_writes <= life.drive_writes_if_even, "{ftl}: {life:?}");
             assert!(life.first_retired_after < life.last_retired_after, "{ftl}");
+            let good = (all - counts.factory_bad) as f64;
+            let even = 60.0 * good * 64.0 / (life.write_amplification * 64.0 * 64.0);
+            assert!((life.drive_writes_if_even / even - 1.0).abs() < 1e-9, "{ftl}: {even}");
+            // What was programmed was erased, apart from what is on flash in the end. Log-block
+            // schemes erase pages that were never programmed, too.
+            let programmed = (life.programs.total - life.programs.media) as f64 / 64.0;
+            let erased = life.erases.total as f64;
+            assert!(programmed - erased < all as f64, "{ftl}: {programmed}, {erased}");
+            let last = life.course.last().expect("a course");
+            assert_eq!((last.retired, last.in_reserve), (counts.retired, 0), "{ftl}");
         }
     }
 
