@@ -39,6 +39,16 @@ fn pages_after_the_last_mark_of_several_dies_have_no_stand_in() {
     survives(&["superblock", geometry, "streams"], 9000, &["5:torn"]);
 }
 
+/// A segment of the trim log without a checkpoint counted as proven, so a mount wrote over the one
+/// that was whole, while the newest one was weak.
+#[test]
+fn an_empty_segment_of_the_trim_log_proves_nothing() {
+    let geometry = "tiny:page=2048,spare=202,pages_per_block=8,program_order=any,pair_distance=8,\
+                    logical=4,extra=2";
+    let cuts = ["33:stale", "1:unstable", "1:looks-erased@0"];
+    survives(&["dac", geometry, "trim-flush"], 5_033_004, &cuts);
+}
+
 /// Replays a case: FTL, geometry and workload.
 fn survives(names: &[&str; 3], seed: u64, cuts: &[&str]) {
     let [ftl, geometry, workload] = names;

@@ -95,7 +95,7 @@ fn programs_and_erases_fail_as_often_as_the_model_says() {
     let blocks = 64;
     let model = "real:endurance=1M,factory_bad=0%,program_fail=0.2%,erase_fail=0.4%";
     let mut nand = chip(model, blocks, 4000, Mode::Count, 7);
-    for round in 0..2000 {
+    for round in 0..20_000 {
         cycle(&mut nand, round % blocks).unwrap();
     }
     let counts = nand.media().unwrap().counts();
@@ -103,8 +103,8 @@ fn programs_and_erases_fail_as_often_as_the_model_says() {
         let sigma = (n * p * (1.0 - p)).sqrt();
         (seen as f64 - n * p).abs() < 3.0 * sigma
     };
-    assert!(is_near(counts.program_failures, 8000.0, 0.002), "{counts:?}");
-    assert!(is_near(counts.erase_failures, 2000.0, 0.004), "{counts:?}");
+    assert!(is_near(counts.program_failures, 80_000.0, 0.002), "{counts:?}");
+    assert!(is_near(counts.erase_failures, 20_000.0, 0.004), "{counts:?}");
     assert_eq!(counts.worn_out, 0);
     // A failed program moves the pages before it, and is made again; each move is recorded twice.
     let tally = nand.tally();
@@ -112,7 +112,7 @@ fn programs_and_erases_fail_as_often_as_the_model_says() {
     let moves = counts.program_failures + counts.moved_pages + 2 * counts.retired();
     assert_eq!(media, moves);
     assert_eq!(tally.count(Op::Read, Cause::Media), counts.moved_pages);
-    assert_eq!(tally.count(Op::Program, Cause::Host), 8000, "the FTL sees no failure");
+    assert_eq!(tally.count(Op::Program, Cause::Host), 80_000, "the FTL sees no failure");
 }
 
 #[test]

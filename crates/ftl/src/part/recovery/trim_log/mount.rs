@@ -32,7 +32,9 @@ impl TrimLog {
             found.replay(nand, *copy)?;
         }
         let committed = served.max(active.end);
-        let proven = (0..SEGMENTS).filter(|&segment| segments[segment].end < served);
+        // A segment without a checkpoint proves nothing, and must be there to be overwritten.
+        let is_proven = |segment: &usize| (1..served).contains(&segments[*segment].end);
+        let proven = (0..SEGMENTS).filter(is_proven);
         self.proven = proven.max_by_key(|&segment| self.born[segment]);
         found.hide_voids(scan);
         scan.ignore(|copy| copy.spare.tentative && copy.spare.sequence > committed);
