@@ -81,4 +81,7 @@ MUTANTS = [
     ("shelter-forgets-stand-ins", "paired pages: a second scan takes pages with a stand-in for sound ones", SHELTER,
      "let is_destroyed = has_stand_in || scan",
      "let is_destroyed = scan"),
+    ("shelter-of-erased", "shelter: a copy stands in for a page whose block was erased since", SHELTER,
+     "spare.sequence <= mark && is_there {",
+     "spare.sequence <= mark && (is_there || !is_there) {"),
 ]

@@ -5,7 +5,8 @@ use check::cut::power_loss;
 use check::device::power_cut::PowerCut;
 use check::device_model::DeviceModel;
 use check::subject::Subject;
-use ftl::Durability;
+use ftl::layer::{LayerOptions, layer_options};
+use ftl::{Durability, Layers};
 
 /// The copies of a run's lower pages took more than one block of the shelter.
 #[test]
@@ -49,12 +50,30 @@ fn an_empty_segment_of_the_trim_log_proves_nothing() {
     survives(&["dac", geometry, "trim-flush"], 5_033_004, &cuts);
 }
 
+/// A mount had erased a block and filled it again, and never committed. A copy in the shelter stood
+/// in for a page that the block had held before.
+#[test]
+fn a_copy_does_not_stand_in_for_a_page_whose_block_was_erased() {
+    let geometry = "tiny:page=512,spare=29,pages_per_block=11,cell_bits=3,pair_distance=5,\
+                    logical=4,extra=4";
+    let mut options = LayerOptions::default();
+    let log = layer_options().find(|option| option.name == "sector_log").unwrap();
+    options.set(log, "8KiB").unwrap();
+    let subject = Subject::from_spec("faster").unwrap().under(&Layers::new(&options).unwrap());
+    let cuts = ["129:torn", "146:flipped", "4:torn"];
+    subject_survives(&subject, &[geometry, "hot"], 5_025_000, &cuts);
+}
+
 /// Replays a case: FTL, geometry and workload.
 fn survives(names: &[&str; 3], seed: u64, cuts: &[&str]) {
     let [ftl, geometry, workload] = names;
-    let subject = Subject::from_spec(ftl).unwrap();
+    subject_survives(&Subject::from_spec(ftl).unwrap(), &[geometry, workload], seed, cuts);
+}
+
+fn subject_survives(subject: &Subject, names: &[&str; 2], seed: u64, cuts: &[&str]) {
+    let [geometry, workload] = names;
     let model = DeviceModel::from_spec(geometry).unwrap();
-    let case = Case::new(&subject, &model, workload, seed, Durability::Full).unwrap();
+    let case = Case::new(subject, &model, workload, seed, Durability::Full).unwrap();
     let cuts: Vec<PowerCut> = cuts.iter().map(|text| PowerCut::parse(text).unwrap()).collect();
     let missed = power_loss::replay(&case, &cuts, &mut |_| ()).unwrap_or_else(|it| panic!("{it}"));
     assert_eq!(missed, None, "a cut did not happen");

@@ -212,7 +212,8 @@ pub fn restore(
         // The sector log scans before the scheme does, and a mount may start again.
         let has_stand_in = nand.mounting().has_stand_in(page);
         let is_destroyed = has_stand_in || scan.is_unreadable(page);
-        if is_latest && is_destroyed && spare.sequence <= mark {
+        let is_there = !scan.was_erased_since(page, spare.sequence);
+        if is_latest && is_destroyed && spare.sequence <= mark && is_there {
             if !has_stand_in {
                 nand.mounting().stand_in(page, copy.ppn, spare, &extra);
             }

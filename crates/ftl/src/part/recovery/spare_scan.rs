@@ -268,6 +268,17 @@ impl SpareScan {
         self.pages[ppn.0 as usize].has(UNREADABLE)
     }
 
+    /// Whether the block of a page was erased after a page with this sequence was programmed there:
+    /// a page that cannot have followed it in this place did, whether it counts or not.
+    pub fn was_erased_since(&self, ppn: Ppn, sequence: u64) -> bool {
+        let first = match self.geometry.program_order() {
+            ProgramOrder::Any => ppn,
+            _ => self.geometry.first_page(self.geometry.block_of(ppn)),
+        };
+        let pages = &self.pages[first.0 as usize..=ppn.0 as usize];
+        pages.iter().any(|page| wide(page.sequence) > sequence)
+    }
+
     /// Number of pages of a block up to the last one that does not look erased.
     pub fn occupied(&self, block: BlockId) -> u32 {
         let mut pages = pages_of(&self.geometry, block);
