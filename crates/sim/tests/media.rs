@@ -1,6 +1,7 @@
 //! Media that fail lie below the FTL: it sees the same flash, whatever fails.
 
 use ftl::Durability;
+use sim::config::choices::Timing;
 use sim::{Experiment, RunOptions, RunResult, Setup, run};
 
 fn result(ftl: &str, media: &str, verify: bool, chip: &str) -> RunResult {
@@ -48,6 +49,24 @@ fn failures_change_no_data_and_no_count_of_another_cause() {
             assert!(perfect.media.is_none() && perfect.programs.media == 0);
         }
     }
+}
+
+/// In a drive, what media do takes time on the die of the block that failed.
+#[test]
+fn a_drive_waits_for_what_media_do() {
+    let times = ["perfect", "real:factory_bad=0%,endurance=1M,program_fail=1%"].map(|media| {
+        let experiment = Experiment {
+            trace: Some("uniform:requests=3K".into()),
+            capacity_bytes: Some(8 << 20),
+            media: media.into(),
+            reserve: (media != "perfect").then(|| "4000blocks".parse().unwrap()),
+            timing: Timing::Drive,
+            ..Experiment::default()
+        };
+        let result = run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap();
+        result.time_us.total
+    });
+    assert!(times[0] < times[1], "{times:?}");
 }
 
 #[test]

@@ -4,8 +4,11 @@ use super::media::Media;
 use super::{Guards, Nand};
 use crate::address::{BlockId, Lpn, Ppn};
 use crate::error::Result;
-use crate::op::{Cause, Op};
+use crate::op::Cause;
 use crate::op_sink::Operation;
+
+/// Copies of the list of moves.
+const LIST_COPIES: u32 = 2;
 
 impl Nand {
     /// From now on the media of this chip can fail. It must be factory-new.
@@ -83,9 +86,14 @@ impl Nand {
         let Some(media) = self.media_mut() else { return };
         media.retire(erases);
         let is_full = media.record_move(pages_per_block);
-        self.ledger.tally.add(Op::Program, Cause::Media, 2);
-        if is_full {
-            self.ledger.tally.add(Op::Erase, Cause::Media, 2);
+        // The blocks of the list have no numbers of the FTL. Their operations are on the same die.
+        let first = self.geometry().first_page(block);
+        for _ in 0..LIST_COPIES {
+            self.ledger
+                .record(Cause::Media, Operation::Program { first, owners: &[Lpn::SYSTEM.0] });
+            if is_full {
+                self.ledger.record(Cause::Media, Operation::Erase { block });
+            }
         }
     }
 }
