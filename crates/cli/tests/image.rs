@@ -129,6 +129,7 @@ fn an_image_is_only_opened_as_what_it_was_made_for() {
         ("--seed 2", "made with seed 1, not 2"),
         ("--durability paper", "must survive power cuts"),
         ("--verify", "holds bytes"),
+        ("--media real", "never fails"),
     ] {
         let why = place.refused(2, &format!("run uniform:writes=1 --image d.img {options}"));
         assert!(why.contains(expected), "{options}: {why}");

@@ -70,6 +70,9 @@ fn refuse_impossible(experiment: &Experiment, given: &[&str]) -> Result<()> {
     if given.contains(&"durability") && experiment.durability == Durability::Paper {
         return refuse("an image must survive power cuts: it has no `--durability paper`");
     }
+    if given.iter().any(|name| ["media", "reserve"].contains(name)) {
+        return refuse("the flash of an image never fails: leave out `--media` and `--reserve`");
+    }
     if experiment.verify {
         return refuse(
             "`--verify` compares stamps, and an image holds bytes; `ftlab image check` looks \
