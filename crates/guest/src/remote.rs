@@ -28,10 +28,9 @@ use crate::c_guest::{end_copy, interned};
 use crate::supervisor::{patience, signal_name};
 use crate::wire::{Kind, Message, packed, unpacked};
 
-/// Messages of a call, for each page of the chip and in all: more than the chip allows operations.
-/// The chip refuses further ones, but a guest need not heed that.
-const MESSAGES_PER_PAGE: u64 = 128;
-const MORE_MESSAGES: u64 = 100_000;
+/// Messages of a call for each operation that it may make, at most. The chip refuses further
+/// operations, but a guest need not heed that.
+const MESSAGES_PER_OPERATION: u64 = 2;
 
 /// How the process of a guest is started: a program and its arguments. The number of a socket and
 /// the path of the shared object follow.
@@ -315,8 +314,7 @@ pub fn converse(
     out: &mut [u8],
 ) -> io::Result<Answer> {
     call.send(socket)?;
-    let pages = u64::from(chip.shape().blocks) * u64::from(chip.shape().pages_per_block);
-    for _ in 0..MESSAGES_PER_PAGE * pages + MORE_MESSAGES {
+    for _ in 0..MESSAGES_PER_OPERATION * chip.shape().operations_max() {
         let message = Message::receive(socket)?;
         if message.is(Kind::Answer) {
             if message.bytes.len() == out.len() {

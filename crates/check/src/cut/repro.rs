@@ -255,7 +255,7 @@ fn sizes(case: &Case, sessions: &[Session]) -> String {
         ("PAIR_DISTANCE", shape.pair_distance, ""),
         ("SECTORS", dimensions.pages * dimensions.sectors_per_page, "that the host sees"),
         ("WRITES", changes as u32, "at most this number to a sector"),
-        ("OPERATIONS_MAX", 64 * geometry.pages() + 10_000, "in a call"),
+        ("OPERATIONS_MAX", shape.operations_max() as u32, "in a call"),
         ("PATIENCE", isolated::short_patience().as_secs() as u32, "seconds for a session"),
     ];
     let line = |(name, number, what): &(&str, u32, &str)| match *what {

@@ -177,6 +177,14 @@ pub struct ChipShape {
 }
 
 impl ChipShape {
+    /// The most flash operations that a call of the guest may make: more than emptying the whole
+    /// device several times takes.
+    pub fn operations_max(&self) -> u64 {
+        const PER_PAGE: u64 = 64;
+        const MORE: u64 = 10_000;
+        PER_PAGE * u64::from(self.blocks) * u64::from(self.pages_per_block) + MORE
+    }
+
     /// The chip as a guest gets it that declares this.
     pub fn of(geometry: &Geometry, declaration: &Declaration) -> ChipShape {
         let pairing = geometry.pairing();

@@ -100,7 +100,6 @@ pub fn life(setup: &Setup, options: RunOptions) -> Result<Life> {
 struct Moment {
     written: u64,
     programs: u64,
-    retired: u64,
 }
 
 /// A life under way.
@@ -217,13 +216,13 @@ impl Lived {
     fn add_point(&mut self, simulator: &Simulator, logical_pages: u32) {
         let (written, media) = (simulator.asked().written, simulator.nand().media());
         let programs = simulator.nand().tally().total(Op::Program);
-        let now = Moment { written, programs, retired: retired(simulator) };
+        let now = Moment { written, programs };
         if now.written == self.last.written {
             return;
         }
         self.course.push(LifePoint {
             drive_writes: written as f64 / f64::from(logical_pages),
-            retired: now.retired,
+            retired: retired(simulator),
             in_reserve: media.map_or(0, Media::in_reserve),
             write_amplification: (now.programs - self.last.programs) as f64
                 / (now.written - self.last.written) as f64,

@@ -13,11 +13,6 @@ use super::kept_pages::{KeptPages, read_padded, without_zeroes};
 use super::open_run::OpenRun;
 use crate::contract::guest::{ChipShape, Declaration, GuestChip, GuestFaultKind, Status};
 
-/// A call may make this number of operations for each page of the chip, and some more. Emptying
-/// the whole device several times takes fewer.
-const OPERATIONS_PER_PAGE: u64 = 64;
-const MORE_OPERATIONS: u64 = 10_000;
-
 /// What is known of the chip between calls.
 pub struct ChipSide {
     shape: ChipShape,
@@ -68,7 +63,7 @@ impl ChipSide {
             host_reads: None,
             is_mounting: true,
             operations_left: 0,
-            operations_max: OPERATIONS_PER_PAGE * u64::from(geometry.pages()) + MORE_OPERATIONS,
+            operations_max: shape.operations_max(),
             trouble: Trouble::default(),
         }
     }

@@ -186,8 +186,7 @@ impl Media {
         }
     }
 
-    /// A program fails: another block takes the place of its block, with `pages` pages moved. Its
-    /// erases are returned: it was never used.
+    /// A program fails: another block takes the place of its block, and `pages` pages move there.
     pub(crate) fn replace_after_program(
         &mut self,
         block: BlockId,
