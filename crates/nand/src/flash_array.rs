@@ -241,6 +241,25 @@ impl FlashArray {
         self.owner(ppn) == Lpn::NONE
     }
 
+    /// Whether the chip has this page, and it is programmed.
+    #[inline]
+    pub fn is_programmed(&self, ppn: Ppn) -> bool {
+        self.owners.get(ppn.0 as usize).is_some_and(|&owner| owner != Lpn::NONE.0)
+    }
+
+    /// Number of pages of a block that are erased, from this one on up to the first that is not.
+    pub fn erased_from(&self, first: Ppn) -> u32 {
+        let to_end = self.geometry.pages_per_block() - self.geometry.offset_of(first);
+        match self.geometry.program_order() {
+            ProgramOrder::Any => {
+                let owners = self.owners_of_run(first, to_end).iter();
+                owners.take_while(|&&owner| owner == Lpn::NONE.0).count() as u32
+            }
+            _ if self.geometry.offset_of(first) < self.filled(self.geometry.block_of(first)) => 0,
+            _ => to_end,
+        }
+    }
+
     /// Whether the rules of flash allow to program a page now.
     #[inline]
     pub fn may_program(&self, ppn: Ppn) -> bool {

@@ -92,10 +92,11 @@ impl KeptPages {
 
     #[inline(always)]
     fn spare_mut(&mut self, page: u32) -> &mut [u8] {
+        let start = page as usize * self.spare_bytes;
         if self.spares.is_empty() {
             self.take_memory();
         }
-        &mut self.spares[page as usize * self.spare_bytes..][..self.spare_bytes]
+        &mut self.spares[start..start + self.spare_bytes]
     }
 
     #[cold]

@@ -10,7 +10,7 @@ use core::ops::Range;
 use nand::{BlockId, Cause, Content, Copies, FlashArray, Lpn, Nand, Page, PageState, Ppn};
 
 use super::kept_pages::{KeptPages, read_padded, without_zeroes};
-use super::open_run::OpenRun;
+use super::open_run::{OpenRun, RunKind};
 use crate::contract::guest::{ChipShape, Declaration, GuestChip, GuestFaultKind, Status};
 
 /// What is known of the chip between calls.
@@ -20,14 +20,13 @@ pub struct ChipSide {
     kept: Option<KeptPages>,
     /// Those that it has still to count.
     run: OpenRun,
-    /// Pages of the chip.
-    pages: u32,
     /// The host's buffer of the call under way. Its data are zero on a chip that only counts.
     host: Range<usize>,
     /// Host reads count under this cause, if there is one.
     host_reads: Option<Cause>,
     is_mounting: bool,
-    /// Operations that the call may still make. None once something has failed.
+    /// Operations that the call may still make, those of the open run apart from its first. None
+    /// once something has failed.
     operations_left: u64,
     operations_max: u64,
     /// What went wrong in the call under way.
@@ -58,7 +57,6 @@ impl ChipSide {
             shape,
             kept,
             run: OpenRun::new(shape.pages_per_block),
-            pages: geometry.pages(),
             host: 0..0,
             host_reads: None,
             is_mounting: true,
@@ -129,9 +127,11 @@ pub struct LentChip<'a> {
 }
 
 impl LentChip<'_> {
-    /// Lets an operation begin, unless the call has made too many or the power is lost.
+    /// Lets an operation begin that joins no run, unless the call has made too many or the power is
+    /// lost.
     #[inline(always)]
     fn begin(&mut self) -> Result<(), Status> {
+        self.count_run()?;
         match self.side.operations_left.checked_sub(1) {
             Some(left) => {
                 self.side.operations_left = left;
@@ -142,8 +142,15 @@ impl LentChip<'_> {
     }
 
     /// Counts what the chip has still to count. Whatever looks at the state of a page needs it.
-    #[inline]
+    #[inline(always)]
     fn count_run(&mut self) -> Result<(), Status> {
+        if self.side.run.is_empty() { Ok(()) } else { self.count_pages() }
+    }
+
+    #[inline(never)]
+    fn count_pages(&mut self) -> Result<(), Status> {
+        let pages = self.side.run.end();
+        self.side.operations_left -= u64::from(pages - 1);
         let counted = self.side.run.count(self.nand);
         counted.map_err(|error| self.failed(error))
     }
@@ -243,7 +250,6 @@ impl LentChip<'_> {
         cause: Option<Cause>,
     ) -> Result<Status, Status> {
         self.begin()?;
-        self.count_run()?;
         let ppn = self.page(page, "read")?;
         let page_bytes = self.side.shape.page_bytes;
         if offset as usize + data.len() > page_bytes as usize {
@@ -323,28 +329,22 @@ impl LentChip<'_> {
 
     /// Adds a page to the run of a chip that only counts, if it goes on there: most pages do.
     #[inline(always)]
-    fn joins_run(&mut self, page: u32, from: Option<Ppn>, cause: Cause) -> bool {
+    fn joins_run(&mut self, page: u32, from: Option<Ppn>, kind: RunKind) -> bool {
         let LentChip { nand, side } = self;
-        let array = nand.array();
-        let is_programmed = |source: Ppn| source.0 < side.pages && !array.is_erased(source);
-        let joins = side.run.goes_on(page, from.is_some(), cause)
-            && side.operations_left > 0
-            && array.is_erased(Ppn(page))
-            && from.is_none_or(is_programmed);
+        let joins = side.run.goes_on(page, kind)
+            && from.is_none_or(|source| nand.array().is_programmed(source));
         if joins {
-            side.operations_left -= 1;
             side.run.add(from);
         }
         joins
     }
 
-    /// Begins a run with a page that may be programmed.
-    fn begin_run(&mut self, page: u32, from: Option<Ppn>, cause: Cause) -> Result<(), Status> {
-        self.count_run()?;
+    /// Begins a run with a page that may be programmed. Erased pages behind it may join.
+    fn begin_run(&mut self, page: u32, from: Option<Ppn>, kind: RunKind) -> Result<(), Status> {
         let target = self.target(page, if from.is_some() { "copied to" } else { "programmed" })?;
-        let geometry = self.nand.geometry();
-        let end = geometry.first_page(geometry.block_of(target)).0 + geometry.pages_per_block();
-        self.side.run.begin(page, end, from, cause);
+        let erased = self.nand.array().erased_from(target);
+        let pages = self.side.operations_left.saturating_add(1).min(erased.into());
+        self.side.run.begin(page, page + pages as u32, from, kind);
         Ok(())
     }
 
@@ -359,7 +359,7 @@ impl LentChip<'_> {
     ) -> Result<Status, Status> {
         self.begin()?;
         if self.side.kept.is_some() {
-            return self.begin_run(page, None, cause).map(|()| Status::Ok);
+            return self.begin_run(page, None, RunKind::Programs(cause)).map(|()| Status::Ok);
         }
         let ppn = self.target(page, "programmed")?;
         let content = Content::Meta(without_zeroes(data.unwrap_or_default()));
@@ -378,15 +378,15 @@ impl LentChip<'_> {
         spare: Option<&[u8]>,
         cause: Cause,
     ) -> Result<Status, Status> {
+        // The source may be a page that is still to be counted: it is now.
         self.begin()?;
-        // The source may be a page that is still to be counted.
-        self.count_run()?;
         let source = self.page(from, "copied")?;
         if self.nand.array().is_erased(source) {
             return Err(Status::Erased);
         }
         if self.side.kept.is_some() {
-            return self.begin_run(to, Some(source), cause).map(|()| Status::Ok);
+            let kind = RunKind::Copies(cause);
+            return self.begin_run(to, Some(source), kind).map(|()| Status::Ok);
         }
         let target = self.target(to, "copied to")?;
         if self.state(source)? == PageKind::Erased {
@@ -405,7 +405,6 @@ impl LentChip<'_> {
 
     fn try_erase(&mut self, block: u32, cause: Option<Cause>) -> Result<Status, Status> {
         self.begin()?;
-        self.count_run()?;
         let id = self.block(block, "erased")?;
         let cause = self.side.cause(cause, None);
         if let Some(kept) = &mut self.side.kept {
@@ -487,7 +486,7 @@ impl GuestChip for LentChip<'_> {
         cause: Option<Cause>,
     ) -> Status {
         let cause = self.side.cause(cause, data);
-        if !self.joins_run(page, None, cause) {
+        if !self.joins_run(page, None, RunKind::Programs(cause)) {
             let begun = self.begin_program(page, data, spare, cause);
             if begun != Ok(Status::Ok) {
                 return begun.unwrap_or_else(|status| status);
@@ -502,7 +501,7 @@ impl GuestChip for LentChip<'_> {
 
     fn copy(&mut self, from: u32, to: u32, spare: Option<&[u8]>, cause: Option<Cause>) -> Status {
         let cause = self.side.cause(cause, None);
-        if !self.joins_run(to, Some(Ppn(from)), cause) {
+        if !self.joins_run(to, Some(Ppn(from)), RunKind::Copies(cause)) {
             let begun = self.begin_copy(from, to, spare, cause);
             if begun != Ok(Status::Ok) {
                 return begun.unwrap_or_else(|status| status);

@@ -7,15 +7,21 @@ use nand::{Cause, Copies, Data, Lpn, Nand, Pages, Ppn};
 pub struct OpenRun {
     /// The next page of the run.
     next: u32,
-    /// The end of the run's block; 0 if the run has no page.
+    /// The end of the pages that it may have; 0 if the run has no page.
     end: u32,
     pages: u32,
-    cause: Cause,
-    is_copied: bool,
+    kind: RunKind,
     /// The sources of copies.
     from: Box<[Ppn]>,
     /// The owners of programmed pages: the system.
     owners: Box<[u32]>,
+}
+
+/// What the operations of a run have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunKind {
+    Programs(Cause),
+    Copies(Cause),
 }
 
 impl OpenRun {
@@ -26,8 +32,7 @@ impl OpenRun {
             next: 0,
             end: 0,
             pages: 0,
-            cause: Cause::Host,
-            is_copied: false,
+            kind: RunKind::Programs(Cause::Host),
             from: vec![Ppn(0); most].into(),
             owners: vec![Lpn::SYSTEM.0; most].into(),
         }
@@ -35,14 +40,13 @@ impl OpenRun {
 
     /// Whether the run goes on with this page.
     #[inline(always)]
-    pub fn goes_on(&self, page: u32, is_copied: bool, cause: Cause) -> bool {
-        page == self.next && page < self.end && cause == self.cause && is_copied == self.is_copied
+    pub fn goes_on(&self, page: u32, kind: RunKind) -> bool {
+        page == self.next && page < self.end && kind == self.kind
     }
 
-    /// Begins a run with a page of a block that ends at `end`. The last run has been counted.
-    pub fn begin(&mut self, page: u32, end: u32, from: Option<Ppn>, cause: Cause) {
-        (self.next, self.end, self.pages) = (page, end, 0);
-        (self.cause, self.is_copied) = (cause, from.is_some());
+    /// Begins a run with a page. It may go on before `end`. The last run has been counted.
+    pub fn begin(&mut self, page: u32, end: u32, from: Option<Ppn>, kind: RunKind) {
+        (self.next, self.end, self.pages, self.kind) = (page, end, 0, kind);
         self.add(from);
     }
 
@@ -56,23 +60,30 @@ impl OpenRun {
         self.pages += 1;
     }
 
-    /// Counts the run.
+    /// Whether there is nothing to count.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.end == 0
+    }
+
+    /// Ends the run. Returns its pages.
+    pub fn end(&mut self) -> u32 {
+        self.end = 0;
+        self.pages
+    }
+
+    /// Counts the run that has ended.
     ///
     /// # Errors
     /// As of a program.
-    #[inline(always)]
-    pub fn count(&mut self, nand: &mut Nand) -> nand::Result<()> {
-        if self.end == 0 { Ok(()) } else { self.count_pages(nand) }
-    }
-
-    #[inline(never)]
-    fn count_pages(&mut self, nand: &mut Nand) -> nand::Result<()> {
+    pub fn count(&self, nand: &mut Nand) -> nand::Result<()> {
         let (first, pages) = (Ppn(self.next - self.pages), self.pages as usize);
-        self.end = 0;
-        if self.is_copied {
-            return nand.copy(first, Copies::of(&self.from[..pages]), self.cause);
+        match self.kind {
+            RunKind::Copies(cause) => nand.copy(first, Copies::of(&self.from[..pages]), cause),
+            RunKind::Programs(cause) => {
+                let lpns = &self.owners[..pages];
+                nand.program(first, Pages::List { lpns, kind: 0, data: Data::None }, cause)
+            }
         }
-        let lpns = &self.owners[..pages];
-        nand.program(first, Pages::List { lpns, kind: 0, data: Data::None }, self.cause)
     }
 }
