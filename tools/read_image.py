@@ -75,7 +75,7 @@ def superblock(image):
     whole = [raw for raw in named if number(raw, 12, 15) == checksum(raw[:12] + raw[16:])]
     require(whole, "its superblocks are damaged")
     newest = max(whole, key=lambda raw: number(raw, 32, 39))
-    require(number(newest, 8, 11) == 1, "its format has another version than 1")
+    require(number(newest, 8, 11) == 2, "its format has another version than 2")
     found = Superblock(newest)
     require(len(image) == found.file_bytes, f"it has {len(image)} bytes, not {found.file_bytes}")
     return found
@@ -164,6 +164,9 @@ class Chip:
         starts = range(0, self.layout.page_bytes, SECTOR)
         return b"".join(data[at : at + SECTOR] for at in starts if sectors >> at // SECTOR & 1)
 
+    def reads_as_erased(self, ppn):
+        return self.health[ppn] in (ERASED, PARTIAL)
+
     def page(self, ppn):
         """What the spare area says, or None for a page that is unreadable."""
         block, in_block = divmod(ppn, self.layout.pages_per_block)
@@ -187,22 +190,24 @@ class TrimLog:
         self.chip = chip
         self.trimmed = {}  # LPN: copies with a lower version are dead
         self.void = {}  # PPN: pages with a lower sequence are void
-        valid = [found for found in map(self.split, segments) if found]
+        valid = [found for found in itertools.starmap(self.split, segments) if found]
         believed = max(valid, key=lambda found: found[0][0].sequence, default=([], []))
         proofs = believed[0][-1:] + [page for page in pages if not page.tentative]
         self.completed = max((page.sequence for page in proofs), default=-1)
         for page in believed[0] + believed[1]:
             self.read(page, self.chip.metadata(page))
-        self.marks = [page for found in segments for page in found if self.counts(page)]
+        self.marks = [page for found in valid for page in found[0] + found[1] if self.counts(page)]
 
     def is_marked(self, page, shelter):
         """False if the page was programmed after the last mark of a chip with several dies."""
         mark = max((page.sequence for page in self.marks), default=0)
         return not self.chip.layout.further_dies or page.ppn >= shelter or page.sequence <= mark
 
-    def split(self, pages):
+    def split(self, places, pages):
         """The pages of the checkpoint and those behind it, or None for an invalid segment."""
         count = number(self.chip.metadata(pages[0]), 12, 15) if pages else 0
+        if not pages or count >= len(places) or self.chip.reads_as_erased(places[count]):
+            return None
         heads = [struct.unpack_from("<4I", self.chip.metadata(page)) for page in pages[:count]]
         numbers = [head[2] for head in heads if head[0] != RECORD and head[3] == count]
         return (pages[:count], pages[count:]) if numbers == [*range(count)] != [] else None
@@ -253,6 +258,7 @@ class Disk:
         self.pages = {page.ppn: page for page in found if page}
         self.logical_pages = self.layout.capacity // self.layout.page_bytes
         room, usable = self.layout.page_bytes - 16, size // self.layout.bits_per_cell
+        self.usable = usable
         windows = -(-self.logical_pages // (8 * room))
         void_pages = -(-2 * (self.logical_pages // size) // (room // 16))
         self.segment_pages = -(-2 * (windows + void_pages) // usable) * size
@@ -261,10 +267,15 @@ class Disk:
     def readable(self, first, end):
         return [self.pages[ppn] for ppn in range(first, end) if ppn in self.pages]
 
+    def log_places(self, start):
+        """The pages of a segment that are used: with one bit per cell, a block has fewer."""
+        size, usable = self.layout.pages_per_block, self.usable
+        return [ppn for ppn in range(start, start + self.segment_pages) if ppn % size < usable]
+
     def valid_pages(self):
         """For each logical page that has data, the page that holds them."""
         starts = [self.shelter - i * self.segment_pages for i in (3, 2, 1)]
-        segments = [self.readable(at, at + self.segment_pages) for at in starts]
+        segments = [(self.log_places(at), self.readable(at, at + self.segment_pages)) for at in starts]
         log = TrimLog(self.chip, self.pages.values(), segments)
         counts = lambda page: log.counts(page) and log.is_marked(page, self.shelter)
         self.pages = {ppn: page for ppn, page in self.pages.items() if counts(page)}

@@ -3,7 +3,7 @@
 PACKAGES = ["ftlab-nand", "ftlab-image"]
 
 NAND = "crates/nand/src/"
-FLASH = NAND + "flash_array.rs"
+FLASH = NAND + "flash_array/mod.rs"
 GUARD = NAND + "nand/guard.rs"
 MEMORY = NAND + "memory_store/mod.rs"
 MOUNTING = NAND + "nand/mounting.rs"
@@ -11,7 +11,7 @@ NAND_MOD = NAND + "nand/mod.rs"
 POWER = NAND + "nand/power.rs"
 POWER_CUT = NAND + "power_cut.rs"
 SEEN = NAND + "nand/seen_pages.rs"
-STORED = NAND + "stored_pages.rs"
+STORED = NAND + "flash_array/stored_pages.rs"
 
 MEDIUM = "crates/image/src/medium/"
 DISK = MEDIUM + "lossy_disk.rs"
@@ -69,8 +69,8 @@ MUTANTS = [
      "        self.0.array.end_stand_ins();\n",
      ""),
     ("checker-weak-keeps-owner", "chip: a torn page keeps its owner", FLASH,
-     "        if health != Health::Unstable {\n            self.owners",
-     "        if health == Health::DataLost {\n            self.owners"),
+     "            _ => Lpn::SYSTEM.0,\n        };\n        self.inject(Fault::Health",
+     "            _ => self.owner(ppn).0,\n        };\n        self.inject(Fault::Health"),
     ("checker-flip-flips-nothing", "cuts: a flipped bit stays as it was", FLASH,
      "header[bit / 8] ^= 1 << (bit % 8);",
      "header[bit / 8] ^= 0 << (bit % 8);"),
@@ -78,8 +78,8 @@ MUTANTS = [
      "        self.inject(Fault::Header(to, header))?;\n",
      "        let _ = header;\n"),
     ("checker-power-up-mounted", "chip: a chip that was powered up knows the owners of all pages", NAND_MOD,
-     "seen: Some(SeenPages::none(array.geometry())),",
-     "seen: Some(SeenPages::none(array.geometry())).filter(|_| false),"),
+     "seen: Some(SeenPages::none(array.of_ftl())),",
+     "seen: Some(SeenPages::none(array.of_ftl())).filter(|_| false),"),
     ("checker-power-up-in-sequence", "chip: a chip that was powered up can be programmed at once", NAND_MOD,
      "            sequence: None,\n            tentative: false,",
      "            sequence: Some(1),\n            tentative: false,"),

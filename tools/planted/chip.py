@@ -7,7 +7,7 @@ MOUNTING = "crates/nand/src/nand/mounting.rs"
 POOL = "crates/ftl/src/part/map/block_pool.rs"
 RECOVERY = "crates/ftl/src/part/recovery/recovery_plan.rs"
 RMW = "crates/ftl/src/part/map/rmw.rs"
-STORED_PAGES = "crates/nand/src/stored_pages.rs"
+STORED_PAGES = "crates/nand/src/flash_array/stored_pages.rs"
 TRIMS = "crates/ftl/src/part/recovery/trim_log/mod.rs"
 TRIM_MOUNT = "crates/ftl/src/part/recovery/trim_log/mount.rs"
 TOMBSTONES = "crates/ftl/src/part/recovery/tombstones.rs"
@@ -39,8 +39,8 @@ MUTANTS = [
      "for copy in active.pages.iter().filter(|_| active.end > 0) {",
      "for copy in active.pages.iter().filter(|_| active.end > 0).take(1) {"),
     ("fallback-segment-erased", "tombstones: a new checkpoint overwrites the fallback segment", TRIMS,
-     "others.min_by_key(|&segment| self.born[segment])",
-     "others.max_by_key(|&segment| self.born[segment])"),
+     "(0..SEGMENTS).min_by_key(|&segment| self.born[segment])",
+     "(0..SEGMENTS).max_by_key(|&segment| self.born[segment])"),
     ("partial-write-overlays-all", "write: a partial write also changes the other sectors of the page", STORED_PAGES,
      "self.page.meta.clear();\n                }\n                self.page.cells.overlay(0, sectors, owner, mask, data);",
      "self.page.meta.clear();\n                }\n                self.page.cells.overlay(0, sectors, owner, geometry.full_mask(), data);"),

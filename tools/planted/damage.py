@@ -2,8 +2,8 @@
 
 PACKAGES = ["ftlab-nand --test chip", "ftlab-check --test damage"]
 
-STORED_PAGES = "crates/nand/src/stored_pages.rs"
-FLASH_ARRAY = "crates/nand/src/flash_array.rs"
+STORED_PAGES = "crates/nand/src/flash_array/stored_pages.rs"
+FLASH_ARRAY = "crates/nand/src/flash_array/mod.rs"
 RMW = "crates/ftl/src/part/map/rmw.rs"
 BELOW = "crates/ftl/src/layer/below.rs"
 SCAN = "crates/ftl/src/part/recovery/spare_scan.rs"
@@ -15,7 +15,8 @@ MUTANTS = [
     ("lost-copy-heals", "lost data: a copy of an unreadable page can be read", STORED_PAGES,
      "        if is_lost {", "        if is_lost && tentative {"),
     ("lost-page-unstable", "lost data: a cut makes an unreadable page readable until it decays", FLASH_ARRAY,
-     "if health == Health::Unstable && self.spare(ppn)", "if health == Health::Torn && self.spare(ppn)"),
+     "(Health::Unstable, Health::DataLost, _) => return Ok(()),",
+     "(Health::Torn, Health::DataLost, _) => return Ok(()),"),
     ("lost-base-unchecked", "lost data: a write finds out too late that it needs an unreadable page", RMW,
      "    if nand.array().keeps_pages() { check_ends", "    if nand.has_guard() && nand.mounting().is_tentative() { check_ends"),
     ("lost-tail-unchecked", "lost data: a write does not check what its last page needs", RMW,

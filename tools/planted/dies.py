@@ -5,7 +5,7 @@ SCHEMES = "page,lsb,nftl"
 PACKAGES = ["ftlab-nand", "ftlab-ftl --lib", "ftlab-drive", "ftlab-sim --test drive", "ftlab-check"]
 
 CUT = "crates/nand/src/power_cut.rs"
-FLASH = "crates/nand/src/flash_array.rs"
+FLASH = "crates/nand/src/flash_array/mod.rs"
 RECORDED = "crates/sim/src/run/recorded.rs"
 RECORDER = "crates/drive/src/recorder.rs"
 SHELTER = "crates/ftl/src/part/recovery/pair_shelter.rs"
@@ -26,8 +26,8 @@ MUTANTS = [
      "            self.append(nand)?;\n        }\n        self.marked = nand.wait();\n        Ok(())\n    }\n\n    /// Erases the oldest segment",
      "            self.append(nand)?;\n        }\n        self.marked = nand.take_sequence() + 1;\n        Ok(())\n    }\n\n    /// Erases the oldest segment"),
     ("dies-commit-before-mark", "dies: a mount is answered before its checkpoint is complete", TRIMS,
-     "            self.append(nand)?;\n        }\n        self.marked = nand.wait();\n        Ok(())\n    }\n\n    /// All void pages, and",
-     "            self.append(nand)?;\n        }\n        self.marked = nand.take_sequence() + 1;\n        Ok(())\n    }\n\n    /// All void pages, and"),
+     "        self.append(nand)?;\n        self.marked = nand.wait();\n        Ok(())\n    }\n\n    /// All void pages, and",
+     "        self.append(nand)?;\n        self.marked = nand.take_sequence() + 1;\n        Ok(())\n    }\n\n    /// All void pages, and"),
     ("dies-unmarked-taken", "dies: a mount takes pages that were programmed after the last mark", MOUNT,
      "copy.spare.sequence > mark && !shelter",
      "copy.spare.sequence > mark && copy.spare.tentative && !shelter"),

@@ -71,6 +71,6 @@ MUTANTS = [
      "Err(error) if error.is_death() => {",
      "Err(error) if error.is_death() && error.is_of_request() => {"),
     ("guests-least-device", "check: a guest gets no more extra blocks than ours", CASE,
-     "size.extra_blocks < EXTRA_BLOCKS_MAX => {",
-     "size.extra_blocks > EXTRA_BLOCKS_MAX => {"),
+     "!is_refusal(&error) || taken >= EXTRA_BLOCKS_MAX",
+     "!is_refusal(&error) || taken <= EXTRA_BLOCKS_MAX"),
 ]

@@ -111,7 +111,11 @@ impl Case {
         let size = Case::size(subject, model, logical_blocks);
         let of_size = |size| {
             let layers = subject.layers.clone();
-            Device::new(chip.clone(), choice.clone(), layers, size, durability, seed)
+            let device = Device::new(chip.clone(), choice.clone(), layers, size, durability, seed)?;
+            match model.media.model() {
+                Some(media) => device.on_media(media, model.media.reserve.into()),
+                None => Ok(device),
+            }
         };
         let device = match choice.guest {
             Some(_) => roomy(size, of_size)?,
@@ -202,7 +206,19 @@ impl Case {
         self.device.new_chip(Mode::Stamps)
     }
 
-    /// Mounts the scheme and its layers.
+    /// Mounts the media, which are new to the power, and commands their failures.
+    ///
+    /// # Errors
+    /// The mount failed.
+    pub fn mount_media(&self, nand: &mut Nand) -> Result<()> {
+        if nand.media().is_none() {
+            self.device.mount_media(nand)?;
+            self.model.media.command(nand);
+        }
+        Ok(())
+    }
+
+    /// Mounts the scheme and its layers, after the media.
     ///
     /// # Errors
     /// The mount failed.
@@ -220,28 +236,46 @@ impl Case {
         self.device.geometry()
     }
 
+    /// Extra blocks of the device. A guest may need more than the device model has.
+    pub fn extra_blocks(&self) -> u32 {
+        self.device.extra_blocks
+    }
+
     /// Number of pages of the chip.
     pub fn physical_pages(&self) -> u64 {
         u64::from(self.geometry().pages())
     }
 }
 
-/// A device with at least this size, on which its guest can be mounted: how many extra blocks a
-/// guest needs is known to itself alone.
+/// The smallest device of at least this size on which its guest can be mounted: how many extra
+/// blocks a guest needs is known to itself alone.
 fn roomy(least: Size, of_size: impl Fn(Size) -> Result<Device>) -> Result<Device> {
-    let mut size = least;
-    loop {
-        let device = of_size(size)?;
+    let of_extra = |extra_blocks| {
+        let device = of_size(Size { extra_blocks, ..least })?;
         let mounted = device.mount(&mut device.new_chip(Mode::Stamps));
         match mounted.map(drop) {
-            Err(error) if is_refusal(&error) && size.extra_blocks < EXTRA_BLOCKS_MAX => {
-                size.extra_blocks = 2 * size.extra_blocks.max(1);
-            }
-            Err(error) if is_refusal(&error) => return Err(error),
+            Err(error) if is_refusal(&error) => Err(error),
             // Whatever else is wrong, the check will find.
-            _ => return Ok(device),
+            _ => Ok(device),
+        }
+    };
+    let (mut refused, mut taken) = (None, least.extra_blocks);
+    let mut device = loop {
+        match of_extra(taken) {
+            Ok(device) => break device,
+            Err(error) if !is_refusal(&error) || taken >= EXTRA_BLOCKS_MAX => return Err(error),
+            Err(_) => (refused, taken) = (Some(taken), 2 * taken.max(1)),
+        }
+    };
+    while let Some(most) = refused.filter(|&most| most + 1 < taken) {
+        let middle = most.midpoint(taken);
+        match of_extra(middle) {
+            Ok(smaller) => (device, taken) = (smaller, middle),
+            Err(error) if is_refusal(&error) => refused = Some(middle),
+            Err(error) => return Err(error),
         }
     }
+    Ok(device)
 }
 
 /// Whether the product refuses such a device or such parameters. This is not a finding.

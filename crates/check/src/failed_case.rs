@@ -56,6 +56,9 @@ pub fn replay_line(case: &Case, cuts: &[PowerCut], crashes: &[Crash]) -> String 
     for later in crashes.iter().skip(1) {
         line += &format!(" --second {later}");
     }
+    if cuts.is_empty() && crashes.is_empty() {
+        line += " --cut none";
+    }
     if let Some(first) = cuts.first() {
         line += &format!(" --cut {} --outcome {}", first.after, first.outcome_text());
     }
@@ -87,7 +90,7 @@ mod tests {
              --cut 31 --outcome unstable@90 --second 4:half"
         );
         let line = replay_line(&case(Durability::Paper), &[], &[]);
-        assert!(line.ends_with("--seed 7 --durability paper"), "{line}");
+        assert!(line.ends_with("--seed 7 --durability paper --cut none"), "{line}");
         let crashes = ["40:one@3", "9:all"].map(|text| Crash::parse(text).unwrap());
         let line = replay_line(&case(Durability::Full).on(Storage::Image), &[], &crashes);
         let end = "--seed 7 --on image --crash 40 --loss one@3 --second 9:all";

@@ -10,7 +10,7 @@ use check::case::Case;
 use check::crash::machine_loss;
 use check::cut::counts::DecayTime;
 use check::cut::faults::{FaultClass, Faults};
-use check::cut::power_loss::{self, SecondCuts};
+use check::cut::power_loss::{self, Missed, SecondCuts};
 use check::device::action::Action;
 use check::device::power_cut::PowerCut;
 use check::device::powered_device::PoweredDevice;
@@ -348,7 +348,10 @@ fn a_replay_line_without_a_time_lets_weak_pages_survive_further_cuts() {
     assert_eq!(told(&["11:torn", "0:untouched"]), ["mount", "write"], "nothing can decay");
     let late = PowerCut::parse("9999:torn").unwrap();
     let missed = power_loss::replay(&case, &[late], &mut |_| ()).unwrap();
-    assert_eq!(missed, Some(late), "the run ends before it");
+    assert_eq!(missed, Some(Missed::Late(late)), "the run ends before it");
+    let impossible = PowerCut::parse("3:half").unwrap();
+    let missed = power_loss::replay(&case, &[impossible], &mut |_| ()).unwrap();
+    assert_eq!(missed, Some(Missed::Impossible(impossible)), "a program is never half done");
 }
 
 /// Exploring restores copies of the flash, and a replay runs from the start. Both must agree.

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use nand::{BlockId, ChipModel, Geometry, Media, MediaModel, Mode, Nand};
+use nand::{BlockId, ChipModel, Geometry, MediaModel, Mode, Nand};
 
 use crate::contract::foresight::Foresight;
 use crate::contract::page_policy::PolicySource;
@@ -54,12 +54,6 @@ pub struct Device {
 struct ReservedMedia {
     model: MediaModel,
     reserve_blocks: u32,
-}
-
-impl ReservedMedia {
-    fn drawn(&self, geometry: &Geometry, seed: u64) -> nand::Result<Media> {
-        Media::new(&self.model, geometry, self.reserve_blocks, seed)
-    }
 }
 
 /// The numbers of blocks that a device is asked to have.
@@ -173,9 +167,9 @@ impl Device {
     pub fn on_media(self, model: MediaModel, reserve_blocks: u64) -> Result<Device> {
         let all = reserve_blocks.saturating_add(self.geometry.blocks().into());
         self.chip.geometry(number(&self.chip, all, all)?)?;
-        let media = ReservedMedia { model, reserve_blocks: reserve_blocks as u32 };
-        media.drawn(&self.geometry, self.seed)?;
-        Ok(Device { media: Some(media), ..self })
+        let reserve_blocks = reserve_blocks as u32;
+        Nand::check_media(&self.geometry, &model, reserve_blocks, self.seed)?;
+        Ok(Device { media: Some(ReservedMedia { model, reserve_blocks }), ..self })
     }
 
     /// A factory-fresh chip, in memory.
@@ -183,11 +177,25 @@ impl Device {
     /// # Panics
     /// Never: its media could be made before.
     pub fn new_chip(&self, mode: Mode) -> Nand {
-        let mut nand = Nand::new(self.geometry, mode);
-        if let Some(media) = &self.media {
-            nand.put_on(media.drawn(&self.geometry, self.seed).expect("they could be made before"));
+        match self.media {
+            Some(ReservedMedia { model, reserve_blocks }) => {
+                Nand::on_media(self.geometry, mode, &model, reserve_blocks, self.seed)
+                    .expect("they could be made before")
+            }
+            None => Nand::new(self.geometry, mode),
         }
-        nand
+    }
+
+    /// Mounts the media, if they can fail. A mount of the device does so by itself; this is for
+    /// whoever commands failures during it.
+    ///
+    /// # Errors
+    /// They cannot be mounted.
+    pub fn mount_media(&self, nand: &mut Nand) -> Result<()> {
+        match &self.media {
+            Some(ReservedMedia { model, .. }) => Ok(nand.mount_media(model, self.seed)?),
+            None => Ok(()),
+        }
     }
 
     /// Mounts the scheme and its layers on a chip of this device. A factory-fresh chip is
@@ -196,6 +204,7 @@ impl Device {
     /// # Errors
     /// They cannot be mounted.
     pub fn mount(&self, nand: &mut Nand) -> Result<Box<dyn Ftl>> {
+        self.mount_media(nand)?;
         let config = MountConfig {
             params: &self.choice.params,
             logical_blocks: self.logical_blocks,

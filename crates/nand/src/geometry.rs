@@ -170,6 +170,17 @@ impl Geometry {
         Ok(Geometry { dies, ..self })
     }
 
+    /// The same with more blocks, which have the numbers behind the last one.
+    ///
+    /// # Errors
+    /// There are more pages than 32 bits can number.
+    pub(crate) fn with_more_blocks(&self, blocks: u32) -> Result<Geometry> {
+        let Geometry { page_bytes, spare_bytes, pages_per_block, order, .. } = *self;
+        let all = self.blocks.saturating_add(blocks);
+        Geometry::new(page_bytes, spare_bytes, pages_per_block, all, order)?;
+        Ok(Geometry { blocks: all, ..*self })
+    }
+
     /// Bytes of a page's data area.
     #[inline]
     pub fn page_bytes(&self) -> u32 {

@@ -33,7 +33,6 @@ pub mod page_store;
 pub mod payload;
 pub mod power_cut;
 pub mod spare;
-mod stored_pages;
 pub mod timing;
 
 pub use address::{BlockId, Lpn, Ppn, SectorMask};

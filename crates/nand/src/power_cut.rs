@@ -188,6 +188,7 @@ impl Snapshot {
     pub fn interrupted(&self, before: &FlashArray, outcome: Outcome) -> Result<FlashArray> {
         let flash = if outcome.starts_from_before() { before } else { &self.after };
         let mut flash = flash.try_clone()?;
+        flash.number_as(&self.after);
         interrupt(&mut flash, self.operation, outcome)?;
         Ok(flash)
     }
@@ -210,6 +211,9 @@ pub fn reordered(
     draw: impl Into<DieDraw>,
 ) -> Result<FlashArray> {
     let (mut flash, draw) = (idle.try_clone()?, draw.into());
+    if let Some(first) = in_flight.first() {
+        flash.number_as(&first.after);
+    }
     let DieDraw { number, .. } = draw;
     let mut dies = DieAtCut::all(idle, in_flight, number);
     let is_weak = |ppn| number.is_multiple_of(2) || scatter(ppn, number).is_multiple_of(2);
@@ -323,6 +327,8 @@ pub(crate) struct TestPower {
     /// What a cut needs that reorders them: the flash before them, and they themselves.
     kept: Option<(FlashArray, Vec<Snapshot>)>,
     off: bool,
+    /// The outcome of the cut that has struck.
+    struck: Option<Outcome>,
 }
 
 impl TestPower {
@@ -369,6 +375,10 @@ impl TestPower {
 
     pub(crate) fn is_on(&self) -> bool {
         !self.off
+    }
+
+    pub(crate) fn struck(&self) -> Option<Outcome> {
+        self.struck
     }
 
     /// Starts an operation. Returns what the cut leaves on flash if it strikes this one; the
@@ -443,7 +453,7 @@ impl TestPower {
             }
             None => interrupt(flash, operation, outcome)?,
         }
-        *self = TestPower { off: true, ..TestPower::default() };
+        *self = TestPower { off: true, struck: Some(outcome), ..TestPower::default() };
         Err(Error::PowerLost)
     }
 }

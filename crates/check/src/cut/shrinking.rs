@@ -12,7 +12,7 @@ use nand::SectorMask;
 use crate::case::Case;
 use crate::conformance;
 use crate::cut::isolated;
-use crate::cut::power_loss::replay;
+use crate::cut::power_loss::{Missed, replay};
 use crate::device::power_cut::PowerCut;
 use crate::failed_case::FailedCase;
 use crate::workload::host_operation::{Extent, HostOperation};
@@ -138,11 +138,12 @@ fn searched(
         isolated::note(case, cuts);
         match replay(case, cuts, &mut |_| {}) {
             Err(found) if is_alike(&found, like) => return Some(found),
-            // The run ends before this cut.
-            Ok(Some(_)) => {
+            Ok(Some(Missed::Late(_))) => {
                 cuts.pop();
                 return None;
             }
+            // Another operation may have this outcome.
+            Ok(Some(Missed::Impossible(_))) => {}
             _ if is_last => {}
             _ => {
                 if let Some(found) = searched(case, like, cuts, replays) {

@@ -13,7 +13,7 @@ use image::LossyDisk;
 use image::medium::lossy_disk::Event;
 use image::medium::shared_bytes::SharedBytes;
 use nand::power_cut::{DieDraw, Snapshot};
-use nand::{Cut, Data, FlashArray, Lpn, Mode, Nand, Op, Outcome, Stamp};
+use nand::{Cause, Cut, Data, FlashArray, Lpn, Media, Mode, Nand, Op, Outcome, Stamp};
 
 use crate::case::Case;
 use crate::device::action::Action;
@@ -78,7 +78,10 @@ pub struct PoweredDevice<'a> {
     /// The last operation of the image at power-on.
     operation_at_power_on: u64,
     /// Pages that were free at power-on, and the erases of all blocks.
-    at_power_on: [u64; 2],
+    at_power_on: Option<[u64; 2]>,
+    /// The oracle before a mount that left the flash as it is. What such a mount finds may not be
+    /// there for the next one: it cannot save pages that are weak.
+    oracle_of_flash: Option<Oracle>,
 }
 
 /// A device whose chip is on an image, directly after power-on.
@@ -99,7 +102,8 @@ impl<'a> PoweredDevice<'a> {
     fn new(case: &'a Case, nand: Nand, oracle: Oracle) -> PoweredDevice<'a> {
         PoweredDevice {
             case,
-            at_power_on: free_and_erased(&nand),
+            at_power_on: None,
+            oracle_of_flash: None,
             nand,
             ftl: None,
             oracle_during_action: oracle.clone(),
@@ -191,6 +195,11 @@ impl<'a> PoweredDevice<'a> {
     /// The chip.
     pub fn nand(&self) -> &Nand {
         &self.nand
+    }
+
+    /// Whether the flash stays as it is, and what changes is in memory.
+    pub fn is_frozen(&self) -> bool {
+        self.nand.media().is_some_and(Media::is_frozen)
     }
 
     /// Number of programs and erases so far.
@@ -291,7 +300,15 @@ impl<'a> PoweredDevice<'a> {
     fn power_cycle(&mut self) -> Result<()> {
         self.entered_before = self.pages_entered();
         self.ftl = None;
+        let was_frozen = self.is_frozen();
         self.nand.power().cycle();
+        if was_frozen {
+            // What was counted did not happen on the flash.
+            self.nand.reset_tally();
+            self.at_power_on = None;
+            (self.entered_before, self.pages_written) = (0, 0);
+            self.oracle = self.oracle_of_flash.take().unwrap_or_else(|| self.oracle.clone());
+        }
         if self.case.storage == Storage::Memory {
             return Ok(());
         }
@@ -301,13 +318,16 @@ impl<'a> PoweredDevice<'a> {
         let Opened { flash, operation, .. } = image_chip::reopen(flash)?;
         self.nand = Nand::power_up(flash);
         self.operation_at_power_on = operation;
-        self.at_power_on = free_and_erased(&self.nand);
+        self.at_power_on = None;
         (self.entered_before, self.pages_written) = (0, 0);
         Ok(())
     }
 
     fn mount(&mut self) -> Result<(), Stop> {
-        let before = operations(&self.nand);
+        let mounted = self.case.mount_media(&mut self.nand);
+        unless_stopped(mounted, Defect::Unmountable)?;
+        self.at_power_on.get_or_insert_with(|| free_and_erased(&self.nand));
+        let before = operations_of_ftl(&self.nand);
         let mounted = self.case.mount(&mut self.nand);
         let ftl = unless_stopped(mounted, Defect::Unmountable)?;
         self.check_mount_bound(before)?;
@@ -316,6 +336,9 @@ impl<'a> PoweredDevice<'a> {
         self.oracle.judge(0, self.buffer.stamps(), Expect::Survivor)?;
         self.check_occupancy()?;
         self.keep_snapshots();
+        if self.is_frozen() {
+            self.oracle_of_flash.get_or_insert_with(|| self.oracle.clone());
+        }
         self.oracle.adopt(self.buffer.stamps());
         Ok(self.audit()?)
     }
@@ -333,6 +356,13 @@ impl<'a> PoweredDevice<'a> {
         }
         let is_trim = matches!(operation, HostOperation::Trim { .. });
         if is_trim && self.case.guest().is_some_and(|guest| !guest.trims) {
+            self.keep_snapshots();
+            return Ok(());
+        }
+        if operation.changed(self.case.dimensions().full()).is_some()
+            && self.nand.expect_writable().is_err()
+        {
+            // Refused: nothing has changed, and all stays readable.
             self.keep_snapshots();
             return Ok(());
         }
@@ -369,6 +399,13 @@ impl<'a> PoweredDevice<'a> {
         {
             // What the host asks for needs no old data.
             return Err(Finding::new(Defect::Refused, fault.to_string()).into());
+        }
+        if let Err(Error::Chip(nand::Error::WornOut { .. })) = &done {
+            // It has happened, and is not durable.
+            let written = operation.changed(full).filter(|_| operation.makes_durable());
+            self.pages_written += written.map_or(0, |extent| u64::from(extent.pages));
+            self.keep_snapshots();
+            return Ok(());
         }
         unless_stopped(done, Defect::Refused)?;
         self.keep_snapshots();
@@ -458,7 +495,7 @@ impl<'a> PoweredDevice<'a> {
     /// page once, and a few more. It may do so twice, because it starts again if a page decays. It
     /// may program and erase twice as often as the chip has pages.
     fn check_mount_bound(&mut self, before: [u64; 2]) -> Result<()> {
-        let [reads, writes] = operations(&self.nand);
+        let [reads, writes] = operations_of_ftl(&self.nand);
         let (reads, writes) = (reads - before[0], writes - before[1]);
         self.mounted_in = reads + writes;
         if self.has_guest() {
@@ -502,7 +539,7 @@ impl<'a> PoweredDevice<'a> {
 
     /// Pages that were free when the power was switched on, and the erases of all blocks.
     pub fn at_power_on(&self) -> [u64; 2] {
-        self.at_power_on
+        self.at_power_on.expect("the device is mounted")
     }
 
     /// The last operation of the image.
@@ -551,6 +588,16 @@ fn free_and_erased(nand: &Nand) -> [u64; 2] {
 fn operations(nand: &Nand) -> [u64; 2] {
     let total = |op| nand.tally().total(op);
     [total(Op::Read) + total(Op::SpareRead), total(Op::Program) + total(Op::Erase)]
+}
+
+/// The same without those of the media.
+fn operations_of_ftl(nand: &Nand) -> [u64; 2] {
+    let of_media = |op| nand.tally().count(op, Cause::Media);
+    let [reads, writes] = operations(nand);
+    [
+        reads - of_media(Op::Read) - of_media(Op::SpareRead),
+        writes - of_media(Op::Program) - of_media(Op::Erase),
+    ]
 }
 
 /// The answer. Every error but lost power is a finding.

@@ -2,7 +2,7 @@
 
 use nand::{Pairing, ProgramOrder};
 
-use super::DeviceModel;
+use super::{DeviceModel, TinyMedia};
 use crate::rng::Rng;
 
 /// Pages per block are drawn up to one of these, so that small blocks are as frequent as large
@@ -18,6 +18,14 @@ const FURTHER_PAGES_MAX: u32 = 48;
 /// Many devices find more than many cuts on one.
 const LOGICAL_PAGES_OF_ONE_CUT: u32 = 4;
 const EXTRA_BLOCKS_MAX: u32 = 4;
+/// One in this number of devices is on media that fail.
+const ON_MEDIA_ONE_IN: u32 = 4;
+const RESERVE_MIN: u32 = 6;
+/// The list of moves of a device has a single page.
+const RESERVE_MAX: u32 = 24;
+const FAILING_PROGRAM_MAX: u32 = 64;
+const FAILING_ERASE_MAX: u32 = 8;
+const ENDURANCE_MAX: u32 = 24;
 
 impl DeviceModel {
     /// A device that is drawn from a seed. It may be impossible. Every third one has
@@ -49,12 +57,29 @@ impl DeviceModel {
         // Half of the devices that can have several dies have one.
         let has_dies = model.order != ProgramOrder::Any && rng.one_in(2);
         let dies = if has_dies { 2 + rng.below(DIES_MAX - 1) } else { 1 };
-        DeviceModel { spare_bytes, dies, one_cut_in, ..model }
+        let media = TinyMedia::drawn(&mut rng);
+        DeviceModel { spare_bytes, dies, media, one_cut_in, ..model }
     }
 
     /// The device of which a drawn one is written as a change.
     fn base() -> &'static DeviceModel {
         DeviceModel::named("tiny").expect("it is in the list")
+    }
+}
+
+impl TinyMedia {
+    /// Blocks that fail on command, by wear, or from the factory on; or none.
+    fn drawn(rng: &mut Rng) -> TinyMedia {
+        if !rng.one_in(ON_MEDIA_ONE_IN) {
+            return TinyMedia::default();
+        }
+        TinyMedia {
+            reserve: RESERVE_MIN + rng.below(RESERVE_MAX - RESERVE_MIN + 1),
+            factory_bad: if rng.one_in(3) { 5 } else { 0 },
+            endurance: if rng.one_in(4) { 1 + rng.below(ENDURANCE_MAX) } else { 0 },
+            failing_program: rng.below(FAILING_PROGRAM_MAX + 1),
+            failing_erase: rng.below(FAILING_ERASE_MAX + 1),
+        }
     }
 }
 
@@ -91,6 +116,12 @@ mod tests {
         assert_eq!(ends(|it| it.extra_blocks), [0, 4]);
         assert_eq!(ends(|it| it.page_bytes), [512, 2048]);
         assert_eq!(ends(|it| it.logical_blocks), [2, 26]);
+        assert_eq!(ends(|it| it.media.reserve), [0, 24]);
+        assert_eq!(ends(|it| it.media.failing_program), [0, 64]);
+        assert_eq!(ends(|it| it.media.failing_erase), [0, 8]);
+        assert_eq!(ends(|it| it.media.endurance), [0, 24]);
+        let on_media = drawn.iter().filter(|it| it.media.reserve > 0).count();
+        assert!((1100..1400).contains(&on_media), "{on_media} of 5000");
         for order in ProgramOrder::ALL {
             assert!(drawn.iter().filter(|it| it.order == order).count() > 1000, "{order:?}");
         }

@@ -9,8 +9,53 @@
 pub mod drawn;
 
 use ftl::Result;
-use nand::{ChipModel, Pairing, ProgramOrder, Timing};
+use nand::{ChipModel, MediaModel, Nand, Pairing, ProgramOrder, Timing};
 use spec::{Kind, Param, Spec, Value};
+
+/// How the blocks of a tiny device fail. Without blocks in reserve, nothing fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TinyMedia {
+    /// Blocks in reserve.
+    pub reserve: u32,
+    /// Blocks of a hundred that come bad from the factory.
+    pub factory_bad: u32,
+    /// Erases that a block can take on average; 0 if it never wears out.
+    pub endurance: u32,
+    /// The number of the program after each power-on that fails; 0 if none does.
+    pub failing_program: u32,
+    /// The same for erases.
+    pub failing_erase: u32,
+}
+
+impl TinyMedia {
+    /// How often operations fail, if they do.
+    pub fn model(&self) -> Option<MediaModel> {
+        let TinyMedia { reserve, factory_bad, endurance, .. } = *self;
+        let endurance = if endurance == 0 { ENDLESS } else { endurance };
+        let text = format!("real:factory_bad={factory_bad}%,endurance={endurance}");
+        let model = || MediaModel::parse(&text, ENDLESS).expect("it is no more than 100 %");
+        if reserve == 0 { None } else { model() }
+    }
+
+    /// Commands the failures that come after a power-on.
+    pub fn command(&self, nand: &mut Nand) {
+        let media = nand.media_mut().filter(|media| media.least_in_reserve() > KEPT);
+        let Some(media) = media else { return };
+        if let Some(before) = self.failing_program.checked_sub(1) {
+            media.fail_program_after(before.into());
+        }
+        if let Some(before) = self.failing_erase.checked_sub(1) {
+            media.fail_erase_after(before.into());
+        }
+    }
+}
+
+/// Nothing is commanded to fail when a die has no more blocks than these left in reserve: a check
+/// may turn the power on more often than a device has blocks.
+const KEPT: u64 = 2;
+
+/// More erases than any check makes.
+const ENDLESS: u32 = 100_000;
 
 /// The sizes of a tiny device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +80,8 @@ pub struct DeviceModel {
     pub pairing: Pairing,
     /// Dies, whose operations end in any order.
     pub dies: u32,
+    /// How its blocks fail.
+    pub media: TinyMedia,
     /// One in this number of cuts during a workload is tried.
     pub one_cut_in: u32,
     /// The only workload for which the device is meant, if it is too large for the others.
@@ -83,6 +130,13 @@ impl DeviceModel {
             dies: number("dies", base.dies)?,
             logical_blocks: number("logical", base.logical_blocks)?,
             extra_blocks: number("extra", base.extra_blocks)?,
+            media: TinyMedia {
+                reserve: number("reserve", base.media.reserve)?,
+                factory_bad: number("factory_bad", base.media.factory_bad)?.min(100),
+                endurance: number("endurance", base.media.endurance)?,
+                failing_program: number("failing_program", base.media.failing_program)?,
+                failing_erase: number("failing_erase", base.media.failing_erase)?,
+            },
             ..*base
         };
         model.chip().geometry(model.logical_blocks)?;
@@ -91,7 +145,7 @@ impl DeviceModel {
 
     /// The spec that names this device.
     pub fn spec(&self) -> String {
-        let of_base = DeviceModel::named(self.name).map_or([0; 9], DeviceModel::figures);
+        let of_base = DeviceModel::named(self.name).map_or([0; 14], DeviceModel::figures);
         let mut spec = Spec::plain(self.name);
         let figures = PARAMS.iter().zip(self.figures()).zip(of_base);
         spec.pairs.extend(figures.filter(|((_, own), of_base)| own != of_base).map(
@@ -104,7 +158,7 @@ impl DeviceModel {
     }
 
     /// The figures that [`PARAMS`] name, in their order.
-    fn figures(&self) -> [u32; 9] {
+    fn figures(&self) -> [u32; 14] {
         [
             self.page_bytes,
             self.spare_bytes,
@@ -115,6 +169,11 @@ impl DeviceModel {
             self.dies,
             self.logical_blocks,
             self.extra_blocks,
+            self.media.reserve,
+            self.media.factory_bad,
+            self.media.endurance,
+            self.media.failing_program,
+            self.media.failing_erase,
         ]
     }
 
@@ -162,6 +221,11 @@ pub static PARAMS: &[Param] = &[
     Param::key("dies", Kind::Count, "dies", "dies whose operations end in any order"),
     Param::key("logical", Kind::Count, "blocks", "exported capacity"),
     Param::key("extra", Kind::Count, "blocks", "extra blocks; at least those that the FTL needs"),
+    Param::key("reserve", Kind::Count, "blocks", "blocks in reserve: with any, blocks can fail"),
+    Param::key("factory_bad", Kind::Count, "in 100 blocks", "blocks that come bad"),
+    Param::key("endurance", Kind::Count, "erases", "erases that a block can take; 0: any number"),
+    Param::key("failing_program", Kind::Count, "", "the n-th program after a power-on fails"),
+    Param::key("failing_erase", Kind::Count, "", "the n-th erase after a power-on fails"),
 ];
 
 const fn model(
@@ -183,6 +247,13 @@ const fn model(
         order,
         pairing: Pairing::NONE,
         dies: 1,
+        media: TinyMedia {
+            reserve: 0,
+            factory_bad: 0,
+            endurance: 0,
+            failing_program: 0,
+            failing_erase: 0,
+        },
         one_cut_in: 1,
         only_workload: None,
     }

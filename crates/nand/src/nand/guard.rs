@@ -17,14 +17,6 @@ impl Nand {
         self.guards.get_or_insert_default().ftl = Some(guard);
     }
 
-    /// Takes the guard away. What has failed on the media stays so.
-    pub(super) fn detach_guard(&mut self) {
-        self.guards = self.guards.take().filter(|guards| guards.media.is_some());
-        if let Some(guards) = &mut self.guards {
-            guards.ftl = None;
-        }
-    }
-
     /// Tells the guard, if there is one, that the FTL relies on all pages programmed so far.
     #[inline]
     pub fn barrier(&mut self) {
@@ -69,25 +61,26 @@ impl Nand {
         self.array.use_as_slc(block);
     }
 
+    /// What happens before programs. Returns whether all of them will succeed.
     #[inline]
-    pub(super) fn run_guard(&mut self, first: Ppn, pages: u32) -> Result<()> {
-        let Some(guards) = &mut self.guards else { return Ok(()) };
+    pub(super) fn run_guard(&mut self, first: Ppn, pages: u32) -> Result<bool> {
+        let Some(guards) = &mut self.guards else { return Ok(true) };
         if let Guards { ftl: None, media: Some(media) } = &mut **guards
             && media.are_quiet_for(pages)
         {
-            return Ok(());
+            return Ok(true);
         }
         self.guarded(first, pages)
     }
 
     #[cold]
-    fn guarded(&mut self, first: Ppn, pages: u32) -> Result<()> {
+    fn guarded(&mut self, first: Ppn, pages: u32) -> Result<bool> {
         let guard = self.guards.as_mut().and_then(|guards| guards.ftl.take());
         if let Some(mut guard) = guard {
             let done = guard.before_program(self, first, pages);
             self.attach_guard(guard);
             done?;
         }
-        self.program_on_media(first, pages)
+        Ok(self.media_mut().is_none_or(|media| media.are_quiet_for(pages)))
     }
 }

@@ -3,11 +3,12 @@
 //! An FTL borrows the chip and never owns it, so dropping an FTL and mounting another on the same
 //! chip is exactly a power cycle. The rules of flash are those of the [flash array](FlashArray).
 //!
-//! Its operations are in `operations`, a mount's accounts in `mounting`, its power in `power`, and
-//! blocks that fail in `media`.
+//! Its operations are in `operations`, a mount's accounts in `mounting`, its power in `power`.
+//! Blocks that fail are in `media`, what the chip does about them in `on_media` and `media_mount`.
 
 mod guard;
 pub mod media;
+mod media_mount;
 pub mod mounting;
 mod on_media;
 mod operations;
@@ -83,21 +84,26 @@ pub struct Nand {
 impl Nand {
     /// A factory-fresh chip: all blocks erased.
     pub fn new(geometry: Geometry, mode: Mode) -> Nand {
-        let array = FlashArray::new(geometry, mode);
+        Nand::fresh(FlashArray::new(geometry, mode))
+    }
+
+    fn fresh(array: FlashArray) -> Nand {
         Nand { sequence: Some(1), seen: None, ..Nand::power_up(array) }
     }
 
     /// A chip that was just powered up, with this flash: it must be mounted. Its counters are zero,
     /// and nothing is attached or armed.
     pub fn power_up(mut array: FlashArray) -> Nand {
+        array.thaw();
         array.forget_slc();
         array.forget_lost_pages();
+        array.forget_moves();
         Nand {
             ledger: Ledger::default(),
             sequence: None,
             tentative: false,
             guards: None,
-            seen: Some(SeenPages::none(array.geometry())),
+            seen: Some(SeenPages::none(array.of_ftl())),
             power: None,
             array,
         }
@@ -120,7 +126,7 @@ impl Nand {
     /// Pages, blocks and program order.
     #[inline]
     pub fn geometry(&self) -> &Geometry {
-        self.array.geometry()
+        self.array.of_ftl()
     }
 
     /// The true owners of a block's pages, [`Lpn::NONE`] where erased. They stand for the P2L table

@@ -1,20 +1,46 @@
-//! The chip on media that can fail: a block that fails is replaced, and its pages are moved.
+//! The chip on media that can fail: what it does when an operation fails.
 
-use super::media::Media;
+use super::media::model::MediaModel;
+use super::media::move_list::{self, Failure, LIST, Move, SEAL};
+use super::media::{Factory, ListPlace, Media};
 use super::{Guards, Nand};
 use crate::address::{BlockId, Lpn, Ppn};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::flash_array::{CopySpare, FlashArray};
+use crate::geometry::Geometry;
 use crate::op::Cause;
 use crate::op_sink::Operation;
-
-/// Copies of the list of moves.
-const LIST_COPIES: u32 = 2;
+use crate::payload::{Content, Copies, Mode, Page, Pages};
+use crate::power_cut::Interruptible;
 
 impl Nand {
-    /// From now on the media of this chip can fail. It must be factory-new.
-    pub fn put_on(&mut self, media: Media) {
-        debug_assert!(self.is_factory_new(), "a used chip has media already");
-        self.guards.get_or_insert_default().media = Some(media);
+    /// A factory-fresh chip whose blocks can fail, with further blocks in reserve and for the list
+    /// of moves. It must be [mounted](Self::mount_media).
+    ///
+    /// # Errors
+    /// A die has more bad blocks than blocks in reserve, or there are too many blocks.
+    pub fn on_media(
+        of_ftl: Geometry,
+        mode: Mode,
+        model: &MediaModel,
+        reserve_blocks: u32,
+        seed: u64,
+    ) -> Result<Nand> {
+        let Factory { all, lives } = Factory::new(model, &of_ftl, reserve_blocks, seed)?;
+        Ok(Nand::fresh(FlashArray::on_media(of_ftl, all, mode, lives)))
+    }
+
+    /// Whether the media that `on_media` would make are possible.
+    ///
+    /// # Errors
+    /// As of `on_media`.
+    pub fn check_media(
+        of_ftl: &Geometry,
+        model: &MediaModel,
+        reserve_blocks: u32,
+        seed: u64,
+    ) -> Result<()> {
+        Factory::new(model, of_ftl, reserve_blocks, seed).map(drop)
     }
 
     /// The media, if they can fail.
@@ -22,78 +48,322 @@ impl Nand {
         self.guards.as_ref()?.media.as_ref()
     }
 
-    fn media_mut(&mut self) -> Option<&mut Media> {
+    /// The media, for whoever commands failures.
+    pub fn media_mut(&mut self) -> Option<&mut Media> {
         self.guards.as_deref_mut().and_then(|Guards { media, .. }| media.as_mut())
     }
 
-    /// Lets these programs happen on the media, before they are counted. Those that fail are
-    /// counted here, and so is what has to be done for each: pages of the block move to another
-    /// one, where the program is repeated.
-    pub(super) fn program_on_media(&mut self, first: Ppn, pages: u32) -> Result<()> {
-        let (block, offset) = (self.geometry().block_of(first), self.geometry().offset_of(first));
-        let mut done = 0;
+    /// Refuses a write of the host if it can only read. Flash operations do not ask.
+    ///
+    /// # Errors
+    /// A die has no block left in reserve.
+    #[inline]
+    pub fn expect_writable(&self) -> Result<()> {
+        self.media().map_or(Ok(()), Media::expect_writable)
+    }
+
+    /// Refuses to promise that changes last if they are in memory only.
+    pub(super) fn expect_lasting(&self) -> Result<()> {
+        match self.media() {
+            Some(media) if media.is_frozen() => media.expect_writable(),
+            _ => Ok(()),
+        }
+    }
+
+    /// The media of a chip on which programs can fail.
+    pub(super) fn its_media(&mut self) -> &mut Media {
+        self.media_mut().expect("the media are mounted")
+    }
+
+    fn can_fail(&self, block: BlockId) -> bool {
+        debug_assert!(block.0 < self.array.geometry().blocks());
+        self.array.lives().is_some()
+    }
+
+    // ---- Operations that may fail ----------------------------------------------------------
+
+    /// Programs pages of which at least one fails.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn program_on_media(&mut self, to: Ppn, pages: &Pages, cause: Cause) -> Result<()> {
+        for index in 0..pages.count() {
+            let (ppn, page) = (to.plus(index), pages.page(index, self.geometry()));
+            while self.its_media().program_fails() {
+                self.fail_program(ppn, |array, sequence, tentative| {
+                    array.program(ppn, &page, 1, sequence, tentative)
+                })?;
+            }
+            self.program_now(ppn, Pages::One(&page), cause)?;
+        }
+        Ok(())
+    }
+
+    /// Copies pages of which at least one fails.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn copy_on_media(&mut self, to: Ppn, copies: &Copies, cause: Cause) -> Result<()> {
+        let Copies { from, kind, extra, .. } = *copies;
+        for (ppn, source) in (to.0..).map(Ppn).zip(from) {
+            while self.its_media().program_fails() {
+                self.fail_program(ppn, |array, sequence, tentative| {
+                    array.copy(*source, ppn, CopySpare { sequence, tentative, kind, extra })
+                })?;
+            }
+            let from = core::slice::from_ref(source);
+            self.copy_now(ppn, Copies { from, ..copies.clone() }, cause)?;
+        }
+        Ok(())
+    }
+
+    /// A program fails: its page cannot be read, and nothing more can be programmed in its block.
+    /// Another block takes its place, in which the program will be made again.
+    fn fail_program(
+        &mut self,
+        ppn: Ppn,
+        write: impl FnOnce(&mut FlashArray, u64, bool) -> Result<()>,
+    ) -> Result<()> {
+        let (operation, tentative) = (Interruptible::Program(ppn), self.tentative);
+        // It is not taken: the program that is made again has the same place.
+        let sequence = self.sequence.expect("programmed before the mount resumed the sequence");
+        let cut = self.begin(operation)?;
+        let keeps_pages = self.array.keeps_pages();
+        let written = self.array.without_losses(|array| match keeps_pages {
+            true => write(array, sequence, tentative),
+            false => array.program_of_media(ppn, &blank(Content::Pad, SEAL), sequence),
+        });
+        match written {
+            // A copy whose source cannot be read. Whoever copies it will notice.
+            Err(Error::Unreadable(_)) => return Ok(()),
+            written => written?,
+        }
+        self.array.fail_program(ppn)?;
+        self.record_program(ppn);
+        self.end(operation, cut)?;
+        self.replace(self.geometry().block_of(ppn), Some(ppn), Failure::Program)
+    }
+
+    /// Why the erase of a block that has just been erased fails, if it does.
+    pub(super) fn erase_failure(&mut self, block: BlockId) -> Result<Option<Failure>> {
+        if !self.can_fail(block) {
+            return Ok(None);
+        }
+        let is_worn_out = self.array.lives().is_some_and(|lives| lives.is_worn_out(block));
+        let failure = self.its_media().erase_failure(is_worn_out);
+        if failure.is_some() {
+            self.array.fail_erase(block)?;
+        }
+        Ok(failure)
+    }
+
+    // ---- Another block takes its place -----------------------------------------------------
+
+    /// Puts a block in reserve in the place of one that has failed. The page whose program failed
+    /// does not move.
+    pub(super) fn replace(
+        &mut self,
+        number: BlockId,
+        failed: Option<Ppn>,
+        failure: Failure,
+    ) -> Result<()> {
+        let (bad, die) = (self.array.behind(number), self.geometry().die_of(number));
         loop {
-            let Some(media) = self.media_mut() else { return Ok(()) };
-            media.expect_writable()?;
-            let quiet = media.quiet_programs.min(u64::from(pages - done));
-            media.quiet_programs -= quiet;
-            done += quiet as u32;
-            if done == pages {
+            let by = match self.its_media().reserve[die as usize].pop() {
+                Some(by) => by,
+                None => {
+                    self.freeze(die)?;
+                    // In the copy any block will do: the list is not written any more.
+                    BlockId(self.geometry().blocks())
+                }
+            };
+            if self.erase_of_media(by)? && self.move_pages(number, by, failed)? {
+                let behind = self.array.behind(by);
+                let media = self.its_media();
+                if !media.is_frozen {
+                    media.retire(Move { bad, number: Some(number), by: behind, failure });
+                }
+                if media.reserve[die as usize].is_empty() {
+                    media.exhausted = Some(die);
+                }
+                return self.write_list(&[(number, by)]);
+            }
+        }
+    }
+
+    /// Copies the pages of a block to another one. Returns whether that is good; if not, it is
+    /// marked.
+    fn move_pages(&mut self, number: BlockId, by: BlockId, failed: Option<Ppn>) -> Result<bool> {
+        self.array.use_as(by, number);
+        let (from, to) = (self.geometry().first_page(number), self.geometry().first_page(by));
+        let mut moved = 0;
+        for at in 0..self.geometry().pages_per_block() {
+            let (source, ppn) = (from.plus(at), to.plus(at));
+            if self.array.is_erased(source) || failed == Some(source) {
+                continue;
+            }
+            let place = [self.place_in_ledger(source)];
+            let (to, owners) = (self.place_in_ledger(ppn), &[Lpn::SYSTEM.0]);
+            self.ledger.record(Cause::Media, Operation::Copy { from: &place, to, owners });
+            if !self.program_of_media(ppn, |array| array.move_page(source, ppn), &[])? {
+                self.mark_bad(by, Failure::Program);
+                return Ok(false);
+            }
+            moved += 1;
+        }
+        self.its_media().count_moved(moved);
+        Ok(true)
+    }
+
+    /// Programs a page for the media, which somebody has recorded. If it succeeds, these blocks
+    /// exchange their numbers with it. Returns whether it does.
+    fn program_of_media(
+        &mut self,
+        ppn: Ppn,
+        write: impl FnOnce(&mut FlashArray) -> Result<()>,
+        exchange: &[(BlockId, BlockId)],
+    ) -> Result<bool> {
+        let operation = Interruptible::Program(ppn);
+        let cut = self.begin(operation)?;
+        self.array.without_losses(write)?;
+        let fails = self.its_media().program_fails();
+        if fails {
+            self.array.fail_program(ppn)?;
+        } else {
+            exchange.iter().for_each(|&(one, other)| self.array.exchange(one, other));
+        }
+        self.end(operation, cut)?;
+        Ok(!fails)
+    }
+
+    /// Erases a block for the media. Returns whether it is good; if not, it is marked.
+    fn erase_of_media(&mut self, block: BlockId) -> Result<bool> {
+        let operation = Interruptible::Erase(block);
+        let cut = self.begin(operation)?;
+        self.array.without_losses(|array| array.erase(block))?;
+        self.its_media().erases += 1;
+        let place =
+            self.geometry().block_of(self.place_in_ledger(self.geometry().first_page(block)));
+        self.ledger.record(Cause::Media, Operation::Erase { block: place });
+        let failure = self.erase_failure(block)?;
+        self.end(operation, cut)?;
+        if let Some(failure) = failure {
+            self.mark_bad(block, failure);
+        }
+        Ok(failure.is_none())
+    }
+
+    /// A block that stands for no number of the FTL is bad.
+    fn mark_bad(&mut self, block: BlockId, failure: Failure) {
+        let bad = self.array.behind(block);
+        self.its_media().retire(Move { bad, number: None, by: bad, failure });
+    }
+
+    // ---- The list of moves -----------------------------------------------------------------
+
+    /// From now on, whatever changes is in memory: this die has no block left in reserve.
+    pub(super) fn freeze(&mut self, die: u32) -> Result<()> {
+        self.let_dies_end();
+        self.array.freeze()?;
+        let media = self.its_media();
+        (media.exhausted, media.is_frozen) = (Some(die), true);
+        Ok(())
+    }
+
+    /// Writes the list, in both copies. With its last program, blocks exchange their numbers.
+    pub(super) fn write_list(&mut self, exchange: &[(BlockId, BlockId)]) -> Result<()> {
+        loop {
+            if self.its_media().is_frozen {
+                exchange.iter().for_each(|&(one, other)| self.array.exchange(one, other));
                 return Ok(());
             }
-            // The next one fails. It is counted under its cause when the run is; what is counted
-            // here is that it happens again elsewhere.
-            self.move_block(block, offset + done)?;
-            done += 1;
-        }
-    }
-
-    /// Moves a block with this number of pages to one in reserve, because the program of the next
-    /// page has failed.
-    fn move_block(&mut self, block: BlockId, pages: u32) -> Result<()> {
-        let die = self.geometry().die_of(block);
-        let Some(media) = self.media_mut() else { return Ok(()) };
-        media.replace_after_program(block, die, pages)?;
-        // Copies have the places of their originals: the FTL knows no others.
-        let first = self.geometry().first_page(block);
-        let moved: Vec<Ppn> = (0..pages).map(|at| first.plus(at)).collect();
-        if !moved.is_empty() {
-            let owners = vec![Lpn::SYSTEM.0; moved.len()];
-            let operation = Operation::Copy { from: &moved, to: first, owners: &owners };
-            self.ledger.record(Cause::Media, operation);
-        }
-        let repeated = first.plus(pages);
-        let owners = [Lpn::SYSTEM.0];
-        self.ledger.record(Cause::Media, Operation::Program { first: repeated, owners: &owners });
-        self.take_new_block(block);
-        Ok(())
-    }
-
-    /// Ends an erase on the media: if it has failed, an erased block takes the place of its block.
-    pub(super) fn erase_on_media(&mut self, block: BlockId) -> Result<()> {
-        let (die, erases) = (self.geometry().die_of(block), self.array.wear()[block.0 as usize]);
-        let Some(media) = self.media_mut() else { return Ok(()) };
-        if media.end_erase(block, die, erases)? {
-            self.take_new_block(block);
-        }
-        Ok(())
-    }
-
-    /// The block that stands behind this one is new. The list of moves says so, in two copies.
-    fn take_new_block(&mut self, block: BlockId) {
-        let pages_per_block = self.geometry().pages_per_block();
-        let erases = self.array.renew_wear(block);
-        let Some(media) = self.media_mut() else { return };
-        media.retire(erases);
-        let is_full = media.record_move(pages_per_block);
-        // The blocks of the list have no numbers of the FTL. Their operations are on the same die.
-        let first = self.geometry().first_page(block);
-        for _ in 0..LIST_COPIES {
-            self.ledger
-                .record(Cause::Media, Operation::Program { first, owners: &[Lpn::SYSTEM.0] });
-            if is_full {
-                self.ledger.record(Cause::Media, Operation::Erase { block });
+            self.its_media().moves.version += 1;
+            // What is in flight on other dies may be a page that the list relies on.
+            self.let_dies_end();
+            if self.write_copy(0, &[])? && self.write_copy(1, exchange)? {
+                return Ok(());
             }
         }
     }
+
+    /// Writes a copy of the list. Returns whether its block is good; if not, it is marked.
+    fn write_copy(&mut self, copy: usize, exchange: &[(BlockId, BlockId)]) -> Result<bool> {
+        let page_bytes = self.geometry().page_bytes();
+        let pages = move_list::pages(self.its_media().moves.all.len(), page_bytes);
+        let Some(place) = self.place_of_list(copy, pages)? else { return Ok(false) };
+        let first = self.geometry().page(place.block, place.page);
+        for part in 0..pages {
+            let (ppn, is_seal) = (first.plus(part), part + 1 == pages);
+            let version = self.its_media().moves.version;
+            let bytes = match is_seal {
+                true => Vec::new(),
+                false => self.its_media().moves.encode(part, page_bytes),
+            };
+            let page = match is_seal {
+                true => blank(Content::Pad, SEAL),
+                false => blank(Content::Meta(&bytes), LIST),
+            };
+            if is_seal {
+                // Only the last program of a list may be in flight when numbers are exchanged.
+                self.let_dies_end();
+            }
+            self.record_program(ppn);
+            self.its_media().list_programs += 1;
+            let exchange = if is_seal { exchange } else { &[] };
+            let write = |array: &mut FlashArray| array.program_of_media(ppn, &page, version);
+            if !self.program_of_media(ppn, write, exchange)? {
+                self.its_media().copies[copy] = None;
+                self.mark_bad(place.block, Failure::Program);
+                return Ok(false);
+            }
+        }
+        self.let_dies_end();
+        let media = self.its_media();
+        media.copies[copy] = Some(ListPlace { page: place.page + pages, ..place });
+        media.end_list(place.block, copy);
+        Ok(true)
+    }
+
+    /// Where a list of this number of pages goes: behind the last one of its copy, or into another
+    /// block. None if that block is bad.
+    fn place_of_list(&mut self, copy: usize, pages: u32) -> Result<Option<ListPlace>> {
+        let per_block = self.geometry().pages_per_block();
+        let media = self.its_media();
+        let last = media.copies[copy];
+        let has_room = |place: &ListPlace| place.page + pages <= per_block;
+        if let Some(place) = last.filter(|it| has_room(it) && !media.is_only_holder(it.block)) {
+            media.begin_list(place.block);
+            return Ok(Some(place));
+        }
+        let Some(block) = media.take_list_block() else {
+            self.freeze(0)?;
+            return Ok(None);
+        };
+        media.begin_list(block);
+        media.copies[copy] = None;
+        media.list_blocks.extend(last.map(|place| place.block));
+        let place = ListPlace { block, page: 0 };
+        Ok(self.erase_of_media(block)?.then_some(place))
+    }
+
+    // ---- The ledger ------------------------------------------------------------------------
+
+    /// Blocks of the media have no numbers of the FTL. In logs and clocks they are the first block
+    /// of their die.
+    pub(super) fn place_in_ledger(&self, ppn: Ppn) -> Ppn {
+        let geometry = self.geometry();
+        let block = geometry.block_of(ppn);
+        if block.0 < geometry.blocks() {
+            return ppn;
+        }
+        geometry.page(BlockId(geometry.die_of(block)), geometry.offset_of(ppn))
+    }
+
+    fn record_program(&mut self, ppn: Ppn) {
+        let (first, owners) = (self.place_in_ledger(ppn), &[Lpn::SYSTEM.0]);
+        self.ledger.record(Cause::Media, Operation::Program { first, owners });
+    }
+}
+
+/// A page of the media.
+fn blank(content: Content, kind: u8) -> Page {
+    Page { owner: Lpn::SYSTEM, kind, extra: &[], content }
 }

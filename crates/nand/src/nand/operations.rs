@@ -9,14 +9,13 @@ use core::ops::Range;
 use super::Nand;
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::error::{Error, Result};
-use crate::flash_array::FlashArray;
+use crate::flash_array::{CopySpare, FlashArray};
 use crate::op::{Cause, Op};
 use crate::op_sink::Operation;
 use crate::page_store::{SyncBy, SyncJob};
 use crate::payload::{Copies, Page, Pages, Sink};
 use crate::power_cut::Interruptible;
 use crate::spare::PageState;
-use crate::stored_pages::CopySpare;
 
 impl Nand {
     // ---- Reads -----------------------------------------------------------------------------
@@ -135,7 +134,14 @@ impl Nand {
         cause: Cause,
     ) -> Result<()> {
         let pages = pages.into();
-        self.run_guard(to, pages.count())?;
+        if self.run_guard(to, pages.count())? {
+            return self.program_now(to, pages, cause);
+        }
+        self.program_on_media(to, &pages, cause)
+    }
+
+    #[inline(always)]
+    pub(super) fn program_now(&mut self, to: Ppn, pages: Pages, cause: Cause) -> Result<()> {
         if self.array.keeps_pages() {
             // A copy, so that the original need not be in memory when the chip only counts.
             let copied = pages;
@@ -173,8 +179,21 @@ impl Nand {
         copies: Copies<'_, S>,
         cause: Cause,
     ) -> Result<()> {
+        if self.run_guard(to, copies.from.len() as u32)? {
+            return self.copy_now(to, copies, cause);
+        }
+        let Copies { from, kind, extra, .. } = copies;
+        self.copy_on_media(to, &Copies { from, kind, extra, around: None }, cause)
+    }
+
+    #[inline(always)]
+    pub(super) fn copy_now<S: Iterator<Item = u32>>(
+        &mut self,
+        to: Ppn,
+        copies: Copies<'_, S>,
+        cause: Cause,
+    ) -> Result<()> {
         let Copies { from, kind, extra, around } = copies;
-        self.run_guard(to, from.len() as u32)?;
         if self.array.keeps_pages() {
             return self.copy_stored(to, Copies { from, kind, extra, around: None }, cause);
         }
@@ -193,9 +212,6 @@ impl Nand {
     /// # Errors
     /// Power lost, or the storage failed.
     pub fn erase(&mut self, block: BlockId, cause: Cause) -> Result<()> {
-        if let Some(media) = self.media() {
-            media.expect_writable()?;
-        }
         self.let_dies_end();
         let operation = Interruptible::Erase(block);
         let cut = self.begin(operation)?;
@@ -205,10 +221,9 @@ impl Nand {
         }
         self.ledger.record(cause, Operation::Erase { block });
         erased?;
-        if self.media().is_some() {
-            self.erase_on_media(block)?;
-        }
-        self.end(operation, cut)
+        let failure = self.erase_failure(block)?;
+        self.end(operation, cut)?;
+        failure.map_or(Ok(()), |failure| self.replace(block, None, failure))
     }
 
     /// Makes everything that was programmed and erased so far outlive the process.
@@ -217,6 +232,7 @@ impl Nand {
     /// Power lost, or the storage failed.
     pub fn sync(&mut self) -> Result<()> {
         self.check_power()?;
+        self.expect_lasting()?;
         self.array.sync(SyncBy::Store).map(drop)
     }
 
@@ -231,6 +247,7 @@ impl Nand {
     /// Another sync has begun that has not ended.
     pub fn begin_sync(&mut self) -> Result<Option<SyncJob>> {
         self.check_power()?;
+        self.expect_lasting()?;
         self.array.sync(SyncBy::Caller)
     }
 

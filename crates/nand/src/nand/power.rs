@@ -23,9 +23,11 @@ impl Nand {
     fn lose_ram(&mut self) {
         self.sequence = None;
         self.tentative = false;
-        self.detach_guard();
+        self.guards = None;
+        self.array.thaw();
         self.array.end_stand_ins();
         self.array.forget_slc();
+        self.array.forget_moves();
         self.seen = Some(SeenPages::none(self.geometry()));
     }
 
@@ -41,6 +43,8 @@ impl Nand {
     #[inline]
     pub(super) fn begin(&mut self, operation: Interruptible) -> Result<Option<Outcome>> {
         match &mut self.power {
+            // A cut finds the flash as it was.
+            Some(power) if self.array.is_frozen() => power.pass(&mut self.array).map(|()| None),
             Some(power) => power.begin(&mut self.array, operation),
             None => Ok(None),
         }
@@ -49,8 +53,8 @@ impl Nand {
     #[inline]
     pub(super) fn end(&mut self, operation: Interruptible, cut: Option<Outcome>) -> Result<()> {
         match &mut self.power {
-            Some(power) => power.end(&mut self.array, operation, cut),
-            None => Ok(()),
+            Some(power) if !self.array.is_frozen() => power.end(&mut self.array, operation, cut),
+            _ => Ok(()),
         }
     }
 }
@@ -71,6 +75,12 @@ impl Power<'_> {
     /// Whether the power is on.
     pub fn is_on(&self) -> bool {
         self.0.power.as_ref().is_none_or(|power| power.is_on())
+    }
+
+    /// What the cut that has struck left. An operation that has no such outcome as the cut was to
+    /// have is left [`Untouched`](crate::Outcome::Untouched).
+    pub fn struck(&self) -> Option<Outcome> {
+        self.0.power.as_ref()?.struck()
     }
 
     /// Turns the power on after a cut, or off and on again between two operations. What the chip

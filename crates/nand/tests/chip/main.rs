@@ -3,6 +3,7 @@
 mod fixture;
 mod lost_data;
 mod media;
+mod media_cuts;
 mod operations;
 mod payload;
 mod power_cuts;

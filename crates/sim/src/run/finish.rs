@@ -124,7 +124,7 @@ impl FinishedRun<'_> {
             series: measure.sampler.as_ref().map(Sampler::series),
             tenants: self.tenants(measured),
             steady: measured.steady.clone(),
-            wear: WearPart::of(nand.array().wear()),
+            wear: WearPart::of(nand.array().wear_of_blocks()),
             media: nand.media().map(MediaPart::of),
             endurance: self.endurance_part(programs.total, write_amplification_bytes),
             ram_bytes: report.ram.into(),

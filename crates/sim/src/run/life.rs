@@ -195,7 +195,7 @@ impl Stages<'_> {
                 / (write_amplification * pages),
             programs,
             erases: Causes::of(nand.tally(), Op::Erase),
-            wear: WearPart::of(nand.array().wear()),
+            wear: WearPart::of(nand.array().wear_of_blocks()),
             blocks_failed: MediaPart::of(media),
             course: lived.course,
         }
@@ -268,7 +268,7 @@ mod tests {
             let counts = life.blocks_failed;
             let all = life.blocks + life.reserve_blocks;
             let in_use = life.blocks;
-            // The block whose failure nobody could replace is still counted as in use.
+            // A block that failed and could not be replaced is still counted as in use.
             let sum = in_use + counts.in_reserve + counts.retired + counts.factory_bad;
             assert_eq!(sum, all, "{ftl}: {counts:?}");
             assert_eq!((counts.in_reserve, counts.read_only), (0, true), "{ftl}");

@@ -90,6 +90,10 @@ impl<'a, 'out> Pass<'a, 'out> {
     /// Serves the batch after prefetching for all of it.
     pub fn serve(&mut self, simulator: &mut Simulator, observer: &mut impl Observer) -> Result<()> {
         let Pass { batch, followers, delivered: before, .. } = self;
+        if batch.counts().requests(Op::Write) + batch.counts().requests(Op::Trim) > 0 {
+            // Once for a batch: the last blocks in reserve are enough for the rest of it.
+            simulator.nand().expect_writable().map_err(ftl::Error::from)?;
+        }
         simulator.prefetch(batch.spans(), batch.counts().requests(Op::Read) > 0);
         observer.announced(batch);
         let takes_joined = !followers.want_each_request();

@@ -5,14 +5,16 @@ mod log;
 mod smallest;
 
 use std::io::Write;
+use std::str::FromStr;
 use std::time::Duration;
 
 use check::campaign::{Campaign, CampaignReport, LogSample, Totals, WindowChoice};
 use check::case::Case;
+use check::conformance;
 use check::crash::machine_loss::{self, CrashCounts};
 use check::cut::counts::{CutCounts, DecayTime};
 use check::cut::faults::{FaultClass, Faults, promises};
-use check::cut::power_loss::{self, SecondCuts};
+use check::cut::power_loss::{self, Missed, SecondCuts};
 use check::device::machine_crash::Crash;
 use check::device::power_cut::PowerCut;
 use check::device_model::{DEVICE_MODELS, DeviceModel};
@@ -22,6 +24,7 @@ use check::flash::Storage;
 use check::subject::Subject;
 use check::workload::logged::LoggedWorkload;
 use check::workload::named::WORKLOADS;
+use ftl::contract::guest::ChipShape;
 use ftl::{Durability, Layers, SCHEMES};
 use nand::Outcome;
 use report::number_format::count;
@@ -147,9 +150,9 @@ pub struct Args {
     /// Continue with further seeds for this time, such as `600s`
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
-    /// Replay one case: cut the power after K programs and erases
-    #[arg(long, value_name = "K")]
-    cut: Option<u64>,
+    /// Replay one case: cut the power after K programs and erases, or not at all
+    #[arg(long, value_name = "K|none")]
+    cut: Option<FirstCut>,
     /// State in which the cut leaves the interrupted operation; with @N weak pages decay N
     /// operations after power-on, else after the mount; reordered#N draws from N how far each die
     /// is [default: all outcomes, one after the other]
@@ -180,6 +183,27 @@ pub struct Args {
     quiet: bool,
 }
 
+/// The first cut of a replay.
+#[derive(Clone, Copy, Debug)]
+enum FirstCut {
+    /// The power stays on.
+    None,
+    /// The cut comes after this number of programs and erases.
+    After(u64),
+}
+
+impl FromStr for FirstCut {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<FirstCut, String> {
+        match text.parse() {
+            Ok(operations) => Ok(FirstCut::After(operations)),
+            Err(_) if text == "none" => Ok(FirstCut::None),
+            Err(_) => Err("name a number of programs and erases, or `none`".to_owned()),
+        }
+    }
+}
+
 /// Names without descriptions.
 fn undescribed(names: impl Iterator<Item = &'static str>) -> Vec<Named> {
     names.map(|name| (name, "")).collect()
@@ -199,7 +223,8 @@ fn with_all(mut names: Vec<Named>) -> Vec<Named> {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> failure::Result<u8> {
     let found_nothing = match (args.cut, args.crash) {
-        (Some(cut), _) => replay_cuts(args, cut),
+        (Some(FirstCut::After(cut)), _) => replay_cuts(args, cut),
+        (Some(FirstCut::None), _) => replay_one(args, &single_case(args)?, &[]),
         (None, Some(crash)) => replay_crashes(args, crash),
         (None, None) => campaign(args),
     }?;
@@ -221,7 +246,9 @@ fn campaign(args: &Args) -> failure::Result<bool> {
         say(&summary(&report));
         campaign.log.iter().for_each(|sample| say(&log::summary(sample)));
     }
-    let failed = report.total().failed;
+    let mut failed = report.total().failed;
+    // What is wrong without a cut comes first: it is easier to understand.
+    failed.sort_by_key(|failed| failed.cuts.len() + failed.crashes.len());
     say(&findings(&failed));
     shrink(args, &failed)?;
     if signals::is_interrupted() {
@@ -267,14 +294,26 @@ fn selected(args: &Args) -> failure::Result<Campaign> {
         budget: budget(args)?,
     };
     every_geometry_has_a_workload(args, &campaign)?;
+    campaign.models.iter().try_for_each(|model| refuse_media(args, model))?;
     Ok(campaign)
+}
+
+/// The flash of an image does not fail.
+fn refuse_media(args: &Args, model: &DeviceModel) -> failure::Result<()> {
+    if model.media.reserve == 0 || storage(args)? == Storage::Memory {
+        return Ok(());
+    }
+    let name = model.spec();
+    Err(failure::Failure::usage(format!("images have no media that fail, as `{name}` has")))
 }
 
 /// The first failures, and the number of further ones.
 fn findings(failed: &[FailedCase]) -> String {
     let mut text: String = failed.iter().take(SHOWN_MAX).map(|it| format!("{it}\n")).collect();
     if failed.len() > SHOWN_MAX {
-        text += &format!("… and {} more\n", failed.len() - SHOWN_MAX);
+        let more = failed.len() - SHOWN_MAX;
+        text +=
+            &format!("… and {more} more; no more than two of each verdict of a case are kept\n");
     }
     text
 }
@@ -337,6 +376,9 @@ fn summary(report: &CampaignReport) -> String {
         text += &losses(&total.crashes);
     }
     let (seconds, seeds) = (report.wall.as_secs_f64(), count(report.seeds));
+    if signals::is_interrupted() {
+        text += "interrupted: not every case was tried\n";
+    }
     let word = if report.seeds == 1 { "seed" } else { "seeds" };
     text += &format!("{seeds} {word} in {seconds:.1} s");
     if total.drawn_anew > 0 {
@@ -449,7 +491,8 @@ fn replay_crashes(args: &Args, after: u64) -> failure::Result<bool> {
     let tell = |text: &str| tell(args, text);
     tell(&format!("{}\n", replay_line(&case, &[], &crashes)));
     let done = machine_loss::replay(&case, &crashes, &mut |line| tell(&format!("  {line}\n")));
-    replayed(args, done.map(|missed| missed.map(|crash| ("crash", crash.to_string()))))
+    let never = |crash| format!("the crash {crash} never happens: the run ends before it");
+    replayed(args, done.map(|missed| missed.map(never)))
 }
 
 /// Runs one case with the given cuts. Returns whether nothing was found.
@@ -509,9 +552,20 @@ fn replay_one(args: &Args, case: &Case, cuts: &[PowerCut]) -> failure::Result<bo
     let tell = |text: &str| tell(args, text);
     tell(&format!("{}\n", replay_line(case, cuts, &[])));
     tell(&format!("  device: {}\n", device_of(case)));
-    let done = power_loss::replay(case, cuts, &mut |step| tell(&format!("  {step}\n")));
+    let done = match cuts.is_empty() {
+        true => {
+            let mut watch = |action| tell(&format!("  {action}\n"));
+            conformance::check_watched(case, &mut watch).map(|_| None)
+        }
+        false => power_loss::replay(case, cuts, &mut |step| tell(&format!("  {step}\n"))),
+    };
     let failed: Vec<FailedCase> = done.as_ref().err().into_iter().cloned().collect();
-    let is_clean = replayed(args, done.map(|missed| missed.map(|cut| ("cut", cut.to_string()))))?;
+    if let (Ok(Some(Missed::Impossible(_))), None) = (&done, &args.outcome) {
+        // All outcomes are tried, whatever the operation is.
+        tell("  the operation has no such outcome\n");
+        return Ok(true);
+    }
+    let is_clean = replayed(args, done.map(|missed| missed.map(missed_cut)))?;
     shrink(args, &failed)?;
     Ok(is_clean)
 }
@@ -536,24 +590,40 @@ fn devices_of_guests(campaign: &Campaign) -> String {
 fn device_of(case: &Case) -> String {
     let (geometry, dimensions) = (case.geometry(), case.dimensions());
     format!(
-        "{} blocks of {} pages of {}, {} for the host; {} B of each spare area for the FTL",
+        "{} blocks ({} extra) of {} pages of {}, {} for the host; {} B of each spare area for the \
+         FTL",
         geometry.blocks(),
+        case.extra_blocks(),
         geometry.pages_per_block(),
         page_size(geometry.page_bytes()),
         dimensions.pages,
-        geometry.scheme_bytes()
+        match case.guest() {
+            Some(guest) => ChipShape::of(geometry, guest).spare_bytes,
+            None => geometry.scheme_bytes(),
+        }
     )
 }
 
 fn page_size(bytes: u32) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),
-        _ => spec::print_size(bytes.into()),
+        _ if bytes.is_multiple_of(1024) => spec::print_size(bytes.into()),
+        _ => format!("{bytes} B"),
     }
 }
 
-/// How a replay ended. It may name a cut or crash that never happened.
-type Ended = Result<Option<(&'static str, String)>, FailedCase>;
+/// Why a cut did not happen.
+fn missed_cut(missed: Missed) -> String {
+    match missed {
+        Missed::Late(cut) => format!("the cut {cut} never happens: the run ends before it"),
+        Missed::Impossible(cut) => {
+            format!("the cut {cut} is impossible: the operation has no such outcome")
+        }
+    }
+}
+
+/// How a replay ended. It may say that a cut or crash never happened.
+type Ended = Result<Option<String>, FailedCase>;
 
 /// Reports a replay. Returns whether nothing was found.
 fn replayed(args: &Args, done: Ended) -> failure::Result<bool> {
@@ -568,10 +638,7 @@ fn replayed(args: &Args, done: Ended) -> failure::Result<bool> {
 fn ending(done: Ended) -> failure::Result<(bool, String)> {
     match done {
         Ok(None) => Ok((true, "  all is well\n".to_owned())),
-        Ok(Some((what, missed))) => {
-            let why = format!("the {what} {missed} never happens: the run ends before it");
-            Err(failure::Failure::usage(why))
-        }
+        Ok(Some(missed)) => Err(failure::Failure::usage(missed)),
         Err(failure) => Ok((false, findings(&[failure]))),
     }
 }
@@ -596,6 +663,7 @@ fn single_case(args: &Args) -> failure::Result<Case> {
     }
     let subject = Subject::from_spec(&args.ftl[0]).map_err(unusable)?.under(&layers(args)?);
     let model = DeviceModel::from_spec(&args.geometry[0]).map_err(unusable)?;
+    refuse_media(args, &model)?;
     let name = &args.workload[0];
     let case = match &args.log_writes {
         Some(path) => {
@@ -794,8 +862,11 @@ mod tests {
         let failed = report([0, 1]).total().failed.remove(0);
         let (is_clean, text) = ending(Err(failed)).unwrap();
         assert!(!is_clean && text.starts_with("lost: a sector is gone\n  Replay:  "), "{text}");
-        let missed = ending(Ok(Some(("cut", "9:torn".to_owned())))).unwrap_err();
-        assert!(missed.message().starts_with("the cut 9:torn never happens"));
+        let cut = PowerCut::parse("9:torn").unwrap();
+        let why =
+            |missed: Missed| ending(Ok(Some(missed_cut(missed)))).unwrap_err().message().to_owned();
+        assert!(why(Missed::Late(cut)).starts_with("the cut 9:torn never happens"));
+        assert!(why(Missed::Impossible(cut)).starts_with("the cut 9:torn is impossible"));
     }
 
     #[test]

@@ -2,142 +2,230 @@
 //! out, and the blocks in reserve that take their place.
 //!
 //! ```text
-//! blocks of the FTL    0   1   2   3   4   5        each stands for a block of the chip
-//!                      │   │   ╳   │   │   │
-//! blocks of the chip   0   1  (2)  3   4   5 │ 6   7        in reserve: 6 and 7
-//!                              └────────────── 6            2 has failed; 6 has its pages now
+//! numbers of the FTL    0   1   2   3   4   5        behind each stands a block of the chip
+//!                       │   │   ╳   │   │   │
+//! blocks of the chip    0   1  (2)  3   4   5 │ 6   7   8 …      in reserve, or with the list
+//!                               └────────────── 6                2 has failed; 6 has its pages
 //! ```
 //! It lies below the FTL, which keeps its block numbers: a block that fails is replaced by one of
-//! the same die, and the pages that it held are moved. When a die has no block left in reserve, the
-//! device can only be read.
+//! the same die. The pages that it held are copied, the [list of moves](move_list) is written, and
+//! with its last program the two blocks exchange their numbers. So a power cut finds either the old
+//! block or the new one. A mount reads the list first, and exchanges the numbers again.
 //!
-//! As pages keep their numbers, the flash array needs no translation. Only what a block of the chip
-//! brings along changes with it: its erases, and the erase with which it will fail. A chip on an
-//! image needs the list of moves on flash, and does not have it yet.
+//! When a die has no block left in reserve, the host can only read. A mount of such a chip, and
+//! whatever else an FTL does when a block cannot be replaced, leaves the flash as it is: it works
+//! on a copy in memory. So what can be read stays readable for ever.
 
 pub mod model;
+pub(crate) mod move_list;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::address::BlockId;
 use crate::error::{Error, Result};
+use crate::flash_array::BlockLives;
 use crate::geometry::Geometry;
 use model::MediaModel;
+use move_list::{Failure, Move, Moves};
 
-/// What happened to the blocks so far.
+/// Blocks that are kept for the two copies of the list: a copy moves on to another block before the
+/// old one is given back.
+const LIST_BLOCKS: u32 = 4;
+
+/// What happened to the blocks since the device was new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MediaCounts {
     /// Blocks that came bad from the factory.
     pub factory_bad: u64,
-    /// Programs that failed.
+    /// Blocks in which a program failed.
     pub program_failures: u64,
-    /// Erases that failed before the block was worn out.
+    /// Blocks in which an erase failed before they were worn out.
     pub erase_failures: u64,
-    /// Erases that failed because the block was worn out.
+    /// Blocks in which an erase failed because they were worn out.
     pub worn_out: u64,
     /// Pages that were moved from blocks that failed.
     pub moved_pages: u64,
 }
 
 impl MediaCounts {
-    /// Blocks that were in use and had to be replaced.
+    fn of(moves: &Moves) -> MediaCounts {
+        let of = |failure| moves.all.iter().filter(|it| it.failure == failure).count() as u64;
+        MediaCounts {
+            factory_bad: of(Failure::Factory),
+            program_failures: of(Failure::Program),
+            erase_failures: of(Failure::Erase),
+            worn_out: of(Failure::WornOut),
+            moved_pages: moves.moved_pages,
+        }
+    }
+
+    /// Blocks that have failed since the device was new.
     pub fn retired(&self) -> u64 {
         self.program_failures + self.erase_failures + self.worn_out
     }
 }
 
-/// A block in reserve, or one that takes the place of another.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct GoodBlock {
-    /// The erases that it can take.
-    limit: u32,
+/// The blocks of a chip on media that can fail, as the factory made them.
+pub(crate) struct Factory {
+    /// With those in reserve and those of the list.
+    pub(crate) all: Geometry,
+    pub(crate) lives: BlockLives,
 }
 
-/// Why an erase fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum EraseFailure {
-    ByChance,
-    WornOut,
-}
-
-/// The blocks of a chip, and their misfortunes, which are all drawn from a seed.
-#[derive(Debug)]
-pub struct Media {
-    /// Programs that will succeed before the next one that fails.
-    pub(crate) quiet_programs: u64,
-    quiet_erases: u64,
-    /// The erases that the block can take which stands behind each block of the FTL.
-    limits: Vec<u32>,
-    /// Good blocks, by die.
-    reserve: Vec<Vec<GoodBlock>>,
-    rng: Xoshiro256PlusPlus,
-    program_fail: f64,
-    erase_fail: f64,
-    counts: MediaCounts,
-    reserve_blocks: u32,
-    retired_erases: u64,
-    list_erases: u64,
-    /// The die that has no block left in reserve.
-    exhausted: Option<u32>,
-    /// Records in the block of the list of moves that is written now.
-    records: u32,
-}
-
-impl Media {
-    /// The media of a factory-new chip, with further blocks in reserve, spread over the dies.
+impl Factory {
+    /// Draws the blocks.
     ///
     /// # Errors
-    /// A die has more bad blocks than blocks in reserve.
-    pub fn new(
+    /// A die has more bad blocks than blocks in reserve, or there are more blocks in reserve than a
+    /// list has room for.
+    pub(crate) fn new(
         model: &MediaModel,
-        geometry: &Geometry,
+        of_ftl: &Geometry,
         reserve_blocks: u32,
         seed: u64,
-    ) -> Result<Media> {
+    ) -> Result<Factory> {
+        let others = reserve_blocks.saturating_add(LIST_BLOCKS);
+        let all = of_ftl.with_more_blocks(others)?;
+        let pages = move_list::pages(others as usize, all.page_bytes());
+        if pages > all.pages_per_block() {
+            return Err(Error::ImpossibleChip(format!(
+                "{reserve_blocks} blocks in reserve may need a list of moves of {pages} pages, and \
+                 a block has {}; give fewer with `--reserve`",
+                all.pages_per_block()
+            )));
+        }
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let (dies, blocks) = (geometry.dies(), geometry.blocks());
         let cycles = f64::from(model.endurance);
-        let mut drawn = |is_first: bool| {
+        let mut limit = |is_first: bool| {
             let limit = cycles * (1.0 + model.spread.as_f64() * normal(&mut rng));
             let limit = limit.round().clamp(1.0, f64::from(u32::MAX)) as u32;
             // The maker guarantees that block 0 is good.
             let is_bad = !is_first && model.factory_bad.as_f64() > uniform(&mut rng);
-            (!is_bad).then_some(GoodBlock { limit })
+            if is_bad { 0 } else { limit }
         };
-        let in_use: Vec<Option<GoodBlock>> = (0..blocks).map(|at| drawn(at == 0)).collect();
-        let in_reserve: Vec<Option<GoodBlock>> =
-            (0..reserve_blocks).map(|_| drawn(false)).collect();
-        let mut reserve: Vec<Vec<GoodBlock>> = vec![Vec::new(); dies as usize];
-        for (at, block) in in_reserve.iter().enumerate() {
-            reserve[at % dies as usize].extend(*block);
+        let limits: Vec<u32> = (0..all.blocks()).map(|at| limit(at == 0)).collect();
+        let factory = Factory { lives: BlockLives::new(limits), all };
+        factory.check(of_ftl, reserve_blocks).map(|()| factory)
+    }
+
+    fn check(&self, of_ftl: &Geometry, reserve_blocks: u32) -> Result<()> {
+        let mut left = vec![0_i64; self.all.dies() as usize];
+        let counted = (0..of_ftl.blocks() + reserve_blocks).map(BlockId);
+        let mut bad = 0;
+        for block in counted {
+            let (is_bad, is_in_use) = (self.lives.is_factory_bad(block), block.0 < of_ftl.blocks());
+            bad += u64::from(is_bad);
+            left[self.all.die_of(block) as usize] += match (is_in_use, is_bad) {
+                (true, true) => -1,
+                (false, false) => 1,
+                _ => 0,
+            };
         }
-        let bad = in_use.iter().chain(&in_reserve).filter(|block| block.is_none()).count();
-        let mut limits = Vec::with_capacity(blocks as usize);
-        for (at, block) in in_use.into_iter().enumerate() {
-            let die = geometry.die_of(BlockId(at as u32));
-            let good = block.or_else(|| reserve[die as usize].pop());
-            limits.push(good.ok_or_else(|| too_many_bad(bad, die))?.limit);
+        match left.iter().position(|&left| left < 0) {
+            Some(die) => Err(Error::ImpossibleChip(format!(
+                "{bad} blocks come bad from the factory, and die {die} has too few in reserve to \
+                 replace its own; give more with `--reserve`"
+            ))),
+            None => Ok(()),
         }
+    }
+}
+
+/// Where the next list of a copy begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListPlace {
+    pub(crate) block: BlockId,
+    pub(crate) page: u32,
+}
+
+/// What is known of the media of a chip that is on.
+#[derive(Debug)]
+pub struct Media {
+    /// Programs that will succeed before the next one that fails.
+    quiet_programs: u64,
+    quiet_erases: u64,
+    rng: Xoshiro256PlusPlus,
+    program_fail: f64,
+    erase_fail: f64,
+    /// Good blocks in reserve, by die.
+    pub(crate) reserve: Vec<Vec<BlockId>>,
+    reserve_blocks: u32,
+    pub(crate) moves: Moves,
+    pub(crate) copies: [Option<ListPlace>; 2],
+    /// Blocks for the next lists.
+    pub(crate) list_blocks: Vec<BlockId>,
+    /// The blocks with the newest list that counts. The last one of them must stay as it is.
+    holders: Vec<BlockId>,
+    counts: MediaCounts,
+    pub(crate) erases: u64,
+    pub(crate) list_programs: u64,
+    /// A die that has no block left in reserve, after one of its blocks has failed.
+    pub(crate) exhausted: Option<u32>,
+    /// Whether the flash stays as it is, because a block could not be replaced, or because none was
+    /// left in reserve at power-on. Then nothing fails.
+    pub(crate) is_frozen: bool,
+}
+
+impl Media {
+    /// The media that this list describes.
+    pub(crate) fn new(
+        model: &MediaModel,
+        all: &Geometry,
+        of_ftl: &Geometry,
+        moves: Moves,
+        seed: u64,
+    ) -> Media {
+        let others = all.blocks() - of_ftl.blocks();
+        let rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ moves.version.rotate_left(32) ^ 1);
         let mut media = Media {
             quiet_programs: 0,
             quiet_erases: 0,
-            limits,
-            reserve,
+            rng,
             program_fail: model.program_fail.as_f64(),
             erase_fail: model.erase_fail.as_f64(),
-            rng,
-            counts: MediaCounts { factory_bad: bad as u64, ..MediaCounts::default() },
-            reserve_blocks,
-            retired_erases: 0,
-            list_erases: 0,
+            reserve: vec![Vec::new(); all.dies() as usize],
+            reserve_blocks: others - LIST_BLOCKS,
+            counts: MediaCounts::of(&moves),
+            moves,
+            copies: [None; 2],
+            list_blocks: Vec::new(),
+            holders: Vec::new(),
+            erases: 0,
+            list_programs: 0,
             exhausted: None,
-            records: 0,
+            is_frozen: false,
         };
         media.quiet_programs = gap(&mut media.rng, media.program_fail);
         media.quiet_erases = gap(&mut media.rng, media.erase_fail);
-        Ok(media)
+        media
     }
+
+    /// Gives these good blocks to the list and to the reserve. Those that have the newest list come
+    /// first; others are taken for the list from the end.
+    pub(crate) fn share_out(
+        &mut self,
+        holders: &[BlockId],
+        mut free: Vec<BlockId>,
+        all: &Geometry,
+    ) {
+        free.retain(|block| !holders.contains(block));
+        let others = (LIST_BLOCKS as usize).saturating_sub(holders.len()).min(free.len());
+        self.list_blocks = free.split_off(free.len() - others);
+        self.list_blocks.extend(holders);
+        self.holders = holders.to_vec();
+        // The last one is used first.
+        for block in free.into_iter().rev() {
+            self.reserve[all.die_of(block) as usize].push(block);
+        }
+        let dies = 0..all.dies();
+        self.exhausted = dies.into_iter().find(|&die| {
+            let is_here = |it: &Move| it.failure != Failure::Factory && all.die_of(it.bad) == die;
+            self.reserve[die as usize].is_empty() && self.moves.all.iter().any(is_here)
+        });
+    }
+
+    // ---- What happened ---------------------------------------------------------------------
 
     /// What happened to the blocks so far.
     pub fn counts(&self) -> MediaCounts {
@@ -149,14 +237,101 @@ impl Media {
         self.reserve_blocks.into()
     }
 
+    /// Blocks that are kept for the list of moves.
+    pub fn list_blocks(&self) -> u64 {
+        (self.list_blocks.len() + self.copies.iter().flatten().count()) as u64
+    }
+
     /// Blocks that are left in reserve.
     pub fn in_reserve(&self) -> u64 {
         self.reserve.iter().map(|blocks| blocks.len() as u64).sum()
     }
 
-    /// Whether nothing can be programmed or erased any more.
+    /// Blocks that are left in reserve on the die that has the fewest.
+    pub fn least_in_reserve(&self) -> u64 {
+        self.reserve.iter().map(|blocks| blocks.len() as u64).min().unwrap_or(0)
+    }
+
+    /// Whether the flash stays as it is, and what changes is forgotten when the power fails.
+    pub fn is_frozen(&self) -> bool {
+        self.is_frozen
+    }
+
+    /// Whether the host can only read.
     pub fn is_exhausted(&self) -> bool {
         self.exhausted.is_some()
+    }
+
+    /// Erases that no FTL asked for, since the power is on.
+    pub fn other_erases(&self) -> u64 {
+        self.erases
+    }
+
+    /// Programs of the list of moves, since the power is on.
+    pub fn list_programs(&self) -> u64 {
+        self.list_programs
+    }
+
+    /// The error of the host's writes when it can only read.
+    pub(crate) fn expect_writable(&self) -> Result<()> {
+        match self.exhausted {
+            Some(die) => Err(Error::WornOut { die, retired: self.counts.retired() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether no other block has the newest list.
+    pub(crate) fn is_only_holder(&self, block: BlockId) -> bool {
+        self.holders == [block]
+    }
+
+    /// The list in this block is about to be changed, by an erase or by what a cut may destroy.
+    pub(crate) fn begin_list(&mut self, block: BlockId) {
+        debug_assert!(!self.is_only_holder(block), "{block:?} has the only list");
+        self.holders.retain(|&holder| holder != block);
+    }
+
+    /// This block has the list of now, with its seal. The first copy of a version is the newest
+    /// list from then on.
+    pub(crate) fn end_list(&mut self, block: BlockId, copy: usize) {
+        if copy == 0 {
+            self.holders.clear();
+        }
+        self.holders.push(block);
+    }
+
+    /// Takes a block for the next list; none if there is none left.
+    pub(crate) fn take_list_block(&mut self) -> Option<BlockId> {
+        let mut blocks = self.list_blocks.iter();
+        if let Some(at) = blocks.position(|&block| !self.is_only_holder(block)) {
+            return Some(self.list_blocks.remove(at));
+        }
+        let most = self.reserve.iter_mut().max_by_key(|blocks| blocks.len());
+        most.and_then(Vec::pop)
+    }
+
+    /// A block is bad from now on.
+    pub(crate) fn retire(&mut self, bad: Move) {
+        self.moves.all.push(bad);
+        self.counts = MediaCounts::of(&self.moves);
+    }
+
+    /// Pages have moved.
+    pub(crate) fn count_moved(&mut self, pages: u64) {
+        self.moves.moved_pages += pages;
+        self.counts.moved_pages += pages;
+    }
+
+    // ---- Failures --------------------------------------------------------------------------
+
+    /// The program after this number of others fails.
+    pub fn fail_program_after(&mut self, programs: u64) {
+        self.quiet_programs = programs;
+    }
+
+    /// The erase after this number of others fails.
+    pub fn fail_erase_after(&mut self, erases: u64) {
+        self.quiet_erases = erases;
     }
 
     /// Whether the next programs succeed, this number of them. They are taken as done if they do.
@@ -167,86 +342,30 @@ impl Media {
         left.is_some()
     }
 
-    /// Erases of blocks that do not stand behind one of the FTL: retired ones, and those of the
-    /// list of moves.
-    pub fn other_erases(&self) -> u64 {
-        self.retired_erases + self.list_erases
-    }
-
-    /// A block is retired after these erases.
-    pub(crate) fn retire(&mut self, erases: u32) {
-        self.retired_erases += u64::from(erases);
-    }
-
-    /// Refuses an operation that changes the flash if the device can only be read.
-    pub(crate) fn expect_writable(&self) -> Result<()> {
-        match self.exhausted {
-            Some(die) => Err(Error::WornOut { die, retired: self.counts.retired() }),
-            None => Ok(()),
+    /// Whether the next program fails.
+    pub(crate) fn program_fails(&mut self) -> bool {
+        let fails = !self.are_quiet_for(1) && !self.is_frozen;
+        if fails {
+            self.quiet_programs = gap(&mut self.rng, self.program_fail);
         }
+        fails
     }
 
-    /// A program fails: another block takes the place of its block, and `pages` pages move there.
-    pub(crate) fn replace_after_program(
-        &mut self,
-        block: BlockId,
-        die: u32,
-        pages: u32,
-    ) -> Result<()> {
-        self.quiet_programs = gap(&mut self.rng, self.program_fail);
-        self.replace(block, die)?;
-        self.counts.program_failures += 1;
-        self.counts.moved_pages += u64::from(pages);
-        Ok(())
-    }
-
-    /// An erase of this block was the `erases`-th of the one that stands behind it. If it has
-    /// failed, another one takes its place. Returns whether that is so.
-    pub(crate) fn end_erase(&mut self, block: BlockId, die: u32, erases: u32) -> Result<bool> {
-        let failure = match self.quiet_erases.checked_sub(1) {
+    /// Why an erase of a block fails, if it does.
+    pub(crate) fn erase_failure(&mut self, is_worn_out: bool) -> Option<Failure> {
+        if self.is_frozen {
+            return None;
+        }
+        match self.quiet_erases.checked_sub(1) {
             Some(left) => {
                 self.quiet_erases = left;
-                (erases > self.limits[block.0 as usize]).then_some(EraseFailure::WornOut)
+                is_worn_out.then_some(Failure::WornOut)
             }
             None => {
                 self.quiet_erases = gap(&mut self.rng, self.erase_fail);
-                Some(EraseFailure::ByChance)
-            }
-        };
-        let Some(failure) = failure else { return Ok(false) };
-        self.replace(block, die)?;
-        match failure {
-            EraseFailure::ByChance => self.counts.erase_failures += 1,
-            EraseFailure::WornOut => self.counts.worn_out += 1,
-        }
-        Ok(true)
-    }
-
-    fn replace(&mut self, block: BlockId, die: u32) -> Result<()> {
-        match self.reserve[die as usize].pop() {
-            Some(good) => {
-                self.limits[block.0 as usize] = good.limit;
-                Ok(())
-            }
-            None => {
-                self.exhausted = Some(die);
-                // Nothing is quiet any more: every program asks, and is refused.
-                self.quiet_programs = 0;
-                self.expect_writable()
+                Some(Failure::Erase)
             }
         }
-    }
-
-    /// The list of moves gets a record in each of its two copies. Returns whether these are full,
-    /// so that both are written again in other blocks.
-    pub(crate) fn record_move(&mut self, pages_per_block: u32) -> bool {
-        self.records += 1;
-        let is_full = self.records == pages_per_block;
-        if is_full {
-            self.records = 1;
-            self.list_erases += 2;
-        }
-        is_full
     }
 }
 
@@ -269,11 +388,4 @@ fn gap(rng: &mut Xoshiro256PlusPlus, probability: f64) -> u64 {
     }
     // From a float, whatever is beyond the range of an integer becomes its end.
     (uniform(rng).ln() / (1.0 - probability).ln()) as u64
-}
-
-fn too_many_bad(bad: usize, die: u32) -> Error {
-    Error::ImpossibleChip(format!(
-        "{bad} blocks come bad from the factory, and die {die} has too few in reserve to replace \
-         its own; give more with `--reserve`"
-    ))
 }

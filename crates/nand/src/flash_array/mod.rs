@@ -8,8 +8,13 @@
 //!
 //! The array counts no operations and cannot lose its power; [`Nand`](crate::Nand) adds both.
 
+mod block_lives;
+mod numbered_store;
+mod stored_pages;
+
 use alloc::borrow::Cow;
 use core::cell::Cell;
+use core::ops::Range;
 
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::error::{Error, Result};
@@ -19,15 +24,22 @@ use crate::page_store::{
     Area, BlockRecord, Fault, Health, PageRecord, PageStore, SyncBy, SyncJob, load_spare,
 };
 use crate::payload::{Mode, Page, Sink};
-use crate::spare::{HEADER_BYTES, PageState, Spare};
-use crate::stored_pages::{CopySpare, StoredPages};
+use crate::spare::{HEADER_BYTES, Header, PageState, Spare};
+pub(crate) use block_lives::BlockLives;
+pub(crate) use stored_pages::CopySpare;
+use stored_pages::StoredPages;
 
 /// Pages and blocks of a chip.
 ///
 /// Owners, fill levels and wear are kept in RAM. Where the chip has a store they are a copy of what
 /// it holds, so [`from_store`](Self::from_store) can rebuild them.
 pub struct FlashArray {
+    /// All pages and blocks.
     geometry: Geometry,
+    /// Those that the FTL numbers. Behind them are those that replace blocks that fail.
+    of_ftl: Geometry,
+    /// Where blocks can fail.
+    lives: Option<Box<BlockLives>>,
     /// The owner of each page; [`Lpn::NONE`] where it is erased.
     owners: Vec<u32>,
     /// By block: the number of programmed pages in any order, else the lowest page that may still
@@ -36,12 +48,14 @@ pub struct FlashArray {
     half_erased: Vec<BlockId>,
     /// Whether each block is used with one bit per cell; none if no block is.
     slc: Option<Vec<bool>>,
-    /// Erases of each block.
+    /// Erases of each block, under whatever number the FTL knows it.
     wear: Vec<u32>,
     /// Pages that were skipped, or still unused when their block was erased, since the last reset.
     lost_pages: u64,
     /// None in count mode.
     pages: Option<StoredPages>,
+    /// The flash itself, if it must not be changed any more, and this is a copy in memory.
+    frozen: Option<Box<FlashArray>>,
 }
 
 impl FlashArray {
@@ -56,8 +70,21 @@ impl FlashArray {
             lost_pages: 0,
             pages: (mode != Mode::Count)
                 .then(|| StoredPages::new(Box::new(MemoryStore::new(mode, geometry)))),
+            of_ftl: geometry,
+            lives: None,
+            frozen: None,
             geometry,
         }
+    }
+
+    /// A factory-fresh array with these blocks of the FTL and others, which can fail.
+    pub(crate) fn on_media(
+        of_ftl: Geometry,
+        all: Geometry,
+        mode: Mode,
+        lives: BlockLives,
+    ) -> FlashArray {
+        FlashArray { of_ftl, lives: Some(Box::new(lives)), ..FlashArray::new(all, mode) }
     }
 
     /// Memory that an array with every page programmed takes, without scheme bytes.
@@ -99,7 +126,8 @@ impl FlashArray {
     }
 
     /// The store with all pages; none in count mode.
-    pub fn into_store(self) -> Option<Box<dyn PageStore>> {
+    pub fn into_store(mut self) -> Option<Box<dyn PageStore>> {
+        self.thaw();
         self.pages.map(StoredPages::into_store)
     }
 
@@ -112,6 +140,8 @@ impl FlashArray {
         self.stand_ins().for_each(|page| owners[page.0 as usize] = Lpn::SYSTEM.0);
         Ok(FlashArray {
             geometry: self.geometry,
+            of_ftl: self.of_ftl,
+            lives: self.lives.clone(),
             owners,
             filled: self.filled.clone(),
             half_erased: self.half_erased.clone(),
@@ -119,6 +149,7 @@ impl FlashArray {
             wear: self.wear.clone(),
             lost_pages: self.lost_pages,
             pages: self.pages.as_ref().map(StoredPages::try_clone).transpose()?,
+            frozen: self.frozen.as_ref().map(|flash| flash.try_clone()).transpose()?.map(Box::new),
         })
     }
 
@@ -130,10 +161,16 @@ impl FlashArray {
 
     // ---- Looking at the array --------------------------------------------------------------
 
-    /// Pages, blocks and program order.
+    /// Pages, blocks and program order, with the blocks that replace others.
     #[inline]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    /// Pages, blocks and program order, as the FTL numbers them.
+    #[inline]
+    pub(crate) fn of_ftl(&self) -> &Geometry {
+        &self.of_ftl
     }
 
     /// What is kept of each page.
@@ -195,9 +232,15 @@ impl FlashArray {
         slc.zip(&self.filled).filter(|(_, filled)| **filled == 0).for_each(|(slc, _)| *slc = false);
     }
 
-    /// Erases of each block.
+    /// Erases of each block that the FTL numbers, whatever block stood behind the number.
     pub fn wear(&self) -> &[u32] {
-        &self.wear
+        &self.wear[..self.of_ftl.blocks() as usize]
+    }
+
+    /// Erases of the block that stands behind each number of the FTL.
+    pub fn wear_of_blocks(&self) -> &[u32] {
+        let erases = self.lives.as_ref().map_or(&self.wear[..], |lives| lives.erases());
+        &erases[..self.of_ftl.blocks() as usize]
     }
 
     /// Pages skipped, or unused when their block was erased, since the counters were reset.
@@ -209,10 +252,13 @@ impl FlashArray {
         self.lost_pages = 0;
     }
 
-    /// Pages that can still be programmed before the next erase. Walks all blocks.
+    /// Pages of the FTL that can still be programmed before the next erase. Walks all blocks.
     pub fn free_pages(&self) -> u64 {
         let per_block = u64::from(self.geometry.pages_per_block());
-        self.filled.iter().map(|&filled| per_block - u64::from(filled)).sum()
+        self.filled[..self.of_ftl.blocks() as usize]
+            .iter()
+            .map(|&filled| per_block - u64::from(filled))
+            .sum()
     }
 
     /// Whether nothing was ever programmed or erased.
@@ -505,6 +551,9 @@ impl FlashArray {
         self.lost_pages += per_block - u64::from(core::mem::take(&mut self.filled[index]));
         self.owners[span].fill(Lpn::NONE.0);
         self.wear[index] += 1;
+        if let Some(lives) = &mut self.lives {
+            lives.erase(block);
+        }
         if let Some(slc) = &mut self.slc {
             slc[index] = false;
         }
@@ -536,6 +585,137 @@ impl FlashArray {
         })
     }
 
+    // ---- Blocks that fail ------------------------------------------------------------------
+
+    /// The lives of all blocks, if they can fail.
+    pub(crate) fn lives(&self) -> Option<&BlockLives> {
+        self.lives.as_deref()
+    }
+
+    /// The block behind a number. In count mode, numbers are all that is known.
+    pub(crate) fn behind(&self, number: BlockId) -> BlockId {
+        self.pages.as_ref().map_or(number, |pages| pages.store().behind(number))
+    }
+
+    /// Does something that counts no lost pages: it is not of the FTL.
+    pub(crate) fn without_losses<T>(&mut self, work: impl FnOnce(&mut FlashArray) -> T) -> T {
+        let lost_pages = self.lost_pages;
+        let done = work(self);
+        self.lost_pages = lost_pages;
+        done
+    }
+
+    /// Programs a page of the media: of a count, only that it is programmed.
+    pub(crate) fn program_of_media(&mut self, ppn: Ppn, page: &Page, sequence: u64) -> Result<()> {
+        if self.keeps_pages() {
+            return self.program(ppn, page, 1, sequence, false);
+        }
+        self.count_run(ppn, page.owner, 1);
+        Ok(())
+    }
+
+    /// Programs what a page holds, whatever it is, to another page. What cannot be read cannot be
+    /// read there either.
+    pub(crate) fn move_page(&mut self, from: Ppn, to: Ppn) -> Result<()> {
+        if !self.keeps_pages() {
+            self.count_copies(&[from], to);
+            return Ok(());
+        }
+        let owner = self.owner(from);
+        self.stored_mut().load_to_move(from)?;
+        self.save(to, owner, Area::Recorded, None)
+    }
+
+    /// Leaves a page as a failed program does.
+    pub(crate) fn fail_program(&mut self, ppn: Ppn) -> Result<()> {
+        if !self.keeps_pages() {
+            return Ok(());
+        }
+        self.finish_copies();
+        self.tear(ppn, Health::Torn)
+    }
+
+    /// Leaves an erased block as a failed erase does.
+    pub(crate) fn fail_erase(&mut self, block: BlockId) -> Result<()> {
+        if self.keeps_pages() { self.half_erase(block) } else { Ok(()) }
+    }
+
+    /// Uses a block with one bit per cell if another one is used so.
+    pub(crate) fn use_as(&mut self, block: BlockId, other: BlockId) {
+        if self.is_slc(other) {
+            self.use_as_slc(block);
+        }
+    }
+
+    /// Two blocks exchange their numbers. Their erases, as the FTL counts them, stay.
+    pub(crate) fn exchange(&mut self, one: BlockId, other: BlockId) {
+        let spans = [one, other].map(|block| self.geometry.span(block));
+        swap_ranges(&mut self.owners, spans);
+        self.filled.swap(one.0 as usize, other.0 as usize);
+        if let Some(slc) = &mut self.slc {
+            slc.swap(one.0 as usize, other.0 as usize);
+        }
+        for block in &mut self.half_erased {
+            *block = match *block {
+                it if it == one => other,
+                it if it == other => one,
+                it => it,
+            };
+        }
+        if let Some(lives) = &mut self.lives {
+            lives.exchange(one, other);
+        }
+        if let Some(pages) = &mut self.pages {
+            pages.store_mut().exchange(one, other);
+        }
+    }
+
+    /// Gives the blocks the numbers that they have in another array with the same flash.
+    pub(crate) fn number_as(&mut self, other: &FlashArray) {
+        if self.lives.is_none() {
+            return;
+        }
+        for number in (0..self.geometry.blocks()).map(BlockId) {
+            let block = other.behind(number);
+            if self.behind(number) != block {
+                let mut numbers = (0..self.geometry.blocks()).map(BlockId);
+                let now = numbers.find(|&it| self.behind(it) == block);
+                self.exchange(number, now.expect("every block has a number"));
+            }
+        }
+    }
+
+    /// Whether the flash stays as it is, and this is a copy in memory.
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.frozen.is_some()
+    }
+
+    /// From now on the flash stays as it is. Whatever changes is in memory, until the power fails.
+    pub(crate) fn freeze(&mut self) -> Result<()> {
+        let Some(pages) = &self.pages else { return Ok(()) };
+        let pages = Some(pages.try_clone_as_it_is()?);
+        let copy = FlashArray { owners: self.owners.clone(), pages, ..self.try_clone()? };
+        let flash = core::mem::replace(self, copy);
+        self.frozen = Some(Box::new(flash));
+        Ok(())
+    }
+
+    /// Forgets what changed since the flash stays as it is.
+    pub(crate) fn thaw(&mut self) {
+        if let Some(flash) = self.frozen.take() {
+            *self = *flash;
+        }
+    }
+
+    /// Gives every block its own number back.
+    pub(crate) fn forget_moves(&mut self) {
+        while let Some((number, block)) =
+            self.pages.as_ref().and_then(|pages| pages.store().moved())
+        {
+            self.exchange(number, block);
+        }
+    }
+
     // ---- Stand-ins -------------------------------------------------------------------------
 
     /// Lets the page `by` stand in for an unreadable page that had this spare area.
@@ -564,19 +744,20 @@ impl FlashArray {
     }
 
     fn spare(&self, ppn: Ppn) -> Result<PageRecord> {
-        load_spare(self.stored().store(), ppn)
+        self.stored().store().spare(ppn)
     }
 
     /// Leaves a programmed page as an interrupted program does.
     pub(crate) fn tear(&mut self, ppn: Ppn, health: Health) -> Result<()> {
         assert!(self.owner(ppn) != Lpn::NONE, "an interrupted program left {ppn:?} erased");
-        if health == Health::Unstable && self.spare(ppn)?.health == Health::DataLost {
+        let now = self.spare(ppn)?;
+        self.owners[ppn.0 as usize] = match (health, now.health, now.header) {
             // There are no data that could be read for some time.
-            return Ok(());
-        }
-        if health != Health::Unstable {
-            self.owners[ppn.0 as usize] = Lpn::SYSTEM.0;
-        }
+            (Health::Unstable, Health::DataLost, _) => return Ok(()),
+            // Also of a program that has failed.
+            (Health::Unstable, _, Header::Intact(spare)) => spare.owner.0,
+            _ => Lpn::SYSTEM.0,
+        };
         self.inject(Fault::Health(ppn, health))
     }
 
@@ -634,11 +815,6 @@ impl FlashArray {
             self.filled[block.0 as usize] = self.filled_by_owners(block);
         }
         Ok(())
-    }
-
-    /// A block that was never used takes the place of this one. Returns the erases of the old one.
-    pub(crate) fn renew_wear(&mut self, block: BlockId) -> u32 {
-        core::mem::take(&mut self.wear[block.0 as usize])
     }
 
     /// Leaves a block as an erase does that was interrupted early: every page reads as before until
@@ -757,6 +933,13 @@ impl FlashArray {
     fn stored_mut(&mut self) -> &mut StoredPages {
         self.pages.as_mut().expect("a chip in count mode keeps no pages")
     }
+}
+
+/// Swaps two ranges of the same length that do not overlap.
+fn swap_ranges<T>(items: &mut [T], [one, other]: [Range<usize>; 2]) {
+    let (low, high) = if one.start < other.start { (one, other) } else { (other, one) };
+    let (before, from_high) = items.split_at_mut(high.start);
+    before[low].swap_with_slice(&mut from_high[..high.end - high.start]);
 }
 
 #[inline]

@@ -4,11 +4,12 @@
 use alloc::borrow::Cow;
 use core::ops::Range;
 
+use super::numbered_store::NumberedStore;
 use crate::address::{BlockId, Lpn, Ppn, SectorMask};
 use crate::cells;
 use crate::error::{Error, Result};
 use crate::geometry::Geometry;
-use crate::page_store::{Area, Extent, Health, PageRecord, PageStore, Shape, load_spare};
+use crate::page_store::{Area, Extent, Health, PageRecord, PageStore, Shape};
 use crate::payload::{Content, Data, Page, Sink};
 use crate::spare::{PageState, Spare};
 
@@ -27,8 +28,7 @@ pub(crate) struct CopySpare<'a> {
 
 /// A store, and one page on its way into or out of it.
 pub(crate) struct StoredPages {
-    store: Box<dyn PageStore>,
-    shape: Shape,
+    store: NumberedStore,
     /// The page that was loaded or composed last.
     page: PageRecord,
     /// Copies without their data areas yet. A long copy is faster than several short ones.
@@ -55,6 +55,7 @@ impl CopyRun {
 }
 
 /// An unreadable page, the page that holds its data, and the spare area that it had.
+#[derive(Clone)]
 struct StandIn {
     page: Ppn,
     by: Ppn,
@@ -64,29 +65,37 @@ struct StandIn {
 
 impl StoredPages {
     pub(crate) fn new(store: Box<dyn PageStore>) -> StoredPages {
-        let shape = store.shape();
-        let page = PageRecord::new(shape.mode);
-        StoredPages { store, shape, page, unfinished: None, stand_ins: Vec::new() }
+        StoredPages::on(NumberedStore::new(store))
+    }
+
+    fn on(store: NumberedStore) -> StoredPages {
+        let page = PageRecord::new(store.shape().mode);
+        StoredPages { store, page, unfinished: None, stand_ins: Vec::new() }
     }
 
     pub(crate) fn try_clone(&self) -> Result<StoredPages> {
-        Ok(StoredPages::new(self.store.try_clone()?))
+        Ok(StoredPages::on(self.store.try_clone()?))
+    }
+
+    /// A copy in which pages stand in for others, too.
+    pub(crate) fn try_clone_as_it_is(&self) -> Result<StoredPages> {
+        Ok(StoredPages { stand_ins: self.stand_ins.clone(), ..self.try_clone()? })
     }
 
     pub(crate) fn into_store(self) -> Box<dyn PageStore> {
-        self.store
+        self.store.into_store()
     }
 
     pub(crate) fn shape(&self) -> &Shape {
-        &self.shape
+        self.store.shape()
     }
 
-    pub(crate) fn store(&self) -> &dyn PageStore {
-        &*self.store
+    pub(crate) fn store(&self) -> &NumberedStore {
+        &self.store
     }
 
-    pub(crate) fn store_mut(&mut self) -> &mut dyn PageStore {
-        &mut *self.store
+    pub(crate) fn store_mut(&mut self) -> &mut NumberedStore {
+        &mut self.store
     }
 
     // ---- Operations ------------------------------------------------------------------------
@@ -138,16 +147,28 @@ impl StoredPages {
         other.store.load(ppn, &mut self.page, Extent::Whole).map(drop)
     }
 
+    /// Loads what can be read of a page, to be programmed elsewhere as it is. A page that cannot be
+    /// read becomes one whose program is known to be useless.
+    pub(crate) fn load_to_move(&mut self, ppn: Ppn) -> Result<()> {
+        self.store.load(ppn, &mut self.page, Extent::Whole)?;
+        self.page.health = match self.page.health {
+            Health::Good | Health::Unstable => Health::Good,
+            Health::DataLost => Health::DataLost,
+            Health::Erased | Health::Torn | Health::LooksErased => Health::Torn,
+        };
+        Ok(())
+    }
+
     /// Writes the composed page with this data area. A copy gets its data from the page `from`, at
     /// the latest when [copies are finished](Self::finish_copies).
     pub(crate) fn save(&mut self, ppn: Ppn, area: Area, from: Option<Ppn>) -> Result<()> {
-        let Some(from) = from.filter(|_| self.shape.takes_runs) else {
+        let Some(from) = from.filter(|_| self.shape().takes_runs) else {
             return self.store.save(ppn, &self.page, area);
         };
         self.store.save(ppn, &self.page, Area::Apart)?;
-        let geometry = &self.shape.geometry;
+        let geometry = self.shape().geometry;
         match &mut self.unfinished {
-            Some(run) if run.continues_with(from, ppn, geometry) => run.pages += 1,
+            Some(run) if run.continues_with(from, ppn, &geometry) => run.pages += 1,
             _ => {
                 self.finish_copies();
                 self.unfinished = Some(CopyRun { from, to: ppn, pages: 1 });
@@ -171,7 +192,7 @@ impl StoredPages {
         mask: SectorMask,
         sink: &mut Sink,
     ) -> Result<()> {
-        let sectors = self.shape.geometry.sectors_per_page();
+        let sectors = self.shape().geometry.sectors_per_page();
         debug_assert!(self.unfinished.is_none(), "{ppn:?} is read before copies are finished");
         let (spare, lent) = match self.stand_ins.iter().position(|it| it.page == ppn) {
             Some(at) => (self.load_stand_in(at, owner)?, None),
@@ -227,7 +248,7 @@ impl StoredPages {
         if let Some(stand_in) = self.stand_ins.iter().find(|it| it.page == ppn) {
             return Ok(PageState::Programmed(stand_in.spare));
         }
-        Ok(load_spare(&*self.store, ppn)?.state())
+        Ok(self.store.spare(ppn)?.state())
     }
 
     /// The header and the scheme bytes of a page, if it can be read.
@@ -235,7 +256,7 @@ impl StoredPages {
         if let Some(stand_in) = self.stand_ins.iter().find(|it| it.page == ppn) {
             return Ok(Some((stand_in.spare, Cow::Borrowed(&*stand_in.extra))));
         }
-        let record = load_spare(&*self.store, ppn)?;
+        let record = self.store.spare(ppn)?;
         Ok(match record.state() {
             PageState::Programmed(spare) => Some((spare, record.extra.into())),
             _ => None,
@@ -244,7 +265,7 @@ impl StoredPages {
 
     /// The metadata of a page, if it can be read.
     pub(crate) fn peek_meta(&self, ppn: Ppn) -> Option<Vec<u8>> {
-        let mut page = PageRecord::new(self.shape.mode);
+        let mut page = PageRecord::new(self.shape().mode);
         self.store.load(ppn, &mut page, Extent::Whole).ok()?;
         let is_programmed = matches!(page.state(), PageState::Programmed(_));
         (is_programmed && page.health != Health::DataLost).then_some(page.meta)
@@ -255,13 +276,13 @@ impl StoredPages {
     /// Composes the data area of a page of `owner`. Whole pages of bytes are not copied, and go to
     /// the store together if it takes runs: long copies are faster.
     fn compose_data<'a>(&mut self, owner: Lpn, content: Content<'a>, run: u32) -> Result<Area<'a>> {
-        let geometry = self.shape.geometry;
+        let geometry = self.shape().geometry;
         let sectors = geometry.sectors_per_page();
         if let Content::Host { data: Data::Bytes(bytes), mask, .. } = content
             && mask == geometry.full_mask()
         {
             self.page.meta.clear();
-            let pages = if self.shape.takes_runs { run } else { 1 };
+            let pages = if self.shape().takes_runs { run } else { 1 };
             return Ok(match pages {
                 0 => Area::Apart,
                 _ => Area::Lent(&bytes[..(pages * geometry.page_bytes()) as usize]),
@@ -287,13 +308,13 @@ impl StoredPages {
     }
 
     fn set_spare(&mut self, spare: Spare, extra: &[u8]) {
-        let room = self.shape.geometry.scheme_bytes() as usize;
+        let room = self.shape().geometry.scheme_bytes() as usize;
         assert!(extra.len() <= room, "{} scheme bytes do not fit into {room}", extra.len());
         self.page.set_spare(spare, extra);
     }
 
     fn lose_data(&mut self) {
-        let sectors = self.shape.geometry.sectors_per_page();
+        let sectors = self.shape().geometry.sectors_per_page();
         self.page.lose_data(sectors);
     }
 
@@ -324,7 +345,7 @@ impl StoredPages {
         if let Some(at) = self.stand_ins.iter().position(|it| it.page == ppn) {
             return Ok((self.load_stand_in(at, owner)?, self.stand_ins[at].by));
         }
-        let extent = if self.shape.takes_runs { Extent::Spare } else { Extent::Whole };
+        let extent = if self.shape().takes_runs { Extent::Spare } else { Extent::Whole };
         self.store.load(ppn, &mut self.page, extent)?;
         Ok((self.loaded_spare(ppn, owner)?, ppn))
     }

@@ -1,0 +1,105 @@
+//! Every scheme on media that fail: at each program and each erase, crossed with power cuts, and up
+//! to the end, when the host can only read.
+
+mod common;
+#[path = "common/layers.rs"]
+mod layers;
+#[path = "common/part.rs"]
+mod part;
+
+use check::campaign::Campaign;
+use check::cut::faults::Faults;
+use check::cut::power_loss::SecondCuts;
+use check::device_model::{DeviceModel, TinyMedia};
+use check::subject::Subject;
+use common::{ONE_CUT_IN, campaign, finds_nothing, models, schemes, small_models};
+use layers::{corners, under};
+use part::one_in;
+
+/// These devices on these media.
+fn on(names: &[&str], media: impl IntoIterator<Item = TinyMedia>) -> Vec<DeviceModel> {
+    let devices = models(names);
+    let on = |media| devices.iter().map(move |&device| DeviceModel { media, ..device });
+    media.into_iter().flat_map(on).collect()
+}
+
+/// The n-th program after each power-on fails, and the m-th erase.
+fn failing(failing_program: u32, failing_erase: u32) -> TinyMedia {
+    TinyMedia { reserve: 40, failing_program, failing_erase, ..TinyMedia::default() }
+}
+
+fn defaults() -> Vec<Subject> {
+    schemes().into_iter().map(|scheme| Subject::of(scheme, &[]).unwrap()).collect()
+}
+
+fn workloads(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// Without cuts: the failure comes at each program, at each erase, and both in pairs.
+#[test]
+fn every_scheme_survives_a_failure_at_each_program_and_each_erase() {
+    let positions = 64;
+    let singles = (1..=positions).map(|at| failing(at, 0));
+    let erases = (1..=positions / 4).map(|at| failing(0, at));
+    let pairs = (1..=positions / 4).map(|at| failing(3 * at, at));
+    let models = on(&["tiny"], singles.chain(erases).chain(pairs));
+    let workloads = workloads(&["random", "merges", "trims"]);
+    finds_nothing(&Campaign { workloads, faults: Faults::NONE, ..campaign(defaults(), models) }, 0);
+}
+
+/// The cut strikes inside the move that a failure caused, and in the mount after it, which fails
+/// too. On other dies, and on pages that share cells, too.
+#[test]
+fn every_scheme_survives_cuts_on_media_that_fail() {
+    let chips = ["least", "tiny", "tiny-mlc", "tiny-dies", "odd-any"];
+    let media = (1..12).map(|at| TinyMedia {
+        factory_bad: if at % 3 == 0 { 10 } else { 0 },
+        ..failing(1 + at * at, at % 4)
+    });
+    let campaign = campaign(defaults(), on(&chips, media));
+    let (workloads, one_first_in) = (workloads(&["random", "trims", "forced"]), 8 * ONE_CUT_IN);
+    let parts = one_in(11, &Campaign { workloads, one_first_in, ..campaign });
+    let second_cuts = SecondCuts::OneIn(500);
+    parts.iter().for_each(|part| {
+        finds_nothing(&Campaign { second_cuts, ..part.clone() }, 20);
+    });
+}
+
+#[test]
+fn every_scheme_survives_cuts_on_media_that_fail_under_every_layer() {
+    let media = (1..6).map(|at| failing(2 + 3 * at, at % 3));
+    let campaign = campaign(under(&corners()), on(&["tiny", "least"], media));
+    let (workloads, one_first_in) = (workloads(&["random", "partial"]), 12 * ONE_CUT_IN);
+    let parts = one_in(10, &Campaign { workloads, one_first_in, ..campaign });
+    parts.iter().for_each(|part| _ = finds_nothing(part, 10));
+}
+
+/// Blocks wear out until a die has none left in reserve. The host is refused then, and what it
+/// reads is as before, also after the next mount.
+#[test]
+fn every_scheme_can_be_read_to_the_end() {
+    let media = (1..6).map(|at| TinyMedia {
+        reserve: 4 + at,
+        endurance: 2 + at,
+        factory_bad: 5 * (at % 2),
+        ..TinyMedia::default()
+    });
+    let models = on(&["tiny", "tiny-ascending"], media);
+    let workloads = workloads(&["random", "merges", "trims", "hot"]);
+    let campaign = Campaign { workloads, faults: Faults::NONE, ..campaign(defaults(), models) };
+    finds_nothing(&Campaign { seeds: (1..=4).collect(), ..campaign }, 0);
+}
+
+#[test]
+#[ignore = "minutes: all small chips, more positions, more second cuts"]
+fn every_scheme_survives_every_cut_on_every_chip_whose_media_fail() {
+    let media = (1..40).map(|at| failing(at, at % 5));
+    let devices = media.flat_map(|media| {
+        small_models().into_iter().map(move |device| DeviceModel { media, ..device })
+    });
+    let campaign = campaign(defaults(), devices.collect());
+    let second_cuts = SecondCuts::OneIn(200);
+    let parts = one_in(19, &Campaign { second_cuts, one_first_in: 4, ..campaign });
+    parts.iter().for_each(|part| _ = finds_nothing(part, 100));
+}

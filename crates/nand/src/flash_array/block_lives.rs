@@ -1,0 +1,46 @@
+//! What the blocks of a chip can take, and what they have taken.
+
+use crate::address::BlockId;
+
+/// The lives of all blocks, where blocks can fail. A block keeps its life when it gets another
+/// number.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockLives {
+    /// Erases that succeed. A block that came bad from the factory has none.
+    limits: Vec<u32>,
+    /// Erases so far, those that failed too.
+    erases: Vec<u32>,
+}
+
+impl BlockLives {
+    /// Blocks that can take these numbers of erases.
+    pub(crate) fn new(limits: Vec<u32>) -> BlockLives {
+        BlockLives { erases: vec![0; limits.len()], limits }
+    }
+
+    /// Whether a block came bad from the factory, as its spare area says.
+    pub(crate) fn is_factory_bad(&self, block: BlockId) -> bool {
+        self.limits[block.0 as usize] == 0
+    }
+
+    /// Whether the last erase of a block was one too many.
+    pub(crate) fn is_worn_out(&self, block: BlockId) -> bool {
+        self.erases[block.0 as usize] > self.limits[block.0 as usize]
+    }
+
+    /// Erases of each block.
+    pub(crate) fn erases(&self) -> &[u32] {
+        &self.erases
+    }
+
+    /// Counts an erase.
+    pub(crate) fn erase(&mut self, block: BlockId) {
+        self.erases[block.0 as usize] += 1;
+    }
+
+    /// Two blocks exchange their numbers.
+    pub(crate) fn exchange(&mut self, one: BlockId, other: BlockId) {
+        self.limits.swap(one.0 as usize, other.0 as usize);
+        self.erases.swap(one.0 as usize, other.0 as usize);
+    }
+}

@@ -1,0 +1,189 @@
+//! Power cuts on media that fail: at every operation, with every outcome, in the move that a
+//! failure causes, and in the mount after it.
+
+use std::collections::BTreeMap;
+
+use nand::{
+    BlockId, Cause, Content, Cut, Data, Error, Geometry, Lpn, MediaModel, Mode, Nand, Outcome,
+    Page, PageState, Ppn, ProgramOrder,
+};
+
+const PAGES: u32 = 4;
+const BLOCKS: u32 = 4;
+const SEED: u64 = 5;
+
+/// The failures of a run: of the n-th program and of the m-th erase.
+#[derive(Clone, Copy, Debug)]
+struct Failures {
+    programs: Option<u64>,
+    erases: Option<u64>,
+}
+
+/// What is certain of the pages of the FTL: what each holds, if anything. A page is not in it while
+/// the operation under way decides.
+type Certain = BTreeMap<Ppn, Option<Lpn>>;
+
+fn model() -> MediaModel {
+    MediaModel::parse("real:factory_bad=20%,endurance=1M", 3000).unwrap().unwrap()
+}
+
+fn chip(dies: u32) -> Nand {
+    let geometry = Geometry::new(512, 64, PAGES, BLOCKS, ProgramOrder::Ascending).unwrap();
+    let geometry = geometry.with_dies(dies).unwrap();
+    Nand::on_media(geometry, Mode::Stamps, &model(), 6 * dies, SEED).unwrap()
+}
+
+/// Mounts the media; the FTL reads all spare areas.
+fn mount(nand: &mut Nand) -> nand::Result<()> {
+    nand.mount_media(&model(), SEED)?;
+    let mut newest = 0;
+    if nand.mounting().is_running() {
+        for ppn in (0..nand.geometry().pages()).map(Ppn) {
+            if let PageState::Programmed(spare) = nand.read_spare(ppn, Cause::Meta)? {
+                newest = newest.max(spare.sequence);
+            }
+        }
+        nand.mounting().resume(newest + 1);
+        nand.mounting().finish();
+    }
+    Ok(())
+}
+
+/// Fills blocks, and erases each one before it is filled again. Notes what is certain: with several
+/// dies, that is what was there at the last wait.
+fn work(nand: &mut Nand, certain: &mut Certain, lpn: &mut u32) -> nand::Result<()> {
+    let mut uncertain = Certain::new();
+    for number in 0..2 * BLOCKS {
+        let block = BlockId(number % BLOCKS);
+        let first = nand.geometry().first_page(block);
+        let pages: Vec<Ppn> = (0..PAGES).map(|at| first.plus(at)).collect();
+        let mut now: Certain = pages.iter().map(|&ppn| (ppn, None)).collect();
+        if nand.array().filled(block) > 0 || nand.array().is_half_erased(block) {
+            certain.retain(|ppn, _| !pages.contains(ppn));
+            nand.erase(block, Cause::Gc)?;
+            if nand.geometry().dies() == 1 {
+                certain.extend(now.clone());
+            }
+        }
+        // Page 1 is left out, as the order allows.
+        for ppn in [pages[0], pages[2], pages[3]] {
+            *lpn += 1;
+            let content = Content::Host { data: Data::Stamp(*lpn), mask: 1, base: None };
+            let page = Page { owner: Lpn(*lpn), kind: 1, extra: &[], content };
+            certain.remove(&ppn);
+            nand.program(ppn, &page, Cause::Host)?;
+            now.insert(ppn, Some(Lpn(*lpn)));
+            if nand.geometry().dies() == 1 {
+                certain.insert(ppn, Some(Lpn(*lpn)));
+            }
+        }
+        uncertain.extend(now);
+        if number % 2 == 1 {
+            nand.wait();
+            certain.extend(core::mem::take(&mut uncertain));
+        }
+    }
+    Ok(())
+}
+
+fn fail(nand: &mut Nand, failures: Failures) {
+    let media = nand.media_mut().unwrap();
+    failures.programs.into_iter().for_each(|n| media.fail_program_after(n));
+    failures.erases.into_iter().for_each(|n| media.fail_erase_after(n));
+}
+
+/// All that is certain is there, and will stay.
+fn check(nand: &mut Nand, certain: &Certain, case: &str) {
+    nand.power().decay().unwrap();
+    for (&ppn, &lpn) in certain {
+        let state = nand.array().state(ppn).unwrap();
+        match lpn {
+            // A program of another page may have gone astray here.
+            None if case.contains("Misdirected") => {
+                assert!(!matches!(state, PageState::Programmed(_)), "{case}: {ppn:?}");
+            }
+            None => assert_eq!(state, PageState::Erased, "{case}: {ppn:?}"),
+            Some(lpn) => assert!(nand.is_readable(ppn, lpn).unwrap(), "{case}: {ppn:?} {lpn:?}"),
+        }
+    }
+}
+
+/// With several dies, each is somewhere else at the cut.
+fn outcomes(dies: u32) -> Vec<Outcome> {
+    match dies {
+        1 => [Outcome::OF_PROGRAM, Outcome::OF_ERASE].concat(),
+        _ => vec![Outcome::Reordered, Outcome::BrownedOut, Outcome::Torn, Outcome::Mixed],
+    }
+}
+
+/// Runs with a cut after this number of operations. Returns the chip without power, unless the cut
+/// did not come.
+fn cut_run(failures: Failures, cut: Cut, dies: u32, certain: &mut Certain) -> Option<Nand> {
+    let (mut nand, mut lpn) = (chip(dies), 0);
+    nand.power().cut_after(cut);
+    nand.power().draw_dies(cut.after.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let done = mount(&mut nand).and_then(|()| {
+        fail(&mut nand, failures);
+        work(&mut nand, certain, &mut lpn)
+    });
+    match done {
+        Ok(()) => None,
+        Err(Error::PowerLost) => Some(nand),
+        Err(error) => panic!("{failures:?} {cut:?}: {error}"),
+    }
+}
+
+fn every_cut(failures: Failures, dies: u32) -> u64 {
+    let mut cases = 0;
+    for outcome in outcomes(dies) {
+        for after in 0.. {
+            let cut = Cut { after, outcome };
+            let mut certain = Certain::new();
+            let Some(nand) = cut_run(failures, cut, dies, &mut certain) else { break };
+            let flash = nand.into_array();
+            // The mount is cut too, at each of its operations.
+            for second in 0.. {
+                let case = format!("{failures:?} {cut:?}, then {second}");
+                let mut nand = Nand::power_up(flash.try_clone().unwrap());
+                let again =
+                    [Outcome::Torn, Outcome::LooksErased, Outcome::Unstable, Outcome::Mixed]
+                        [(after + second) as usize % 4];
+                nand.power().cut_after(Cut { after: second, outcome: again });
+                let is_cut = match mount(&mut nand) {
+                    Ok(()) => false,
+                    Err(Error::PowerLost) => true,
+                    Err(error) => panic!("{case}: {error}"),
+                };
+                if is_cut {
+                    nand.power().cycle();
+                    mount(&mut nand).unwrap_or_else(|error| panic!("{case}: {error}"));
+                }
+                check(&mut nand, &certain, &case);
+                nand.power().cycle();
+                mount(&mut nand).unwrap();
+                check(&mut nand, &certain, &case);
+                cases += 1;
+                if !is_cut {
+                    let mut lpn = 1000;
+                    work(&mut nand, &mut certain.clone(), &mut lpn).unwrap();
+                    break;
+                }
+            }
+        }
+    }
+    cases
+}
+
+#[test]
+fn a_cut_anywhere_in_a_move_loses_nothing() {
+    let mut cases = every_cut(Failures { programs: None, erases: None }, 1);
+    for at in (0..24).step_by(5) {
+        cases += every_cut(Failures { programs: Some(at), erases: None }, 1);
+    }
+    for at in 0..4 {
+        cases += every_cut(Failures { programs: None, erases: Some(at) }, 1);
+        cases += every_cut(Failures { programs: Some(7 * at), erases: Some(at) }, 1);
+        cases += every_cut(Failures { programs: Some(7 * at), erases: Some(at) }, 2);
+    }
+    assert!(cases > 10_000, "{cases}");
+}
