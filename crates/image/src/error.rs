@@ -7,9 +7,9 @@ pub enum Error {
     /// The file does not begin like an image.
     #[error("this is not an image of ftlab")]
     Foreign,
-    /// The image was made by a later version of the program.
+    /// The image was made by another version of the program.
     #[error("the image has format {found}; this program reads format {known}")]
-    Newer {
+    OtherFormat {
         /// The format of the image.
         found: u32,
         /// The format that this program reads and writes.

@@ -88,7 +88,8 @@ pub(crate) fn choose(copies: [Result<Superblock>; 2]) -> Result<(Superblock, usi
             Err(Error::Damaged("its superblocks are of two images".into()))
         }
         [Ok(one), Ok(other)] if one.generation < other.generation => Ok((other, 1)),
-        [Err(error @ Error::Newer { .. }), _] | [_, Err(error @ Error::Newer { .. })] => Err(error),
+        [Err(error @ Error::OtherFormat { .. }), _]
+        | [_, Err(error @ Error::OtherFormat { .. })] => Err(error),
         [Ok(one), _] => Ok((one, 0)),
         [_, Ok(other)] => Ok((other, 1)),
         [Err(Error::Foreign), Err(error)] | [Err(error), _] => Err(error),

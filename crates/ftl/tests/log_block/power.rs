@@ -80,7 +80,7 @@ fn a_complete_merge_is_kept_even_if_all_its_pages_have_old_twins() {
         for order in ["any", "ascending", "sequential"] {
             let mut device = Mortal::durable(form, order, [2, 4], &[1, 0, 2, 2]);
             device.real.trim(3, 1);
-            fail_at_the_last_erase(&mut device, 2, 6);
+            fail_at_the_last_erase(&mut device, 2, 7);
             let mut found = blocks_of_lbn_0(&device);
             found.sort();
             assert_eq!(found, [vec![0, 1, 2, Lpn::NONE.0], vec![1, 0, 2, 2]], "{form}, {order}");

@@ -12,7 +12,7 @@ use crate::format::layout::{COUNT_MAX, Layout, Room, SUPERBLOCK_BYTES};
 use crate::recipe::Recipe;
 
 /// The format that this program reads and writes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 const MAGIC: &[u8; 8] = b"ftlabIMG";
 const CRC_AT: usize = 12;
 const TEXTS_AT: usize = 128;
@@ -119,7 +119,7 @@ impl Superblock {
     /// Reads a copy.
     ///
     /// # Errors
-    /// It is no superblock, one of a later format, or damaged.
+    /// It is no superblock, one of another format, or damaged.
     pub(crate) fn decode(bytes: &Bytes) -> Result<Superblock> {
         let damaged = |why: &str| Err(Error::Damaged(format!("superblock: {why}")));
         if &bytes[..8] != MAGIC {
@@ -129,12 +129,12 @@ impl Superblock {
             return damaged("wrong checksum");
         }
         let found = u32_at(bytes, 8);
-        if found > VERSION {
-            return Err(Error::Newer { found, known: VERSION });
+        if found != VERSION {
+            return Err(Error::OtherFormat { found, known: VERSION });
         }
         let (table, flags) = (u32_at(bytes, 48), u32_at(bytes, 56));
-        if found < VERSION || table > 1 || flags & !CLEAN != 0 {
-            return damaged("impossible format, block table or flags");
+        if table > 1 || flags & !CLEAN != 0 {
+            return damaged("impossible block table or flags");
         }
         let (generation, operation) = (u64_at(bytes, 32), u64_at(bytes, 40));
         if generation > COUNT_MAX || operation > COUNT_MAX {

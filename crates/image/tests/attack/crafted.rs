@@ -73,10 +73,10 @@ fn a_file_that_ends_before_its_first_page_is_not_salvaged() {
 
 /// The older copy may describe a state that the newer format no longer keeps.
 #[test]
-fn an_image_with_one_superblock_of_a_later_format_is_refused() {
-    for copy in [0, 1] {
-        let why = refusal(with_copies(&[copy], 8, &[2]));
-        assert_eq!(why, "the image has format 2; this program reads format 1");
+fn an_image_with_one_superblock_of_another_format_is_refused() {
+    for (copy, format) in [(0, 1), (1, 1), (0, 3), (1, 3)] {
+        let why = refusal(with_copies(&[copy], 8, &[format]));
+        assert_eq!(why, format!("the image has format {format}; this program reads format 2"));
     }
 }
 

@@ -177,12 +177,12 @@ fn superblocks_older_than_the_journal_are_refused() {
 fn a_newer_image_is_refused() {
     let mut bytes = blank(tiny(), NARROW).to_vec();
     for copy in bytes.chunks_exact_mut(SUPERBLOCK_BYTES).take(2) {
-        copy[8] = 2;
+        copy[8] = 3;
         let crc = crc32fast::hash(&[&copy[..12], &copy[16..]].concat());
         let crc = crc.wrapping_mul(0x9E37_79B1);
         copy[12..16].copy_from_slice(&crc.to_le_bytes());
     }
-    assert_eq!(refusal(bytes), "the image has format 2; this program reads format 1");
+    assert_eq!(refusal(bytes), "the image has format 3; this program reads format 2");
 }
 
 #[test]

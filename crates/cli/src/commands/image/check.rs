@@ -55,11 +55,12 @@ pub fn run(args: &Args) -> Result<()> {
         damages => Err(Failure::coded(
             DAMAGED,
             format!(
-                "{}: {} damages; {pages} logical pages can be read, {} are lost. If a record or \
+                "{}: {} {}; {pages} logical pages can be read, {} are lost. If a record or \
                  the journal is damaged, a page can be older than it should be. `ftlab image \
                  dump` extracts what can be read",
                 path.display(),
                 count(damages as u64),
+                if damages == 1 { "damage" } else { "damages" },
                 count(lost),
             ),
         )),

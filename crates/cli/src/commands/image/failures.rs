@@ -25,12 +25,12 @@ pub fn unsalvageable(path: &Path) -> impl Fn(Error) -> Failure {
 
 /// What a user can do about an error that does not say it itself.
 fn remedy(error: &Error) -> &'static str {
-    use image::Error::{Damaged, Foreign, InUse, Length, Newer};
+    use image::Error::{Damaged, Foreign, InUse, Length, OtherFormat};
     let Error::Image(error) = error else { return "" };
     match error {
         Foreign => "; `ftlab image create` makes one",
         InUse => "; wait until the other program has closed it",
-        Newer { .. } => "; use the version of ftlab that made it",
+        OtherFormat { .. } => "; use the version of ftlab that made it",
         Damaged(_) | Length { .. } => {
             "; `ftlab image check` lists all damages, and `ftlab image dump` extracts what can be \
              read"

@@ -76,7 +76,7 @@ pub fn mount(
     let guest = match mounted {
         Ok(guest) => guest,
         Err(answer) => {
-            judge(name, &mut side, "mount", answer)?;
+            judge(name, &mut side, "mount", answer).map_err(|error| on_device(error, config))?;
             let sentence = "answered mount with `ok`, and is not there".to_owned();
             return Err(fault(name, GuestFaultKind::Broken, sentence));
         }
@@ -86,6 +86,22 @@ pub fn mount(
     let mut hosted = Hosted { guest, side, units, declaration, buffer: Vec::new() };
     hosted.check_capacity(nand)?;
     Ok(Box::new(hosted))
+}
+
+/// The error of a mount. A guest that refuses the device may not know what it was asked for.
+fn on_device(error: Error, config: &MountConfig) -> Error {
+    match error {
+        Error::Guest(fault) if fault.kind == GuestFaultKind::Invalid => {
+            let (blocks, logical) = (config.blocks.len(), config.logical_blocks);
+            let sentence = format!(
+                "{}; the device has {blocks} blocks, {} of them extra",
+                fault.sentence,
+                blocks as u32 - logical
+            );
+            Error::Guest(GuestFault { sentence, ..fault })
+        }
+        error => error,
+    }
 }
 
 /// Continues the order of programs after the newest page. The chip keeps it in headers of its own,
@@ -221,6 +237,22 @@ fn condemn(guest: &str, side: &mut ChipSide, call: &str, answer: Answer) -> Resu
     Err(fault(guest, kind, format!("answered {call} with `{status}`{because}")))
 }
 
+/// The error of a request for these guest pages.
+#[cold]
+fn of_pages(error: Error, first: u32, pages: u32) -> Error {
+    match error {
+        Error::Guest(fault) if fault.kind == GuestFaultKind::Unreadable => {
+            let which = match pages {
+                1 => format!("page {first}"),
+                _ => format!("one of pages {first} to {}", first + pages - 1),
+            };
+            let sentence = format!("{} for {which}", fault.sentence);
+            Error::Guest(GuestFault { sentence, ..fault })
+        }
+        error => error,
+    }
+}
+
 impl Hosted {
     fn check_capacity(&mut self, nand: &Nand) -> Result<()> {
         let Some(capacity) = self.guest.capacity() else { return Ok(()) };
@@ -266,7 +298,8 @@ impl Hosted {
         let answer = self.side.lend(nand, data.as_ptr_range(), host_reads, |chip| {
             guest.read(chip, first, pages, data)
         });
-        judge(&self.declaration.name, &mut self.side, "read", answer)
+        let judged = judge(&self.declaration.name, &mut self.side, "read", answer);
+        judged.map_err(|error| of_pages(error, first, pages))
     }
 
     /// Reads the guest pages of which a write covers only a part.
@@ -369,7 +402,8 @@ impl Hosted {
         let answer = self.side.lend(nand, data.as_ptr_range(), None, |chip| {
             guest.write(chip, units.start, count, data)
         });
-        judge(&self.declaration.name, &mut self.side, "write", answer)
+        let judged = judge(&self.declaration.name, &mut self.side, "write", answer);
+        judged.map_err(|error| of_pages(error, units.start, count))
     }
 }
 

@@ -7,14 +7,15 @@
 //! of which one is active:
 //!
 //! ```text
-//! active    [checkpoint 0 1 2][record][record][        ]
+//! active    [checkpoint 0 1 2][seal][record][record][        ]
 //! fallback  the segment that was active before
 //! oldest    will be erased and become active when the active segment is full
 //! ```
 //! A *checkpoint* is a bitmap of all trimmed pages, divided into windows of one flash page, and a
 //! list of all void pages. Windows without a trimmed page are left out. A *record* lists what was
-//! added since the checkpoint. When a record does not fit, the log changes over: it erases the
-//! oldest segment and writes a checkpoint there. From then on a mount believes this segment.
+//! added since the checkpoint; the *seal* is an empty one. When a record does not fit, the log
+//! changes over: it erases the oldest segment and writes a checkpoint and a seal there. From then
+//! on a mount believes this segment.
 //!
 //! The version of a log page is its place in the order of programs. It kills older copies of the
 //! pages that the log page names, and no newer ones.
@@ -39,10 +40,10 @@
 //! and so does each erase before it begins. What a mount leaves out was never promised to anybody.
 //! All that it takes is complete, so no page is suspect. A chip with one die needs no marks.
 //!
-//! **Why three segments.** The page that completes a checkpoint may become unreadable after a power
-//! cut. So a commit must not overwrite the segment that the mount believes, nor the newest one that
-//! is *proven*: a page that is not tentative was programmed after its checkpoint, so the checkpoint
-//! was complete. The third segment takes the new checkpoint.
+//! **Why a seal.** The page that completes a checkpoint may become unreadable after a power cut. A
+//! page behind it proves that its program had ended, even if that page itself cannot be read. So a
+//! checkpoint counts only if the page behind it is not erased, and nobody relies on a checkpoint
+//! before it has its seal.
 //!
 //! Format of a log page, little-endian:
 //!
@@ -91,7 +92,7 @@ const SEGMENTS: usize = 3;
 #[derive(Clone, Debug)]
 pub struct TrimLog {
     segments: [Vec<BlockId>; SEGMENTS],
-    /// The sequence at which each segment's checkpoint began; 0 if the segment has no complete one.
+    /// The sequence at which each segment's checkpoint began; 0 if the segment has no sealed one.
     born: [u64; SEGMENTS],
     /// Whether each segment is known to be erased.
     clean: [bool; SEGMENTS],
@@ -104,8 +105,6 @@ pub struct TrimLog {
     waiting: Vec<Range<u32>>,
     /// Physical pages that do not count.
     voids: Vec<VoidRange>,
-    /// While a mount has not committed: the newest segment that is known to be complete.
-    proven: Option<usize>,
     /// Whether no mount is running that has not committed.
     committed: bool,
     /// The place in the order of programs behind the last mark. While a mount has not committed:
@@ -141,7 +140,6 @@ impl TrimLog {
             trimmed: BitSet::new(device.logical_blocks * geometry.pages_per_block()),
             waiting: Vec::new(),
             voids: Vec::new(),
-            proven: None,
             committed: true,
             marked: 0,
             buffer: Vec::with_capacity(geometry.page_bytes() as usize),
@@ -226,11 +224,10 @@ impl TrimLog {
     }
 
     /// Erases the oldest segment and starts it with a checkpoint. It is never the active one, which
-    /// is the youngest, and never the proven one, which is needed if this checkpoint does not
-    /// become complete.
+    /// is the youngest, and is needed until this checkpoint has its seal.
     fn change_over(&mut self, nand: &mut Nand) -> Result<()> {
-        let others = (0..SEGMENTS).filter(|&segment| Some(segment) != self.proven);
-        let target = others.min_by_key(|&segment| self.born[segment]).expect("there are others");
+        let oldest = (0..SEGMENTS).min_by_key(|&segment| self.born[segment]);
+        let target = oldest.expect("there are segments");
         if !self.clean[target] {
             for at in 0..self.segments[target].len() {
                 nand.erase(self.segments[target][at], Cause::Meta)?;
@@ -267,6 +264,8 @@ impl TrimLog {
             debug_assert_eq!(voids_in(&self.buffer, 0).as_deref(), Some(voids), "voids misread");
             self.append(nand)?;
         }
+        start(&mut self.buffer, [RECORD, 0, 0, 0]);
+        self.append(nand)?;
         self.marked = nand.wait();
         Ok(())
     }
@@ -348,7 +347,7 @@ impl TrimLog {
         let voids = free.chain(suspects).map(|pages| VoidRange::new(nand, pages, before));
         self.voids.extend(voids);
         self.change_over(nand)?;
-        (self.proven, self.committed) = (None, true);
+        self.committed = true;
         nand.mounting().commit();
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Lpn, Nand, Ppn};
+use nand::{BlockId, Cause, Lpn, Nand, PageState, Ppn};
 
 use super::page::{CHECKPOINT, VOIDS, each_trim, voids_in, word};
 use super::void_range::VoidRange;
@@ -32,10 +32,6 @@ impl TrimLog {
             found.replay(nand, *copy)?;
         }
         let committed = served.max(active.end);
-        // A segment without a checkpoint proves nothing, and must be there to be overwritten.
-        let is_proven = |segment: &usize| (1..served).contains(&segments[*segment].end);
-        let proven = (0..SEGMENTS).filter(is_proven);
-        self.proven = proven.max_by_key(|&segment| self.born[segment]);
         found.hide_voids(scan);
         scan.ignore(|copy| copy.spare.tentative && copy.spare.sequence > committed);
         self.marked = match nand.geometry().dies() {
@@ -58,7 +54,9 @@ impl TrimLog {
         voids: &mut Vec<(Range<u32>, u64)>,
     ) -> Result<u64> {
         let (before, geometry) = (nand.take_sequence(), nand.geometry());
-        let of_log = self.segments.iter().flatten().flat_map(|&block| scan.copies_in(block));
+        // A segment without a seal will be erased, and so must not decide what counts.
+        let sealed = self.segments.iter().zip(self.born).filter(|(_, born)| *born > 0);
+        let of_log = sealed.flat_map(|(blocks, _)| blocks).flat_map(|&block| scan.copies_in(block));
         let mark = of_log.map(|copy| copy.spare.sequence).max().unwrap_or(0);
         scan.ignore(|copy| {
             copy.spare.sequence > mark && !shelter.contains(&geometry.block_of(copy.ppn))
@@ -76,7 +74,7 @@ impl TrimLog {
         Ok(mark)
     }
 
-    /// Finds the segments and the one that counts: the one with the newest complete checkpoint.
+    /// Finds the segments and the one that counts: the one with the newest sealed checkpoint.
     fn find_segments(
         &mut self,
         nand: &mut Nand,
@@ -90,13 +88,22 @@ impl TrimLog {
                 let why = format!("page {} in the trim log belongs to the host", copy.ppn.0);
                 return Err(Error::Unmountable(why));
             }
-            found.end = checkpoint_end(nand, &found.pages)?.unwrap_or(0);
+            found.end = match checkpoint_end(nand, &found.pages)? {
+                Some((end, pages)) if self.is_sealed(nand, segment, pages)? => end,
+                _ => 0,
+            };
             self.born[segment] = if found.end > 0 { found.pages[0].spare.sequence } else { 0 };
         }
         self.clean = [false; SEGMENTS];
         self.used = self.capacity(nand);
         self.active = (0..SEGMENTS).max_by_key(|&segment| self.born[segment]).unwrap_or(0);
         Ok(segments)
+    }
+
+    /// Whether the page behind a checkpoint shows that this is complete.
+    fn is_sealed(&self, nand: &Nand, segment: usize, pages: u32) -> Result<bool> {
+        let seal = self.page(nand, segment, pages);
+        Ok(nand.array().state(seal)? != PageState::Erased)
     }
 
     /// Lists the pages that stay void: those that the scan hides, and those in blocks that another
@@ -136,13 +143,13 @@ impl TrimLog {
 /// The readable pages of a segment.
 struct FoundSegment {
     pages: Vec<PageCopy>,
-    /// The sequence of the last page of its checkpoint; 0 if it does not start with a complete one.
+    /// The sequence of the last page of its checkpoint; 0 if it does not start with a sealed one.
     end: u64,
 }
 
-/// The sequence of the last page of the checkpoint with which these pages start; none if it is not
-/// complete.
-pub(super) fn checkpoint_end(nand: &mut Nand, found: &[PageCopy]) -> Result<Option<u64>> {
+/// The sequence of the last page of the checkpoint with which these pages start, and the number of
+/// its pages; none if one of them is missing.
+pub(super) fn checkpoint_end(nand: &mut Nand, found: &[PageCopy]) -> Result<Option<(u64, u32)>> {
     let mut number = 0;
     while let Some(copy) = found.get(number as usize) {
         let bytes = nand.read_meta(copy.ppn, Cause::Meta)?;
@@ -153,7 +160,7 @@ pub(super) fn checkpoint_end(nand: &mut Nand, found: &[PageCopy]) -> Result<Opti
         }
         number += 1;
         if number >= total {
-            return Ok(Some(copy.spare.sequence));
+            return Ok(Some((copy.spare.sequence, number)));
         }
     }
     Ok(None)
