@@ -147,7 +147,8 @@ struct ftlab_chip {
     ftlab_status (*erase)(const ftlab_chip *chip, uint32_t block, ftlab_cause cause);
 
     /* Waits until all dies are idle. Programs on different dies end in any order if the power
-     * fails; those before a barrier are complete. With one die it does nothing. */
+     * fails; those before a barrier are complete. With one die it does nothing. In the clock of a
+     * drive it takes no time of its own: the operations after it wait. */
     ftlab_status (*barrier)(const ftlab_chip *chip);
 
     /* Whether a block is bad: 1 or 0. A bad block is neither programmed nor erased. */

@@ -209,6 +209,10 @@ impl Oracle {
         let (page, index) =
             (sector as u32 / self.sectors_per_page, sector as u32 % self.sectors_per_page);
         let (read, flushed) = (found[at].write(), self.flushed(sector));
+        let shown = match read {
+            u32::MAX => "bytes that no write wrote".to_owned(),
+            _ => format!("write {read}"),
+        };
         let defect = match self.versions_of(sector).any(|version| version.value == read) {
             true => Defect::Shorn,
             false => Defect::Foreign,
@@ -216,8 +220,8 @@ impl Oracle {
         Err(Finding::new(
             defect,
             format!(
-                "the device is not as it was at a flush: Lpn({page}) sector {index} reads write \
-                 {read}, and had write {flushed} at the last flush that was answered"
+                "the device is not as it was at a flush: Lpn({page}) sector {index} reads \
+                 {shown}, and had write {flushed} at the last flush that was answered"
             ),
         ))
     }
@@ -295,6 +299,7 @@ impl Oracle {
             (sector as u32 / self.sectors_per_page, sector as u32 % self.sectors_per_page);
         let shown = match (found[at].write(), found[at].sector() as usize == sector) {
             (0, _) => "zero".to_owned(),
+            (u32::MAX, _) => "bytes that no write wrote".to_owned(),
             (write, true) => format!("write {write}"),
             (write, false) => format!("write {write} of sector {}", found[at].sector()),
         };

@@ -4,6 +4,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ftl::contract::guest::GuestFaultKind;
+
 use crate::mismatch::Mismatch;
 
 /// A result with an error of this crate.
@@ -163,6 +165,7 @@ impl Error {
                 | ftl::Error::Refused { .. }
                 | ftl::Error::Impossible(_),
             ) => 2,
+            Error::Ftl(ftl::Error::Guest(fault)) if fault.kind == GuestFaultKind::Invalid => 2,
             Error::Journal { .. } | Error::JournalInUse { .. } => 1,
             Error::JournalLost { .. } | Error::RowsMissing { .. } => 1,
             Error::OpLog(_) | Error::Timeline(_) | Error::Threads(_) => 1,

@@ -19,7 +19,10 @@ pub enum Error {
         text: String,
     },
     /// A setting lacks its `=` or its value.
-    #[error("`{pair}` in `{text}` is not `key=value`")]
+    #[error(
+        "`{pair}` in `{text}` {}",
+        if pair.len() > 1 && pair.ends_with('=') { "has no value" } else { "is not `key=value`" }
+    )]
     Pair {
         /// The wrong setting.
         pair: String,

@@ -91,7 +91,7 @@ mod tests {
     fn the_message_about_a_malformed_spec_shows_the_wrong_part_and_the_whole_text() {
         let message = |text| Spec::parse(text).unwrap_err().to_string();
         assert_eq!(message("page:d"), "`d` in `page:d` is not `key=value`");
-        assert_eq!(message("page:d=,e=1"), "`d=` in `page:d=,e=1` is not `key=value`");
+        assert_eq!(message("page:d=,e=1"), "`d=` in `page:d=,e=1` has no value");
         assert_eq!(message("page:"), "`` in `page:` is not `key=value`");
         assert!(message("").starts_with("`` in `` is not a name"));
         assert!(message("pa ge").starts_with("`pa ge` in `pa ge` is not a name"));

@@ -164,6 +164,8 @@ static ftlab_status chip_copy(const ftlab_chip *chip, uint32_t from, uint32_t to
     if (world->state[from] == TORN)
         return FTLAB_UNREADABLE;
     begin_operation();
+    if (world->state[from] == TORN)
+        return FTLAB_UNREADABLE;
     store(to, world->data[from], spare ? spare : world->spare[from]);
     return FTLAB_OK;
 }
