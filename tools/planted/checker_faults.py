@@ -63,7 +63,7 @@ MUTANTS = [
      "            half_erased: self.half_erased.clone(),\n",
      "            half_erased: Vec::new(),\n"),
     ("checker-clone-keeps-stand-ins", "chip: a copy of the flash keeps the owners of pages with stand-ins", FLASH,
-     "self.stand_ins().for_each(|page| owners[page.0 as usize] = Lpn::SYSTEM.0);\n        Ok(FlashArray {",
+     "self.stand_ins().for_each(|page| owners[page.0 as usize] = Lpn::SYSTEM.0);\n        self.clone_with(",
      "self.stand_ins().for_each(|page| owners[page.0 as usize] = self.owner(page).0);\n        Ok(FlashArray {"),
     ("checker-stand-ins-for-ever", "chip: other pages stand in for unreadable ones after the mount too", MOUNTING,
      "        self.0.array.end_stand_ins();\n",

@@ -73,4 +73,7 @@ MUTANTS = [
     ("guests-least-device", "check: a guest gets no more extra blocks than ours", CASE,
      "!is_refusal(&error) || taken >= EXTRA_BLOCKS_MAX",
      "!is_refusal(&error) || taken <= EXTRA_BLOCKS_MAX"),
+    ("guests-roomy-device", "check: a guest gets twice the extra blocks that it refused", CASE,
+     "filter(|&most| most + 1 < taken)",
+     "filter(|&most| most + EXTRA_BLOCKS_MAX < taken)"),
 ]

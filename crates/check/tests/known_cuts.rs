@@ -40,10 +40,10 @@ fn pages_after_the_last_mark_of_several_dies_have_no_stand_in() {
     survives(&["superblock", geometry, "streams"], 9000, &["5:torn"]);
 }
 
-/// The page that had proven a checkpoint of the trim log was weak and decayed during a mount. The
-/// commit of that mount was weak too, and the next mount wrote over the checkpoint.
+/// The page that had shown a checkpoint of the trim log to be complete was weak and decayed during
+/// a mount. The commit of that mount was weak too, and the next mount wrote over the checkpoint.
 #[test]
-fn a_checkpoint_of_the_trim_log_stays_proven() {
+fn a_checkpoint_of_the_trim_log_counts_for_ever() {
     let cuts = ["40:unstable@60", "3:unstable", "1:half@0"];
     survives_near(&["fast", "tiny-mlc-dies", "flush-each"], 172, &cuts);
 }

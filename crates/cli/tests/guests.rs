@@ -189,13 +189,13 @@ const LAZY: &str = "static uint8_t *waiting; static uint32_t lpn = NONE;\n\
 fn a_check_gives_a_guest_the_blocks_that_it_needs() {
     let folder = tempfile::tempdir().unwrap();
     let function = "static uint32_t half(void *self) { struct page_ftl *ftl = self;\n\
-        return ftl->chip->blocks * ftl->chip->pages_per_block / 2; }";
+        return ftl->chip->blocks * ftl->chip->pages_per_block * 3 / 5; }";
     let ftl = guest(&changed(folder.path(), "modest", function, "guest.capacity = half"));
     let options = ["check", "--geometry", "tiny", "--workload", "random", "--ftl", &ftl];
     let (code, text) = outcome(&options);
     assert_eq!(code, Some(0), "{text}");
     assert!(
-        text.contains("tiny: 12 blocks (6 extra) of 4 pages of 1KiB, 24 for the host"),
+        text.contains("tiny: 10 blocks (4 extra) of 4 pages of 1KiB, 24 for the host"),
         "{text}"
     );
     let row = text.lines().find(|line| line.starts_with("guest:")).expect("a row");

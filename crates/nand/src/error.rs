@@ -40,7 +40,7 @@ pub enum Error {
     WornOut {
         /// The die.
         die: u32,
-        /// Blocks that have failed and were replaced.
+        /// Blocks that have failed since the device was new.
         retired: u64,
     },
     /// A chip that cannot exist, with the reason.

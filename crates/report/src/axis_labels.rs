@@ -59,6 +59,8 @@ const LABELS: &[(&str, &str)] = &[
     ("ftl.map_cache", "entries of the map cache"),
     ("ftl.threshold", "threshold of the detector (bytes)"),
     ("wear.stddev", "standard deviation of erases per block"),
+    ("wear.cv", "coefficient of variation of erases per block"),
+    ("wear.gini", "Gini coefficient of erases per block"),
     ("extra", "extra blocks (% of logical blocks)"),
     ("ftl.cmt", "cached mapping table (bytes)"),
     ("ftl", "FTL"),

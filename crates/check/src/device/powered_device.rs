@@ -422,6 +422,7 @@ impl<'a> PoweredDevice<'a> {
         let full = self.case.dimensions().full();
         // An image makes durable what is flushed, whatever the guest on it promises.
         let is_durable = self.case.storage == Storage::Memory
+            && !self.is_frozen()
             && self.case.guest().is_some_and(|guest| guest.promise == Promise::Write);
         if let (true, Some(extent)) = (is_durable, operation.changed(full)) {
             self.oracle.force(&extent, full);

@@ -138,6 +138,10 @@ impl FlashArray {
     pub fn try_clone(&self) -> Result<FlashArray> {
         let mut owners = self.owners.clone();
         self.stand_ins().for_each(|page| owners[page.0 as usize] = Lpn::SYSTEM.0);
+        self.clone_with(owners, self.pages.as_ref().map(StoredPages::try_clone).transpose()?)
+    }
+
+    fn clone_with(&self, owners: Vec<u32>, pages: Option<StoredPages>) -> Result<FlashArray> {
         Ok(FlashArray {
             geometry: self.geometry,
             of_ftl: self.of_ftl,
@@ -148,7 +152,7 @@ impl FlashArray {
             slc: self.slc.clone(),
             wear: self.wear.clone(),
             lost_pages: self.lost_pages,
-            pages: self.pages.as_ref().map(StoredPages::try_clone).transpose()?,
+            pages,
             frozen: self.frozen.as_ref().map(|flash| flash.try_clone()).transpose()?.map(Box::new),
         })
     }
@@ -694,7 +698,7 @@ impl FlashArray {
     pub(crate) fn freeze(&mut self) -> Result<()> {
         let Some(pages) = &self.pages else { return Ok(()) };
         let pages = Some(pages.try_clone_as_it_is()?);
-        let copy = FlashArray { owners: self.owners.clone(), pages, ..self.try_clone()? };
+        let copy = self.clone_with(self.owners.clone(), pages)?;
         let flash = core::mem::replace(self, copy);
         self.frozen = Some(Box::new(flash));
         Ok(())

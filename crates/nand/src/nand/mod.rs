@@ -95,6 +95,7 @@ impl Nand {
     /// and nothing is attached or armed.
     pub fn power_up(mut array: FlashArray) -> Nand {
         array.thaw();
+        array.end_stand_ins();
         array.forget_slc();
         array.forget_lost_pages();
         array.forget_moves();

@@ -104,8 +104,9 @@ impl Nand {
     pub(super) fn copy_on_media(&mut self, to: Ppn, copies: &Copies, cause: Cause) -> Result<()> {
         let Copies { from, kind, extra, .. } = *copies;
         for (ppn, source) in (to.0..).map(Ppn).zip(from) {
-            while self.its_media().program_fails() {
-                self.fail_program(ppn, |array, sequence, tentative| {
+            let mut is_readable = true;
+            while is_readable && self.its_media().program_fails() {
+                is_readable = self.fail_program(ppn, |array, sequence, tentative| {
                     array.copy(*source, ppn, CopySpare { sequence, tentative, kind, extra })
                 })?;
             }
@@ -116,12 +117,13 @@ impl Nand {
     }
 
     /// A program fails: its page cannot be read, and nothing more can be programmed in its block.
-    /// Another block takes its place, in which the program will be made again.
+    /// Another block takes its place, in which the program will be made again. Returns whether it
+    /// was begun: a copy whose source cannot be read is not.
     fn fail_program(
         &mut self,
         ppn: Ppn,
         write: impl FnOnce(&mut FlashArray, u64, bool) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let (operation, tentative) = (Interruptible::Program(ppn), self.tentative);
         // It is not taken: the program that is made again has the same place.
         let sequence = self.sequence.expect("programmed before the mount resumed the sequence");
@@ -132,14 +134,14 @@ impl Nand {
             false => array.program_of_media(ppn, &blank(Content::Pad, SEAL), sequence),
         });
         match written {
-            // A copy whose source cannot be read. Whoever copies it will notice.
-            Err(Error::Unreadable(_)) => return Ok(()),
+            Err(Error::Unreadable(_)) => return Ok(false),
             written => written?,
         }
         self.array.fail_program(ppn)?;
         self.record_program(ppn);
         self.end(operation, cut)?;
-        self.replace(self.geometry().block_of(ppn), Some(ppn), Failure::Program)
+        self.replace(self.geometry().block_of(ppn), Some(ppn), Failure::Program)?;
+        Ok(true)
     }
 
     /// Why the erase of a block that has just been erased fails, if it does.
@@ -170,6 +172,10 @@ impl Nand {
             let by = match self.its_media().reserve[die as usize].pop() {
                 Some(by) => by,
                 None => {
+                    // The next mount shall know that the die had none left.
+                    let failure = Failure::Unreplaced;
+                    self.its_media().retire(Move { bad, number: None, by: bad, failure });
+                    self.write_list(&[])?;
                     self.freeze(die)?;
                     // In the copy any block will do: the list is not written any more.
                     BlockId(self.geometry().blocks())
@@ -200,10 +206,8 @@ impl Nand {
             if self.array.is_erased(source) || failed == Some(source) {
                 continue;
             }
-            let place = [self.place_in_ledger(source)];
-            let (to, owners) = (self.place_in_ledger(ppn), &[Lpn::SYSTEM.0]);
-            self.ledger.record(Cause::Media, Operation::Copy { from: &place, to, owners });
-            if !self.program_of_media(ppn, |array| array.move_page(source, ppn), &[])? {
+            let write = |array: &mut FlashArray| array.move_page(source, ppn);
+            if !self.program_of_media(ppn, Some(source), write, &[])? {
                 self.mark_bad(by, Failure::Program);
                 return Ok(false);
             }
@@ -213,17 +217,25 @@ impl Nand {
         Ok(true)
     }
 
-    /// Programs a page for the media, which somebody has recorded. If it succeeds, these blocks
-    /// exchange their numbers with it. Returns whether it does.
+    /// Programs a page for the media, which may be a copy. If it succeeds, these blocks exchange
+    /// their numbers with it. Returns whether it does.
     fn program_of_media(
         &mut self,
         ppn: Ppn,
+        from: Option<Ppn>,
         write: impl FnOnce(&mut FlashArray) -> Result<()>,
         exchange: &[(BlockId, BlockId)],
     ) -> Result<bool> {
         let operation = Interruptible::Program(ppn);
         let cut = self.begin(operation)?;
         self.array.without_losses(write)?;
+        match from.map(|from| self.place_in_ledger(from)) {
+            Some(from) => {
+                let (to, owners) = (self.place_in_ledger(ppn), &[Lpn::SYSTEM.0]);
+                self.ledger.record(Cause::Media, Operation::Copy { from: &[from], to, owners });
+            }
+            None => self.record_program(ppn),
+        }
         let fails = self.its_media().program_fails();
         if fails {
             self.array.fail_program(ppn)?;
@@ -263,8 +275,7 @@ impl Nand {
     pub(super) fn freeze(&mut self, die: u32) -> Result<()> {
         self.let_dies_end();
         self.array.freeze()?;
-        let media = self.its_media();
-        (media.exhausted, media.is_frozen) = (Some(die), true);
+        self.its_media().freeze(die);
         Ok(())
     }
 
@@ -305,11 +316,11 @@ impl Nand {
                 // Only the last program of a list may be in flight when numbers are exchanged.
                 self.let_dies_end();
             }
-            self.record_program(ppn);
-            self.its_media().list_programs += 1;
             let exchange = if is_seal { exchange } else { &[] };
             let write = |array: &mut FlashArray| array.program_of_media(ppn, &page, version);
-            if !self.program_of_media(ppn, write, exchange)? {
+            let is_good = self.program_of_media(ppn, None, write, exchange)?;
+            self.its_media().list_programs += 1;
+            if !is_good {
                 self.its_media().copies[copy] = None;
                 self.mark_bad(place.block, Failure::Program);
                 return Ok(false);
@@ -354,7 +365,8 @@ impl Nand {
         if block.0 < geometry.blocks() {
             return ppn;
         }
-        geometry.page(BlockId(geometry.die_of(block)), geometry.offset_of(ppn))
+        let first = geometry.die_of(block).min(geometry.blocks() - 1);
+        geometry.page(BlockId(first), geometry.offset_of(ppn))
     }
 
     fn record_program(&mut self, ppn: Ppn) {

@@ -43,8 +43,9 @@ impl Nand {
     #[inline]
     pub(super) fn begin(&mut self, operation: Interruptible) -> Result<Option<Outcome>> {
         match &mut self.power {
-            // A cut finds the flash as it was.
-            Some(power) if self.array.is_frozen() => power.pass(&mut self.array).map(|()| None),
+            Some(power) if self.array.is_frozen() => {
+                power.pass_in_memory(&mut self.array).map(|()| None)
+            }
             Some(power) => power.begin(&mut self.array, operation),
             None => Ok(None),
         }

@@ -200,9 +200,10 @@ fn what_is_on_flash_can_be_read_when_the_reserve_is_used_up() {
         let state = nand.read_spare(Ppn(7 * PAGES), Cause::Meta).unwrap();
         assert!(matches!(state, PageState::Programmed(_)));
         nand.mounting().resume(1);
-        // What happens in memory only cannot be cut.
-        nand.power().cut_after(Cut { after: 0, outcome: Outcome::Mixed });
-        (0..3).for_each(|_| nand.erase(BlockId(7), Cause::Gc).unwrap());
+        // A cut finds the flash as it was, whatever happens in memory.
+        nand.power().cut_after(Cut { after: 2, outcome: Outcome::Mixed });
+        (0..2).for_each(|_| nand.erase(BlockId(7), Cause::Gc).unwrap());
+        nand.erase(BlockId(7), Cause::Gc).unwrap_err();
     }
 }
 
@@ -505,6 +506,48 @@ fn a_list_is_found_at_each_moment_of_a_life() {
                 again.mounting().resume(10_000 * u64::from(step));
                 nand = again;
             }
+        }
+    }
+}
+
+/// Programs and erases fail in the mount of the media, too. However few blocks there are, a chip
+/// that is accepted can be mounted.
+#[test]
+fn whatever_is_accepted_can_be_mounted() {
+    let mut accepted = 0;
+    for seed in 0..400 {
+        let (reserve, dies) = (seed as u32 % 9, 1 + seed as u32 % 4);
+        let bad = 5 * (seed % 7);
+        let text = format!(
+            "real:endurance=20,factory_bad={bad}%,program_fail={}%,erase_fail=20%",
+            20 * (seed % 6)
+        );
+        let model = model(&text);
+        let Ok(mut nand) = Nand::on_media(geometry(8, dies), Mode::Stamps, &model, reserve, seed)
+        else {
+            continue;
+        };
+        accepted += 1;
+        for _ in 0..3 {
+            nand.mount_media(&model, seed).unwrap_or_else(|error| panic!("{text}: {error}"));
+            nand.power().cycle();
+        }
+    }
+    assert!(accepted > 100, "{accepted}");
+}
+
+/// A die that never had a block in reserve stays at its end.
+#[test]
+fn the_end_is_known_after_the_next_mount() {
+    for reserve in [0, 1] {
+        let mut nand = mounted(PLAIN, geometry(8, 2), reserve, Mode::Stamps, 1);
+        nand.media_mut().unwrap().fail_erase_after(0);
+        nand.erase(BlockId(1), Cause::Gc).unwrap();
+        for _ in 0..3 {
+            assert!(nand.media().unwrap().is_frozen(), "die 1 has no block");
+            assert!(nand.expect_writable().is_err());
+            nand.power().cycle();
+            nand.mount_media(&model(PLAIN), 1).unwrap();
         }
     }
 }

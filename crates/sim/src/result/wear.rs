@@ -12,6 +12,8 @@ record! {
         pub max: u32,
         pub mean: f64,
         pub stddev: f64,
+        pub cv: f64,
+        pub gini: f64,
         pub map: WearMap,
     }
 }
@@ -54,8 +56,24 @@ impl WearPart {
         let squares: f64 = wear.iter().map(|&erases| (f64::from(erases) - mean).powi(2)).sum();
         let (min, max) = wear.iter().fold((u32::MAX, 0), |(min, max), &n| (min.min(n), max.max(n)));
         let (stddev, map) = ((squares / count).sqrt(), WearMap::of(wear));
-        WearPart { min, max, mean, stddev, map }
+        let cv = if sum == 0 { 0.0 } else { stddev / mean };
+        WearPart { min, max, mean, stddev, cv, gini: gini(wear), map }
     }
+}
+
+/// The Gini coefficient: the mean difference of two blocks, as a share of twice the mean. It is 0
+/// if all blocks have the same wear, and nearly 1 if one has all of it.
+fn gini(wear: &[u32]) -> f64 {
+    let mut sorted = wear.to_vec();
+    sorted.sort_unstable();
+    let (count, sum) = (wear.len() as f64, wear.iter().map(|&it| f64::from(it)).sum::<f64>());
+    if sum == 0.0 {
+        return 0.0;
+    }
+    let ranked = (1_u32..).zip(sorted);
+    let ranks: f64 = ranked.map(|(rank, erases)| f64::from(rank) * f64::from(erases)).sum();
+    // Rounding must not make an even wear negative.
+    (2.0 * ranks / (count * sum) - (count + 1.0) / count).max(0.0)
 }
 
 record! {
@@ -107,6 +125,20 @@ mod tests {
         let wear = WearPart::of(&[2, 4, 4, 4, 5, 5, 7, 9]);
         assert_eq!((wear.min, wear.max, wear.mean, wear.stddev), (2, 9, 5.0, 2.0));
         assert_eq!((wear.map.blocks_per_cell, wear.map.erases.len()), (1, 8));
+        assert!((wear.cv - 0.4).abs() < 1e-12);
+        let gini = |wear: &[u32]| {
+            let sum: f64 = wear.iter().map(|&it| f64::from(it)).sum();
+            let differences: f64 = wear
+                .iter()
+                .flat_map(|&one| wear.iter().map(move |&other| f64::from(one.abs_diff(other))))
+                .sum();
+            differences / (2.0 * wear.len() as f64 * sum)
+        };
+        for even_or_not in [&[2, 4, 4, 4, 5, 5, 7, 9][..], &[0, 0, 0, 4], &[3, 3, 3], &[7]] {
+            let part = WearPart::of(even_or_not);
+            assert!((part.gini - gini(even_or_not)).abs() < 1e-12, "{even_or_not:?}: {part:?}");
+        }
+        assert_eq!((WearPart::of(&[0, 0]).cv, WearPart::of(&[0, 0]).gini), (0.0, 0.0));
     }
 
     #[test]

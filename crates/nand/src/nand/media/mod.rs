@@ -60,7 +60,7 @@ impl MediaCounts {
         }
     }
 
-    /// Blocks that have failed since the device was new.
+    /// Blocks that have failed since the device was new, those that could not be replaced apart.
     pub fn retired(&self) -> u64 {
         self.program_failures + self.erase_failures + self.worn_out
     }
@@ -111,9 +111,9 @@ impl Factory {
 
     fn check(&self, of_ftl: &Geometry, reserve_blocks: u32) -> Result<()> {
         let mut left = vec![0_i64; self.all.dies() as usize];
-        let counted = (0..of_ftl.blocks() + reserve_blocks).map(BlockId);
+        let of_lists = of_ftl.blocks() + reserve_blocks;
         let mut bad = 0;
-        for block in counted {
+        for block in (0..of_lists).map(BlockId) {
             let (is_bad, is_in_use) = (self.lives.is_factory_bad(block), block.0 < of_ftl.blocks());
             bad += u64::from(is_bad);
             left[self.all.die_of(block) as usize] += match (is_in_use, is_bad) {
@@ -122,13 +122,19 @@ impl Factory {
                 _ => 0,
             };
         }
-        match left.iter().position(|&left| left < 0) {
-            Some(die) => Err(Error::ImpossibleChip(format!(
+        if let Some(die) = left.iter().position(|&left| left < 0) {
+            return Err(Error::ImpossibleChip(format!(
                 "{bad} blocks come bad from the factory, and die {die} has too few in reserve to \
                  replace its own; give more with `--reserve`"
-            ))),
-            None => Ok(()),
+            )));
         }
+        let good = |block: &BlockId| !self.lives.is_factory_bad(*block);
+        if (of_lists..self.all.blocks()).map(BlockId).filter(good).count() < 2 {
+            let why = "the blocks for the list of moves come bad from the factory; give another \
+                       seed, or fewer bad blocks";
+            return Err(Error::ImpossibleChip(why.to_owned()));
+        }
+        Ok(())
     }
 }
 
@@ -177,7 +183,7 @@ impl Media {
         seed: u64,
     ) -> Media {
         let others = all.blocks() - of_ftl.blocks();
-        let rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ moves.version.rotate_left(32) ^ 1);
+        let rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ moves.version.rotate_left(32));
         let mut media = Media {
             quiet_programs: 0,
             quiet_erases: 0,
@@ -201,8 +207,8 @@ impl Media {
         media
     }
 
-    /// Gives these good blocks to the list and to the reserve. Those that have the newest list come
-    /// first; others are taken for the list from the end.
+    /// Gives these good blocks to the list and to the reserve. The last ones of a chip are for the
+    /// list, and so are those that have the newest one.
     pub(crate) fn share_out(
         &mut self,
         holders: &[BlockId],
@@ -210,8 +216,8 @@ impl Media {
         all: &Geometry,
     ) {
         free.retain(|block| !holders.contains(block));
-        let others = (LIST_BLOCKS as usize).saturating_sub(holders.len()).min(free.len());
-        self.list_blocks = free.split_off(free.len() - others);
+        let of_lists = all.blocks() - LIST_BLOCKS;
+        self.list_blocks = free.extract_if(.., |block| block.0 >= of_lists).collect();
         self.list_blocks.extend(holders);
         self.holders = holders.to_vec();
         // The last one is used first.
@@ -310,6 +316,13 @@ impl Media {
         most.and_then(Vec::pop)
     }
 
+    /// From now on the flash stays as it is, because this die has no block left.
+    pub(crate) fn freeze(&mut self, die: u32) {
+        (self.exhausted, self.is_frozen) = (Some(die), true);
+        // Nothing fails in memory.
+        self.quiet_programs = u64::MAX;
+    }
+
     /// A block is bad from now on.
     pub(crate) fn retire(&mut self, bad: Move) {
         self.moves.all.push(bad);
@@ -387,5 +400,5 @@ fn gap(rng: &mut Xoshiro256PlusPlus, probability: f64) -> u64 {
         return u64::MAX;
     }
     // From a float, whatever is beyond the range of an integer becomes its end.
-    (uniform(rng).ln() / (1.0 - probability).ln()) as u64
+    (uniform(rng).ln() / (-probability).ln_1p()) as u64
 }

@@ -29,11 +29,13 @@ pub(crate) enum Failure {
     Program,
     Erase,
     WornOut,
+    /// It has failed, and no block is left that could stand for its number.
+    Unreplaced,
 }
 
 impl Failure {
-    const ALL: [Failure; 4] =
-        [Failure::Factory, Failure::Program, Failure::Erase, Failure::WornOut];
+    const ALL: [Failure; 5] =
+        [Failure::Factory, Failure::Program, Failure::Erase, Failure::WornOut, Failure::Unreplaced];
 }
 
 /// A block that is bad.

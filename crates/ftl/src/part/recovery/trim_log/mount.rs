@@ -102,6 +102,9 @@ impl TrimLog {
 
     /// Whether the page behind a checkpoint shows that this is complete.
     fn is_sealed(&self, nand: &Nand, segment: usize, pages: u32) -> Result<bool> {
+        if pages >= self.capacity(nand) {
+            return Ok(false);
+        }
         let seal = self.page(nand, segment, pages);
         Ok(nand.array().state(seal)? != PageState::Erased)
     }

@@ -13,11 +13,11 @@ pub fn system_blocks(chip: &ChipModel, logical_blocks: u32, durability: Durabili
 }
 
 /// The number of blocks for which a device of this size can list void pages: in the worst case
-/// every block has a range of its own in a checkpoint, which must fit into a segment.
+/// every block has a range of its own in a checkpoint, which must fit into a segment with its seal.
 pub fn blocks_max(chip: &ChipModel, logical_blocks: u32) -> u64 {
     let size = TrimLogSize::on(chip, logical_blocks);
     let pages = u64::from(size.segment_blocks()) * u64::from(size.usable);
-    pages.saturating_sub(size.windows()) * voids_per_page(size.page_bytes) as u64
+    pages.saturating_sub(size.windows() + 1) * voids_per_page(size.page_bytes) as u64
 }
 
 /// What the size of a trim log depends on.

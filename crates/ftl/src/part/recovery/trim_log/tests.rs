@@ -320,16 +320,16 @@ fn chip_model(settings: &str) -> ChipModel {
 }
 
 /// 1000 blocks have 4000 pages. A window has 3968 bits, so a checkpoint has 2 bitmaps, and 65
-/// pages of 31 void ranges for 2000 blocks. A segment holds twice as many pages.
+/// pages of 31 void ranges for 2000 blocks. A segment holds twice as many pages; one is the seal.
 #[test]
 fn the_system_blocks_hold_three_segments_and_the_shelter() {
     let slc = chip_model("");
     assert_eq!(system_blocks(&slc, 1000, Durability::Paper), 0);
     assert_eq!(system_blocks(&slc, 1000, Durability::Full), 3 * 34);
-    assert_eq!(blocks_max(&slc, 1000), (34 * 4 - 2) * 31);
+    assert_eq!(blocks_max(&slc, 1000), (34 * 4 - 3) * 31);
     let mlc = chip_model(",cell_bits=2,pair_distance=2");
     assert_eq!(system_blocks(&mlc, 1000, Durability::Full), 3 * 67 + 2);
-    assert_eq!(blocks_max(&mlc, 1000), (67 * 2 - 2) * 31);
+    assert_eq!(blocks_max(&mlc, 1000), (67 * 2 - 3) * 31);
     for chip in [slc, mlc] {
         let nand = Nand::new(chip.geometry(1500).unwrap(), Mode::Stamps);
         let blocks: Vec<BlockId> = (0..1500).map(BlockId).collect();
