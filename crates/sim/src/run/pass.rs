@@ -91,7 +91,7 @@ impl<'a, 'out> Pass<'a, 'out> {
     pub fn serve(&mut self, simulator: &mut Simulator, observer: &mut impl Observer) -> Result<()> {
         let Pass { batch, followers, delivered: before, .. } = self;
         if batch.counts().requests(Op::Write) + batch.counts().requests(Op::Trim) > 0 {
-            // Once for a batch. If more blocks fail in it than are left, the rest of it is in memory.
+            // Once for a batch. If more blocks fail in it than are left, the rest is in memory.
             simulator.nand().expect_writable().map_err(ftl::Error::from)?;
         }
         simulator.prefetch(batch.spans(), batch.counts().requests(Op::Read) > 0);

@@ -436,7 +436,7 @@ fn a_commit_makes_the_old_place_of_the_suspect_page_void() {
 }
 
 #[test]
-fn a_commit_counts_with_the_page_behind_it() {
+fn a_page_that_was_programmed_after_a_commit_proves_it() {
     let (mut nand, blocks) = chip();
     program(&mut nand, 0);
     let (log, _) = begin_mount(&mut nand, &blocks);
