@@ -461,6 +461,22 @@ fn a_page_that_was_programmed_after_a_commit_proves_it() {
     }
 }
 
+/// Only somebody else can have written such a checkpoint: ours leave room for their seal.
+#[test]
+fn a_checkpoint_that_fills_its_segment_does_not_count() {
+    let (mut nand, blocks) = chip();
+    program(&mut nand, 0);
+    let mut log = log(&nand, &blocks);
+    (log.active, log.used) = (0, 0);
+    let pages = log.capacity(&nand);
+    for number in 0..pages {
+        start(&mut log.buffer, [CHECKPOINT, 0, number, pages]);
+        log.append(&mut nand).unwrap();
+    }
+    let (log, _) = begin_mount(&mut nand, &blocks);
+    assert_eq!(log.born, [0; SEGMENTS]);
+}
+
 #[test]
 fn nothing_is_erased_before_the_commit() {
     let (mut nand, blocks) = chip();
