@@ -62,7 +62,7 @@ impl Nand {
     }
 
     /// What happens before programs. Returns whether all of them will succeed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn run_guard(&mut self, first: Ppn, pages: u32) -> Result<bool> {
         let Some(guards) = &mut self.guards else { return Ok(true) };
         if let Guards { ftl: None, media: Some(media) } = &mut **guards

@@ -75,11 +75,6 @@ impl Nand {
         self.media_mut().expect("the media are mounted")
     }
 
-    fn can_fail(&self, block: BlockId) -> bool {
-        debug_assert!(block.0 < self.array.geometry().blocks());
-        self.array.lives().is_some()
-    }
-
     // ---- Operations that may fail ----------------------------------------------------------
 
     /// Programs pages of which at least one fails.
@@ -144,11 +139,10 @@ impl Nand {
         Ok(true)
     }
 
-    /// Why the erase of a block that has just been erased fails, if it does.
+    /// Why the erase of a block that has just been erased fails, if it does. Blocks can fail.
+    #[cold]
+    #[inline(never)]
     pub(super) fn erase_failure(&mut self, block: BlockId) -> Result<Option<Failure>> {
-        if !self.can_fail(block) {
-            return Ok(None);
-        }
         let is_worn_out = self.array.lives().is_some_and(|lives| lives.is_worn_out(block));
         let failure = self.its_media().erase_failure(is_worn_out);
         if failure.is_some() {

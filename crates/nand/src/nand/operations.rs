@@ -134,10 +134,11 @@ impl Nand {
         cause: Cause,
     ) -> Result<()> {
         let pages = pages.into();
-        if self.run_guard(to, pages.count())? {
-            return self.program_now(to, pages, cause);
+        if !self.run_guard(to, pages.count())? {
+            let copied = pages;
+            return self.program_on_media(to, &copied, cause);
         }
-        self.program_on_media(to, &pages, cause)
+        self.program_now(to, pages, cause)
     }
 
     #[inline(always)]
@@ -179,11 +180,11 @@ impl Nand {
         copies: Copies<'_, S>,
         cause: Cause,
     ) -> Result<()> {
-        if self.run_guard(to, copies.from.len() as u32)? {
-            return self.copy_now(to, copies, cause);
+        if !self.run_guard(to, copies.from.len() as u32)? {
+            let Copies { from, kind, extra, .. } = copies;
+            return self.copy_on_media(to, &Copies { from, kind, extra, around: None }, cause);
         }
-        let Copies { from, kind, extra, .. } = copies;
-        self.copy_on_media(to, &Copies { from, kind, extra, around: None }, cause)
+        self.copy_now(to, copies, cause)
     }
 
     #[inline(always)]
@@ -221,7 +222,7 @@ impl Nand {
         }
         self.ledger.record(cause, Operation::Erase { block });
         erased?;
-        let failure = self.erase_failure(block)?;
+        let failure = if self.array.lives().is_some() { self.erase_failure(block)? } else { None };
         self.end(operation, cut)?;
         failure.map_or(Ok(()), |failure| self.replace(block, None, failure))
     }

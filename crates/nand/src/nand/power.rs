@@ -40,8 +40,14 @@ impl Nand {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin(&mut self, operation: Interruptible) -> Result<Option<Outcome>> {
+        if self.power.is_none() { Ok(None) } else { self.begin_under_test(operation) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_under_test(&mut self, operation: Interruptible) -> Result<Option<Outcome>> {
         match &mut self.power {
             Some(power) if self.array.is_frozen() => {
                 power.pass_in_memory(&mut self.array).map(|()| None)
