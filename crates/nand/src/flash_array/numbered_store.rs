@@ -15,7 +15,7 @@ use crate::page_store::{
 pub(crate) struct NumberedStore {
     store: Box<dyn PageStore>,
     shape: Shape,
-    /// By number. Empty as long as every block has its own.
+    /// By number; empty before the first exchange.
     behind: Vec<BlockId>,
 }
 

@@ -163,7 +163,6 @@ pub struct Media {
     pub(crate) list_blocks: Vec<BlockId>,
     /// The blocks with the newest list that counts. The last one of them must stay as it is.
     holders: Vec<BlockId>,
-    counts: MediaCounts,
     pub(crate) erases: u64,
     pub(crate) list_programs: u64,
     /// A die that has no block left in reserve, after one of its blocks has failed.
@@ -192,7 +191,6 @@ impl Media {
             erase_fail: model.erase_fail.as_f64(),
             reserve: vec![Vec::new(); all.dies() as usize],
             reserve_blocks: others - LIST_BLOCKS,
-            counts: MediaCounts::of(&moves),
             moves,
             copies: [None; 2],
             list_blocks: Vec::new(),
@@ -224,8 +222,7 @@ impl Media {
         for block in free.into_iter().rev() {
             self.reserve[all.die_of(block) as usize].push(block);
         }
-        let dies = 0..all.dies();
-        self.exhausted = dies.into_iter().find(|&die| {
+        self.exhausted = (0..all.dies()).find(|&die| {
             let is_here = |it: &Move| it.failure != Failure::Factory && all.die_of(it.bad) == die;
             self.reserve[die as usize].is_empty() && self.moves.all.iter().any(is_here)
         });
@@ -235,7 +232,7 @@ impl Media {
 
     /// What happened to the blocks so far.
     pub fn counts(&self) -> MediaCounts {
-        self.counts
+        MediaCounts::of(&self.moves)
     }
 
     /// Blocks that were in reserve at first, bad ones too.
@@ -281,7 +278,7 @@ impl Media {
     /// The error of the host's writes when it can only read.
     pub(crate) fn expect_writable(&self) -> Result<()> {
         match self.exhausted {
-            Some(die) => Err(Error::WornOut { die, retired: self.counts.retired() }),
+            Some(die) => Err(Error::WornOut { die, retired: self.counts().retired() }),
             None => Ok(()),
         }
     }
@@ -297,7 +294,7 @@ impl Media {
         self.holders.retain(|&holder| holder != block);
     }
 
-    /// This block has the list of now, with its seal. The first copy of a version is the newest
+    /// This block has the current list, with its seal. The first copy of a version is the newest
     /// list from then on.
     pub(crate) fn end_list(&mut self, block: BlockId, copy: usize) {
         if copy == 0 {
@@ -326,13 +323,11 @@ impl Media {
     /// A block is bad from now on.
     pub(crate) fn retire(&mut self, bad: Move) {
         self.moves.all.push(bad);
-        self.counts = MediaCounts::of(&self.moves);
     }
 
     /// Pages have moved.
     pub(crate) fn count_moved(&mut self, pages: u64) {
         self.moves.moved_pages += pages;
-        self.counts.moved_pages += pages;
     }
 
     // ---- Failures --------------------------------------------------------------------------
