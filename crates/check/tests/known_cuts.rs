@@ -48,6 +48,17 @@ fn a_checkpoint_of_the_trim_log_counts_for_ever() {
     survives_near(&["fast", "tiny-mlc-dies", "flush-each"], 172, &cuts);
 }
 
+/// The seal of a mount's checkpoint went astray, and so did a page of the next mount: to the place
+/// behind that checkpoint, which thereby counted after all.
+#[test]
+fn a_page_that_goes_astray_seals_no_checkpoint() {
+    let geometry = "tiny:page=1536,spare=67,pages_per_block=31,cell_bits=4,pair_distance=2,\
+                    logical=3,extra=1";
+    let subject = under_sector_log("oracle");
+    let cuts = ["538:flipped", "33:misdirected", "17:misdirected"];
+    subject_survives_near(&subject, &[geometry, "partial"], 74_003, &cuts);
+}
+
 /// Blocks that wear out with their second erase: the one with the only list of moves that counted
 /// was erased for the next list.
 #[test]
@@ -73,12 +84,16 @@ fn an_empty_segment_of_the_trim_log_proves_nothing() {
 fn a_copy_does_not_stand_in_for_a_page_whose_block_was_erased() {
     let geometry = "tiny:page=512,spare=29,pages_per_block=11,cell_bits=3,pair_distance=5,\
                     logical=4,extra=4";
+    let subject = under_sector_log("faster");
+    let cuts = ["129:torn", "146:flipped", "4:torn"];
+    subject_survives(&subject, &[geometry, "hot"], 5_025_000, &cuts);
+}
+
+fn under_sector_log(ftl: &str) -> Subject {
     let mut options = LayerOptions::default();
     let log = layer_options().find(|option| option.name == "sector_log").unwrap();
     options.set(log, "8KiB").unwrap();
-    let subject = Subject::from_spec("faster").unwrap().under(&Layers::new(&options).unwrap());
-    let cuts = ["129:torn", "146:flipped", "4:torn"];
-    subject_survives(&subject, &[geometry, "hot"], 5_025_000, &cuts);
+    Subject::from_spec(ftl).unwrap().under(&Layers::new(&options).unwrap())
 }
 
 /// Replays a case: FTL, geometry and workload.
@@ -91,9 +106,13 @@ fn survives(names: &[&str; 3], seed: u64, cuts: &[&str]) {
 /// where an operation stands. Outcomes that an operation has not are passed over.
 fn survives_near(names: &[&str; 3], seed: u64, cuts: &[&str]) {
     let [ftl, geometry, workload] = names;
-    let subject = Subject::from_spec(ftl).unwrap();
+    subject_survives_near(&Subject::from_spec(ftl).unwrap(), &[geometry, workload], seed, cuts);
+}
+
+fn subject_survives_near(subject: &Subject, names: &[&str; 2], seed: u64, cuts: &[&str]) {
+    let [geometry, workload] = names;
     let model = DeviceModel::from_spec(geometry).unwrap();
-    let case = Case::new(&subject, &model, workload, seed, Durability::Full).unwrap();
+    let case = Case::new(subject, &model, workload, seed, Durability::Full).unwrap();
     let cuts: Vec<PowerCut> = cuts.iter().map(|text| PowerCut::parse(text).unwrap()).collect();
     let mut tried = 0;
     near(&case, &cuts, 0, &mut tried);

@@ -680,12 +680,16 @@ impl FlashArray {
             return;
         }
         for number in (0..self.geometry.blocks()).map(BlockId) {
-            let block = other.behind(number);
-            if self.behind(number) != block {
-                let mut numbers = (0..self.geometry.blocks()).map(BlockId);
-                let now = numbers.find(|&it| self.behind(it) == block);
-                self.exchange(number, now.expect("every block has a number"));
-            }
+            self.put_behind(number, other.behind(number));
+        }
+    }
+
+    /// Gives a block this number, in exchange for its own.
+    pub(crate) fn put_behind(&mut self, number: BlockId, block: BlockId) {
+        if self.behind(number) != block {
+            let mut numbers = (0..self.geometry.blocks()).map(BlockId);
+            let now = numbers.find(|&it| self.behind(it) == block);
+            self.exchange(number, now.expect("every block has a number"));
         }
     }
 

@@ -6,7 +6,7 @@ use super::Nand;
 use super::media::ListPlace;
 use super::media::Media;
 use super::media::model::MediaModel;
-use super::media::move_list::{Failure, LIST, ListReader, Move, Moves};
+use super::media::move_list::{Failure, LIST, ListReader, Moves};
 use crate::address::{BlockId, Lpn, Ppn};
 use crate::error::{Error, Result};
 use crate::op::Cause;
@@ -56,25 +56,26 @@ impl Nand {
     /// Goes on where the newest list stands.
     fn resume_media(&mut self, lists: &[(BlockId, FoundInBlock)], version: u64) -> Result<()> {
         let (all, of_ftl) = (*self.array.geometry(), *self.geometry());
-        let moves = self.its_media().moves.all.clone();
-        // A block that was bad before it stood for a number is named here, too.
-        let taken = moves.iter().map(|it| it.by).collect::<BTreeSet<_>>();
+        let moves = self.its_media().moves.clone();
+        let bad = moves.bad.iter().map(|(block, _)| *block);
+        let taken = bad.chain(moves.behind.values().copied()).collect::<BTreeSet<_>>();
         let free = (of_ftl.blocks()..all.blocks()).map(BlockId);
         let free = free.filter(|block| !taken.contains(block)).collect();
         let holds =
             |found: &FoundInBlock| found.list.as_ref().is_some_and(|list| list.version == version);
         let holders = lists.iter().filter(|(_, found)| holds(found));
         let holders: Vec<BlockId> = holders.map(|(block, _)| *block).collect();
+        let newer = lists.iter().filter(|(_, found)| found.newest > version);
+        let newer: Vec<BlockId> = newer.map(|(block, _)| *block).collect();
         self.its_media().share_out(&holders, free, &all);
         if let Some(die) = self.its_media().exhausted {
             self.freeze(die)?;
         }
-        for Move { number, by, .. } in moves {
-            if let Some(number) = number {
-                self.array.exchange(number, by);
-            }
+        for (number, block) in moves.behind {
+            self.array.put_behind(number, block);
         }
-        if let &[first, second] = &holders[..] {
+        self.erase_unsealed(&newer)?;
+        if let (&[first, second], []) = (&holders[..], &newer[..]) {
             let media = self.its_media();
             media.list_blocks.retain(|block| !holders.contains(block));
             // What a cut has left behind the seal may only look erased. The next list goes
@@ -84,6 +85,21 @@ impl Nand {
             return Ok(());
         }
         self.write_list(&[])
+    }
+
+    /// Erases the blocks with a newer list that does not count, before anything is programmed: a
+    /// page that goes astray could become its seal.
+    fn erase_unsealed(&mut self, newer: &[BlockId]) -> Result<()> {
+        for &block in newer {
+            if self.its_media().is_frozen || self.its_media().is_only_holder(block) {
+                continue;
+            }
+            self.its_media().begin_list(block);
+            if !self.erase_of_media(block)? {
+                self.its_media().forget(block);
+            }
+        }
+        Ok(())
     }
 
     /// Looks for bad blocks as the factory marked them, and writes the first list.
@@ -102,17 +118,13 @@ impl Nand {
         media.share_out(&[], free, &all);
         let mut exchange = Vec::new();
         for bad in bad {
-            let number = (bad.0 < of_ftl.blocks()).then_some(bad);
-            let by = match number {
-                Some(number) => {
-                    let by = media.reserve[all.die_of(bad) as usize].pop();
-                    let by = by.expect("there are enough blocks in reserve");
-                    exchange.push((number, by));
-                    by
-                }
-                None => bad,
-            };
-            media.retire(Move { bad, number, by, failure: Failure::Factory });
+            media.retire(bad, Failure::Factory);
+            if bad.0 < of_ftl.blocks() {
+                let by = media.reserve[all.die_of(bad) as usize].pop();
+                let by = by.expect("there are enough blocks in reserve");
+                media.moves.place(bad, by);
+                exchange.push((bad, by));
+            }
         }
         self.write_list(&exchange)
     }
@@ -130,7 +142,7 @@ impl Nand {
 
     /// Reads a block up to its first erased page. None if the first page is not of the media.
     fn find_lists_in(&mut self, block: BlockId) -> Result<Option<FoundInBlock>> {
-        let geometry = *self.array.geometry();
+        let (geometry, of_ftl) = (*self.array.geometry(), *self.geometry());
         let (mut found, mut reader) = (FoundInBlock::default(), ListReader::default());
         let mut complete = None;
         for ppn in geometry.span(block).map(|page| Ppn(page as u32)) {
@@ -146,7 +158,8 @@ impl Nand {
                 self.record_read(ppn);
                 let bytes = self.array.peek_meta(ppn).unwrap_or_default();
                 if reader.take(&bytes) {
-                    complete = reader.finish();
+                    let list = reader.finish();
+                    complete = list.filter(|list| list.is_possible(&geometry, &of_ftl));
                 }
                 found.newest = found.newest.max(reader.version());
             } else if geometry.offset_of(ppn) == 0 && matches!(state, PageState::Programmed(_)) {

@@ -1,7 +1,7 @@
 //! The chip on media that can fail: what it does when an operation fails.
 
 use super::media::model::MediaModel;
-use super::media::move_list::{self, Failure, LIST, Move, SEAL};
+use super::media::move_list::{self, Failure, LIST, SEAL};
 use super::media::{Factory, ListPlace, Media};
 use super::{Guards, Nand};
 use crate::address::{BlockId, Lpn, Ppn};
@@ -167,8 +167,7 @@ impl Nand {
                 Some(by) => by,
                 None => {
                     // The next mount shall know that the die had none left.
-                    let failure = Failure::Unreplaced;
-                    self.its_media().retire(Move { bad, number: None, by: bad, failure });
+                    self.its_media().retire(bad, Failure::Unreplaced);
                     self.write_list(&[])?;
                     self.freeze(die)?;
                     // In the copy any block will do: the list is not written any more.
@@ -179,7 +178,8 @@ impl Nand {
                 let behind = self.array.behind(by);
                 let media = self.its_media();
                 if !media.is_frozen {
-                    media.retire(Move { bad, number: Some(number), by: behind, failure });
+                    media.retire(bad, failure);
+                    media.moves.place(number, behind);
                 }
                 if media.reserve[die as usize].is_empty() {
                     media.exhausted = Some(die);
@@ -241,7 +241,7 @@ impl Nand {
     }
 
     /// Erases a block for the media. Returns whether it is good; if not, it is marked.
-    fn erase_of_media(&mut self, block: BlockId) -> Result<bool> {
+    pub(super) fn erase_of_media(&mut self, block: BlockId) -> Result<bool> {
         let operation = Interruptible::Erase(block);
         let cut = self.begin(operation)?;
         self.array.without_losses(|array| array.erase(block))?;
@@ -260,7 +260,7 @@ impl Nand {
     /// A block that stands for no number of the FTL is bad.
     fn mark_bad(&mut self, block: BlockId, failure: Failure) {
         let bad = self.array.behind(block);
-        self.its_media().retire(Move { bad, number: None, by: bad, failure });
+        self.its_media().retire(bad, failure);
     }
 
     // ---- The list of moves -----------------------------------------------------------------
@@ -292,7 +292,7 @@ impl Nand {
     /// Writes a copy of the list. Returns whether its block is good; if not, it is marked.
     fn write_copy(&mut self, copy: usize, exchange: &[(BlockId, BlockId)]) -> Result<bool> {
         let page_bytes = self.geometry().page_bytes();
-        let pages = move_list::pages(self.its_media().moves.all.len(), page_bytes);
+        let pages = move_list::pages(self.its_media().moves.entries(), page_bytes);
         let Some(place) = self.place_of_list(copy, pages)? else { return Ok(false) };
         let first = self.geometry().page(place.block, place.page);
         for part in 0..pages {

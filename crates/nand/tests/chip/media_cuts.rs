@@ -108,6 +108,29 @@ fn check(nand: &mut Nand, certain: &Certain, case: &str) {
     }
 }
 
+/// A mount leaves two copies of the newest list, and no list without a seal: a page that goes astray
+/// could become it.
+fn expect_lists(nand: &Nand, case: &str) {
+    const LIST: u8 = 0xF0;
+    let (flash, all) = (nand.array(), *nand.array().geometry());
+    let mut newest = Vec::new();
+    for block in (BLOCKS..all.blocks()).map(BlockId) {
+        let pages = (0..PAGES).map(|at| all.page(block, at));
+        let used = pages.take_while(|&page| flash.state(page).unwrap() != PageState::Erased);
+        let is_list = used.map(|page| match flash.state(page).unwrap() {
+            PageState::Programmed(it) => (page, (it.owner, it.kind) == (Lpn::SYSTEM, LIST)),
+            _ => (page, false),
+        });
+        let is_list: Vec<(Ppn, bool)> = is_list.collect();
+        assert!(!is_list.last().is_some_and(|last| last.1), "{case}: {block:?} ends with a list");
+        let lists = is_list.iter().filter(|it| it.1).map(|it| flash.peek_meta(it.0).unwrap());
+        newest.extend(lists.map(|list| u64::from_le_bytes(list[8..16].try_into().unwrap())).max());
+    }
+    let version = newest.iter().max();
+    let copies = newest.iter().filter(|it| Some(*it) == version).count();
+    assert_eq!(copies, 2, "{case}: the newest list has {copies} copies");
+}
+
 /// With several dies, each is somewhere else at the cut.
 fn outcomes(dies: u32) -> Vec<Outcome> {
     match dies {
@@ -159,6 +182,7 @@ fn every_cut(failures: Failures, dies: u32) -> u64 {
                     mount(&mut nand).unwrap_or_else(|error| panic!("{case}: {error}"));
                 }
                 check(&mut nand, &certain, &case);
+                expect_lists(&nand, &case);
                 nand.power().cycle();
                 mount(&mut nand).unwrap();
                 check(&mut nand, &certain, &case);
@@ -186,4 +210,26 @@ fn a_cut_anywhere_in_a_move_loses_nothing() {
         cases += every_cut(Failures { programs: Some(7 * at), erases: Some(at) }, 2);
     }
     assert!(cases > 10_000, "{cases}");
+}
+
+/// The erase of a list that a cut has left without a seal fails in the mount: the block is bad, once
+/// and for all.
+#[test]
+fn a_list_block_that_fails_in_a_mount_is_counted_once() {
+    let failures = Failures { programs: Some(3), erases: None };
+    let often = MediaModel::parse("real:erase_fail=50%", 3000).unwrap().unwrap();
+    let mut failed = 0;
+    for after in 0..60 {
+        let cut = Cut { after, outcome: Outcome::Torn };
+        let Some(nand) = cut_run(failures, cut, 1, &mut Certain::new()) else { break };
+        let mut nand = Nand::power_up(nand.into_array());
+        nand.mount_media(&often, SEED + after).unwrap();
+        let media = nand.media().unwrap();
+        let (counts, others) = (media.counts(), media.in_reserve() + media.list_blocks());
+        let all = nand.array().geometry().blocks() - BLOCKS;
+        let case = format!("{cut:?}: {counts:?}");
+        assert_eq!(others + counts.factory_bad + counts.retired(), u64::from(all), "{case}");
+        failed += counts.erase_failures;
+    }
+    assert!(failed > 5, "{failed}");
 }

@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 use crate::flash_array::BlockLives;
 use crate::geometry::Geometry;
 use model::MediaModel;
-use move_list::{Failure, Move, Moves};
+use move_list::{Failure, Moves};
 
 /// Blocks that are kept for the two copies of the list: a copy moves on to another block before the
 /// old one is given back.
@@ -50,7 +50,7 @@ pub struct MediaCounts {
 
 impl MediaCounts {
     fn of(moves: &Moves) -> MediaCounts {
-        let of = |failure| moves.all.iter().filter(|it| it.failure == failure).count() as u64;
+        let of = |failure| moves.bad.iter().filter(|(_, why)| *why == failure).count() as u64;
         MediaCounts {
             factory_bad: of(Failure::Factory),
             program_failures: of(Failure::Program),
@@ -87,7 +87,8 @@ impl Factory {
     ) -> Result<Factory> {
         let others = reserve_blocks.saturating_add(LIST_BLOCKS);
         let all = of_ftl.with_more_blocks(others)?;
-        let pages = move_list::pages(others as usize, all.page_bytes());
+        // Each of them may be bad, or stand behind a number that is not its own.
+        let pages = move_list::pages(2 * others as usize, all.page_bytes());
         if pages > all.pages_per_block() {
             return Err(Error::ImpossibleChip(format!(
                 "{reserve_blocks} blocks in reserve may need a list of moves of {pages} pages, and \
@@ -223,8 +224,10 @@ impl Media {
             self.reserve[all.die_of(block) as usize].push(block);
         }
         self.exhausted = (0..all.dies()).find(|&die| {
-            let is_here = |it: &Move| it.failure != Failure::Factory && all.die_of(it.bad) == die;
-            self.reserve[die as usize].is_empty() && self.moves.all.iter().any(is_here)
+            let mut bad = self.moves.bad.iter();
+            let has_failed = bad
+                .any(|&(block, failure)| failure != Failure::Factory && all.die_of(block) == die);
+            self.reserve[die as usize].is_empty() && has_failed
         });
     }
 
@@ -313,6 +316,13 @@ impl Media {
         most.and_then(Vec::pop)
     }
 
+    /// This block is of no use any more.
+    pub(crate) fn forget(&mut self, block: BlockId) {
+        self.reserve.iter_mut().chain([&mut self.list_blocks]).for_each(|blocks| {
+            blocks.retain(|&it| it != block);
+        });
+    }
+
     /// From now on the flash stays as it is, because this die has no block left.
     pub(crate) fn freeze(&mut self, die: u32) {
         (self.exhausted, self.is_frozen) = (Some(die), true);
@@ -321,8 +331,8 @@ impl Media {
     }
 
     /// A block is bad from now on.
-    pub(crate) fn retire(&mut self, bad: Move) {
-        self.moves.all.push(bad);
+    pub(crate) fn retire(&mut self, bad: BlockId, failure: Failure) {
+        self.moves.bad.push((bad, failure));
     }
 
     /// Pages have moved.

@@ -32,7 +32,8 @@
 //! pages that the mount has ignored. A mount ignores a tentative page if its sequence is above that
 //! of the newest page that is not tentative, and above that of the newest complete checkpoint: the
 //! mount that programmed it never committed. Before the commit, [`TrimLog::erase`] erases nothing.
-//! So after a power cut the next mount starts from the same state.
+//! So after a power cut the next mount starts from the same state. Segments without a sealed
+//! checkpoint are erased first of all, because a page that goes astray could become the seal.
 //!
 //! **Marks.** On a chip with several dies, a cut may leave a page and not the one before it. So a
 //! page of the log is a *mark*: it is programmed when all before it is complete, and a mount takes
@@ -229,9 +230,7 @@ impl TrimLog {
         let oldest = (0..SEGMENTS).min_by_key(|&segment| self.born[segment]);
         let target = oldest.expect("there are segments");
         if !self.clean[target] {
-            for at in 0..self.segments[target].len() {
-                nand.erase(self.segments[target][at], Cause::Meta)?;
-            }
+            self.erase_segment(nand, target)?;
         }
         self.segments[target].iter().for_each(|&block| nand.use_as_slc(block));
         (self.clean[target], self.active, self.used) = (false, target, 0);
@@ -267,6 +266,14 @@ impl TrimLog {
         start(&mut self.buffer, [RECORD, 0, 0, 0]);
         self.append(nand)?;
         self.marked = nand.wait();
+        Ok(())
+    }
+
+    fn erase_segment(&mut self, nand: &mut Nand, segment: usize) -> Result<()> {
+        for &block in &self.segments[segment] {
+            nand.erase(block, Cause::Meta)?;
+        }
+        self.clean[segment] = true;
         Ok(())
     }
 

@@ -39,6 +39,7 @@ impl TrimLog {
             _ => self.hide_unmarked(nand, scan, shelter, &mut found.voids)?,
         };
         self.keep_voids(nand, scan, found.voids);
+        self.erase_unsealed(nand)?;
         self.committed = false;
         found.tombstones.iter().for_each(|(lpn, _)| self.trimmed.insert(lpn.0));
         Ok(found.tombstones)
@@ -98,6 +99,17 @@ impl TrimLog {
         self.used = self.capacity(nand);
         self.active = (0..SEGMENTS).max_by_key(|&segment| self.born[segment]).unwrap_or(0);
         Ok(segments)
+    }
+
+    /// Erases the segments without a sealed checkpoint, before the mount programs anything: a page
+    /// that goes astray could become the seal of a checkpoint that never counted.
+    fn erase_unsealed(&mut self, nand: &mut Nand) -> Result<()> {
+        for segment in 0..SEGMENTS {
+            if self.born[segment] == 0 {
+                self.erase_segment(nand, segment)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether the page behind a checkpoint shows that this is complete.
