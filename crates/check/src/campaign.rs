@@ -19,7 +19,7 @@ use crate::cut::counts::CutCounts;
 use crate::cut::faults::Faults;
 use crate::cut::isolated;
 use crate::cut::power_loss::{self, CutSchedule, SecondCuts};
-use crate::device_model::{DEVICE_MODELS, DeviceModel, TinyMedia};
+use crate::device_model::{DEVICE_MODELS, DeviceModel};
 use crate::failed_case::FailedCase;
 use crate::flash::Storage;
 use crate::observer::Observer;
@@ -343,12 +343,7 @@ impl Campaign {
         let mut refused = 0;
         loop {
             let drawn = DeviceModel::drawn(mix(drawing, refused), spare_min);
-            // An image has no media that fail.
-            let media = match self.storage {
-                Storage::Memory => drawn.media,
-                Storage::Image => TinyMedia::default(),
-            };
-            match on(&DeviceModel { media, ..drawn }) {
+            match on(&drawn) {
                 Err(error) if is_refusal(&error) && refused + 1 < DRAWS_MAX => refused += 1,
                 case => return Ok((case?, refused)),
             }

@@ -189,16 +189,23 @@ impl Case {
 
     /// A disk with a blank image.
     pub fn blank_disk(&self) -> LossyDisk {
+        let media = self.device.media();
         let recipe = Recipe {
-            geometry: *self.device.geometry(),
+            geometry: *self.device.chip_geometry(),
             chip: self.model.name.to_owned(),
             scheme: self.subject.spec.clone(),
             layers: self.subject.layers.to_string(),
             parameters: String::new(),
+            media: media.map_or(String::new(), |(model, blocks)| format!("{model}, {blocks}")),
             seed: self.seed,
             capacity_bytes: self.device.capacity_bytes(),
         };
         LossyDisk::of(image_chip::blank(&recipe))
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
     }
 
     /// A new chip in memory, erased everywhere.

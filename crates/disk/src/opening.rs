@@ -7,7 +7,7 @@ use ftl::Device;
 use image::salvage::Damage;
 use image::{DiskFile, ImageStore, Room};
 use nand::page_store::SyncBy;
-use nand::{FlashArray, Nand, PageStore};
+use nand::{Nand, PageStore};
 
 use crate::error::{Error, Result};
 use crate::recipe;
@@ -49,13 +49,14 @@ pub fn salvage(path: &Path) -> Result<(ImageStore, Device, Vec<Damage>)> {
     Ok((store, device, damages))
 }
 
-/// A chip that was just powered up, with the flash of an image. Reads every spare area.
+/// A chip that was just powered up, with the flash of the image of a device. Reads every spare
+/// area.
 ///
 /// # Errors
 /// A page cannot be read.
-pub fn power_up(store: ImageStore) -> Result<Nand> {
+pub fn power_up(store: ImageStore, device: &Device) -> Result<Nand> {
     let is_new = store.operation() == 0;
-    let flash = FlashArray::from_store(Box::new(store))?;
+    let flash = device.flash(Box::new(store))?;
     let is_new = is_new && flash.is_untouched();
     let mut nand = Nand::power_up(flash);
     if is_new {

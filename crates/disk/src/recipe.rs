@@ -8,7 +8,7 @@ use std::path::Path;
 use ftl::device::{Size, block_bytes};
 use ftl::{Choice, Device, Durability, Layers};
 use image::Recipe;
-use nand::ChipModel;
+use nand::{ChipModel, Media, MediaModel};
 use spec::Spec;
 
 use crate::error::{Error, Result};
@@ -18,14 +18,22 @@ pub fn of_device(device: &Device) -> Recipe {
     let params = device.choice.params.settings().into_iter();
     let params: Vec<String> = params.map(|(name, value)| format!("{name}={value}")).collect();
     Recipe {
-        geometry: *device.geometry(),
+        geometry: *device.chip_geometry(),
         chip: device.chip.full_spec().to_string(),
         scheme: device.choice.scheme.name.to_owned(),
         layers: device.layers.to_string().trim_start().to_owned(),
         parameters: params.join(","),
+        media: words(&media_options(device)),
         seed: device.seed,
         capacity_bytes: device.capacity_bytes(),
     }
+}
+
+/// Options as an image writes them.
+fn words(options: &[(&str, String)]) -> String {
+    let words: Vec<String> =
+        options.iter().map(|(name, value)| format!("--{name} {value}")).collect();
+    words.join(" ")
 }
 
 /// Refuses a device whose scheme lives on knowledge of the future.
@@ -63,10 +71,15 @@ fn read(recipe: &Recipe) -> Result<Device> {
     let choice = scheme(recipe)?;
     let layers = layers(&recipe.layers)?;
     layers.check(choice.scheme, &choice.given, &chip)?;
-    let blocks = recipe.geometry.blocks();
-    if chip.geometry(blocks)? != recipe.geometry {
+    let all = recipe.geometry.blocks();
+    if chip.geometry(all)? != recipe.geometry {
         return Err(Error::Unknown(format!("a chip `{}` with other pages", recipe.chip)));
     }
+    let media = media(&recipe.media, &chip)?;
+    let others =
+        media.map_or(0, |(_, reserve_blocks)| reserve_blocks.saturating_add(Media::LIST_BLOCKS));
+    let too_few = || Error::Unknown(format!("{others} of {all} blocks for those that fail"));
+    let blocks = all.checked_sub(others).filter(|&blocks| blocks > 0).ok_or_else(too_few)?;
     let logical_blocks = recipe.capacity_bytes.div_ceil(block_bytes(&chip));
     // A device with more blocks than the chip would take memory that no file justifies.
     let too_many = || Error::Unknown(format!("{logical_blocks} logical blocks out of {blocks}"));
@@ -78,7 +91,23 @@ fn read(recipe: &Recipe) -> Result<Device> {
     let others = logical_blocks + u64::from(system_blocks) + u64::from(of_layers.added);
     let extra_blocks = u64::from(blocks).checked_sub(others).ok_or_else(too_many)?;
     let size = Size { logical_blocks, extra_blocks };
-    Ok(Device::new(chip, choice, layers, size, Durability::Full, recipe.seed)?)
+    let device = Device::new(chip, choice, layers, size, Durability::Full, recipe.seed)?;
+    match media {
+        Some((model, reserve_blocks)) => Ok(device.on_media(model, reserve_blocks.into())?),
+        None => Ok(device),
+    }
+}
+
+/// How the flash fails, and the blocks in reserve.
+fn media(text: &str, chip: &ChipModel) -> Result<Option<(MediaModel, u32)>> {
+    let options = options(text)?;
+    let [(media, model), (reserve, blocks)] = &options[..] else { return Ok(None) };
+    let blocks = blocks.strip_suffix("blocks").and_then(|blocks| blocks.parse().ok());
+    let model = MediaModel::parse(model, chip.rated_cycles)?;
+    match (&**media, model, &**reserve, blocks) {
+        ("media", Some(model), "reserve", Some(blocks)) => Ok(Some((model, blocks))),
+        _ => Err(Error::Unknown(format!("media `{text}`"))),
+    }
 }
 
 /// The scheme. All its parameters are written out; which of them the user gave no longer matters.
@@ -91,19 +120,26 @@ fn scheme(recipe: &Recipe) -> Result<Choice> {
 }
 
 fn layers(text: &str) -> Result<Layers> {
-    let options = layer_options(text)?;
+    let options = options(text)?;
     let texts = options.iter().map(|(name, value)| (&**name, &**value));
     Ok(Layers::from_texts(&texts.collect::<Vec<_>>())?)
 }
 
-/// The options of layers, as an image writes them: names and values.
-fn layer_options(text: &str) -> Result<Vec<(String, String)>> {
+/// Options as an image writes them: names and values.
+fn options(text: &str) -> Result<Vec<(String, String)>> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let option = |pair: &[&str]| match *pair {
         [name, value] => Ok((name.trim_start_matches("--").replace('-', "_"), value.to_owned())),
-        _ => Err(Error::Unknown(format!("layers `{text}`"))),
+        _ => Err(Error::Unknown(format!("options `{text}`"))),
     };
     words.chunks(2).map(option).collect()
+}
+
+/// The options that say how the flash of a device fails: names and values; none if it never does.
+fn media_options(device: &Device) -> Vec<(&'static str, String)> {
+    device.media().map_or(Vec::new(), |(model, reserve_blocks)| {
+        vec![("media", model.to_string()), ("reserve", format!("{reserve_blocks}blocks"))]
+    })
 }
 
 /// The options of `ftlab run` that describe a device: names, with `_` inside, and values.
@@ -118,7 +154,7 @@ pub fn run_options(device: &Device) -> Vec<(&'static str, String)> {
         ("durability", device.durability.name().to_owned()),
         ("seed", device.seed.to_string()),
     ];
-    own.into_iter().chain(given).collect()
+    own.into_iter().chain(media_options(device)).chain(given).collect()
 }
 
 /// The command that replays a record of everything that was done to a device since it was new. It

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use nand::{BlockId, ChipModel, Geometry, MediaModel, Mode, Nand};
+use nand::{BlockId, ChipModel, FlashArray, Geometry, MediaModel, Mode, Nand, PageStore};
 
 use crate::contract::foresight::Foresight;
 use crate::contract::page_policy::PolicySource;
@@ -54,6 +54,8 @@ pub struct Device {
 struct ReservedMedia {
     model: MediaModel,
     reserve_blocks: u32,
+    /// All pages and blocks of the chip.
+    all: Geometry,
 }
 
 /// The numbers of blocks that a device is asked to have.
@@ -168,8 +170,35 @@ impl Device {
         let all = reserve_blocks.saturating_add(self.geometry.blocks().into());
         self.chip.geometry(number(&self.chip, all, all)?)?;
         let reserve_blocks = reserve_blocks as u32;
-        Nand::check_media(&self.geometry, &model, reserve_blocks, self.seed)?;
-        Ok(Device { media: Some(ReservedMedia { model, reserve_blocks }), ..self })
+        let all = Nand::check_media(&self.geometry, &model, reserve_blocks, self.seed)?;
+        Ok(Device { media: Some(ReservedMedia { model, reserve_blocks, all }), ..self })
+    }
+
+    /// How its flash fails, and the blocks in reserve; none if it never does.
+    pub fn media(&self) -> Option<(&MediaModel, u32)> {
+        self.media.as_ref().map(|media| (&media.model, media.reserve_blocks))
+    }
+
+    /// All pages and blocks of the chip, also those in reserve.
+    pub fn chip_geometry(&self) -> &Geometry {
+        self.media.as_ref().map_or(&self.geometry, |media| &media.all)
+    }
+
+    /// The flash of a chip of this device, with the pages in `store`. Reads every spare area.
+    ///
+    /// # Errors
+    /// The storage failed, or has another number of blocks.
+    pub fn flash(&self, store: Box<dyn PageStore>) -> Result<FlashArray> {
+        Ok(match self.media {
+            Some(ReservedMedia { model, reserve_blocks, .. }) => FlashArray::from_store_on_media(
+                store,
+                self.geometry,
+                &model,
+                reserve_blocks,
+                self.seed,
+            )?,
+            None => FlashArray::from_store(store)?,
+        })
     }
 
     /// A factory-fresh chip, in memory.
@@ -178,7 +207,7 @@ impl Device {
     /// Never: its media could be made before.
     pub fn new_chip(&self, mode: Mode) -> Nand {
         match self.media {
-            Some(ReservedMedia { model, reserve_blocks }) => {
+            Some(ReservedMedia { model, reserve_blocks, .. }) => {
                 Nand::on_media(self.geometry, mode, &model, reserve_blocks, self.seed)
                     .expect("they could be made before")
             }

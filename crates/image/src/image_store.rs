@@ -668,4 +668,15 @@ impl PageStore for ImageStore {
             None => Ok(Box::new(MemoryStore::copy_of(self)?)),
         }
     }
+
+    /// An image on a view of the file, or else a copy.
+    fn view(&self) -> nand::Result<Box<dyn PageStore>> {
+        match self.medium.reader() {
+            Some(reader) => {
+                let view = View::of(reader).map_err(storage)?;
+                Ok(Box::new(self.copy_on(Box::new(view))))
+            }
+            None => self.try_clone(),
+        }
+    }
 }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 /// The chip of an image and the FTL on it. The texts are as users write them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipe {
-    /// Pages, blocks and program order.
+    /// Pages, blocks and program order of the whole chip.
     pub geometry: Geometry,
     /// The name and the parameters of the chip.
     pub chip: String,
@@ -17,7 +17,9 @@ pub struct Recipe {
     pub layers: String,
     /// The parameters of scheme and layers.
     pub parameters: String,
-    /// The seed of whatever the FTL draws.
+    /// How the flash fails, and the blocks in reserve; empty if it never does.
+    pub media: String,
+    /// The seed of whatever the FTL and the media draw.
     pub seed: u64,
     /// Bytes that the host can use.
     pub capacity_bytes: u64,
@@ -36,13 +38,15 @@ impl Recipe {
         }
     }
 
-    fn fields(&self) -> [(&'static str, String); 13] {
+    fn fields(&self) -> [(&'static str, String); 14] {
         let geometry = &self.geometry;
+        let or_none = |text: &str| if text.is_empty() { "none".into() } else { text.to_owned() };
         [
             ("scheme", self.scheme.clone()),
-            ("layers", if self.layers.is_empty() { "none".into() } else { self.layers.clone() }),
+            ("layers", or_none(&self.layers)),
             ("parameters", self.parameters.clone()),
             ("chip", self.chip.clone()),
+            ("failures", or_none(&self.media)),
             ("capacity in bytes", self.capacity_bytes.to_string()),
             ("seed", self.seed.to_string()),
             ("page bytes", geometry.page_bytes().to_string()),

@@ -263,6 +263,15 @@ pub trait PageStore: Any + Send {
     /// # Errors
     /// The storage failed, or its pages cannot be copied.
     fn try_clone(&self) -> Result<Box<dyn PageStore>>;
+
+    /// A store with the same pages that keeps its changes in memory. This one must not be changed
+    /// while the other is in use.
+    ///
+    /// # Errors
+    /// As for [`try_clone`](Self::try_clone).
+    fn view(&self) -> Result<Box<dyn PageStore>> {
+        self.try_clone()
+    }
 }
 
 /// The spare area of a page of a store, in a record of its own.

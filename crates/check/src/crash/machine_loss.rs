@@ -162,8 +162,6 @@ struct Machine<'a> {
     /// What the chip held after each operation since power-on, until the power is switched off in
     /// order.
     history: Vec<Rc<Contents>>,
-    /// The last operation before power-on.
-    start: u64,
 }
 
 /// The machine directly after an event of its disk.
@@ -176,8 +174,8 @@ struct Moment<'a> {
     oracle: &'a Oracle,
     /// The last operation that was begun.
     operation: u64,
-    /// What the chip held after the last operation that was answered to be durable, and after each
-    /// later one, as far as it is known.
+    /// What the chip held after the last operation that was answered to be durable, and after later
+    /// ones, as far as it is known.
     history: &'a [Rc<Contents>],
 }
 
@@ -194,12 +192,11 @@ struct Left {
 impl<'a> Machine<'a> {
     fn new(mut device: PoweredDevice<'a>) -> Result<Machine<'a>, Finding> {
         device.record();
-        let start = device.operation();
-        let unsynced = Unsynced::new(device.disk_bytes(), start);
+        let unsynced = Unsynced::new(device.disk_bytes(), device.operation());
         let flash = device.nand().array().try_clone();
         let contents = flash.map_err(Finding::of_storage).and_then(image_chip::contents)?;
         let (events, history) = (Vec::new().into_iter(), vec![Rc::new(contents)]);
-        Ok(Machine { device, unsynced, events, after: 0, history, start })
+        Ok(Machine { device, unsynced, events, after: 0, history })
     }
 
     /// Performs an action, whose moments come next.
@@ -217,7 +214,8 @@ impl<'a> Machine<'a> {
         let event = self.events.next()?;
         self.after += 1;
         let is_new = self.unsynced.pass(&event);
-        let answered = (self.unsynced.answered - self.start) as usize;
+        let answered = self.unsynced.answered;
+        let before = self.history.partition_point(|contents| contents.operation < answered);
         Some(Moment {
             after: self.after,
             is_new,
@@ -228,7 +226,7 @@ impl<'a> Machine<'a> {
                 _ => &self.device.oracle_during_action,
             },
             operation: self.device.operation(),
-            history: self.history.get(answered..).unwrap_or_default(),
+            history: &self.history[before..],
         })
     }
 }
@@ -258,7 +256,7 @@ impl Left {
             );
             return Err(Finding::new(Defect::ImageDiffers, sentence));
         }
-        match self.history.get((operation - answered) as usize) {
+        match self.history.iter().find(|contents| contents.operation == operation) {
             Some(right) => right.expect(&contents).map(|()| device),
             None => Ok(device),
         }
@@ -408,8 +406,15 @@ mod tests {
             assert_eq!(defect, Defect::ImageDiffers);
             assert!(why.contains(&format!("it holds operation {holds}")), "{why}");
         }
-        let mut history = left.history.clone();
-        history.rotate_left(1);
+        let later = left.history.iter().cycle().skip(1);
+        let history: Vec<Rc<Contents>> = left
+            .history
+            .iter()
+            .zip(later)
+            .map(|(it, other)| {
+                Rc::new(Contents { operation: it.operation, ..Contents::clone(other) })
+            })
+            .collect();
         assert_eq!(power_on([answered, last], &history).unwrap().0, Defect::ImageDiffers);
     }
 

@@ -44,12 +44,15 @@ impl BackgroundSync {
             return Ok(None);
         }
         let ended = match std::mem::replace(&mut self.state, State::Idle) {
-            State::Idle => match nand.begin_sync()? {
-                Some(job) => {
+            State::Idle => match nand.begin_sync() {
+                Ok(Some(job)) => {
                     self.state = State::Begun(operation, job);
                     None
                 }
-                None => Some(operation),
+                Ok(None) => Some(operation),
+                // What was written since the flash is worn out cannot last.
+                Err(nand::Error::WornOut { .. }) => None,
+                Err(error) => return Err(error),
             },
             State::Begun(before, job) => {
                 self.state = State::Run(before, job());

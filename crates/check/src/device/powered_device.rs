@@ -134,7 +134,7 @@ impl<'a> PoweredDevice<'a> {
     ) -> Result<PoweredDevice<'a>> {
         let flash = match case.storage {
             Storage::Memory => flash,
-            Storage::Image => panics::caught(|| image_chip::reopen(flash))?.flash,
+            Storage::Image => panics::caught(|| image_chip::reopen(flash, case.device()))?.flash,
         };
         let mut nand = Nand::power_up(flash);
         if let Decay::AtOperation(operations) = decay {
@@ -149,10 +149,11 @@ impl<'a> PoweredDevice<'a> {
     /// The image is refused.
     pub fn on_disk(case: &'a Case, disk: LossyDisk, oracle: Oracle) -> Result<OnDisk<'a>> {
         let medium = Box::new(disk.clone());
-        let Opened { flash, operation, contents } = panics::caught(|| image_chip::open(medium))?;
+        let Opened { flash, contents } =
+            panics::caught(|| image_chip::open(medium, case.device()))?;
         let mut device = PoweredDevice::new(case, Nand::power_up(flash), oracle);
         device.disk = Some(disk);
-        device.operation_at_power_on = operation;
+        device.operation_at_power_on = contents.operation;
         Ok(OnDisk { device, contents })
     }
 
@@ -315,9 +316,9 @@ impl<'a> PoweredDevice<'a> {
         self.background.forget();
         let none = Nand::new(*self.nand.geometry(), Mode::Count);
         let flash = std::mem::replace(&mut self.nand, none).into_array();
-        let Opened { flash, operation, .. } = image_chip::reopen(flash)?;
+        let Opened { flash, contents } = image_chip::reopen(flash, self.case.device())?;
         self.nand = Nand::power_up(flash);
-        self.operation_at_power_on = operation;
+        self.operation_at_power_on = contents.operation;
         self.at_power_on = None;
         (self.entered_before, self.pages_written) = (0, 0);
         Ok(())
@@ -543,9 +544,11 @@ impl<'a> PoweredDevice<'a> {
         self.at_power_on.expect("the device is mounted")
     }
 
-    /// The last operation of the image.
+    /// The last operation of the image. Failures are operations of their own, which only the image
+    /// counts.
     pub fn operation(&self) -> u64 {
-        self.operation_at_power_on + self.programs_and_erases()
+        let of_image = self.nand.media().and_then(|_| image_chip::operation(self.nand.array()));
+        of_image.unwrap_or(self.operation_at_power_on + self.programs_and_erases())
     }
 
     /// The bytes of the disk below the image.

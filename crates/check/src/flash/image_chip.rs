@@ -1,10 +1,11 @@
 //! A chip on an image: opened from its bytes, and brought back through them after each power-on.
 
+use ftl::Device;
 use image::medium::shared_bytes::SharedBytes;
 use image::{ImageStore, LossyDisk, Medium, Recipe, Room};
 use nand::page_store::{BlockRecord, Health, PageStore, SyncBy, load_spare};
 use nand::spare::PageState;
-use nand::{BlockId, FlashArray, Ppn};
+use nand::{BlockId, FlashArray, Nand, Ppn};
 use std::any::Any;
 
 use crate::finding::{Defect, Finding};
@@ -18,8 +19,6 @@ type Result<T> = std::result::Result<T, Finding>;
 pub struct Opened {
     /// The flash.
     pub flash: FlashArray,
-    /// The last operation of the image.
-    pub operation: u64,
     /// What the chip holds.
     pub contents: Contents,
 }
@@ -37,11 +36,11 @@ pub fn blank(recipe: &Recipe) -> SharedBytes {
 ///
 /// # Errors
 /// It is refused, which no crash and no cut may cause.
-pub fn open(medium: Box<dyn Medium>) -> Result<Opened> {
+pub fn open(medium: Box<dyn Medium>, device: &Device) -> Result<Opened> {
     let store = opened(medium)?;
-    let (operation, contents) = (store.operation(), Contents::of(&store)?);
-    let flash = FlashArray::from_store(Box::new(store)).map_err(Finding::of_storage)?;
-    Ok(Opened { flash, operation, contents })
+    let contents = Contents::of(&store)?;
+    let flash = flash_of(store, device)?;
+    Ok(Opened { flash, contents })
 }
 
 /// What a chip on an image holds.
@@ -49,7 +48,13 @@ pub fn open(medium: Box<dyn Medium>) -> Result<Opened> {
 /// # Errors
 /// The disk failed.
 pub fn contents(flash: FlashArray) -> Result<Contents> {
-    Contents::of(&*image_of(flash))
+    Contents::of(&image_of(flash))
+}
+
+/// The last operation of the image that a chip is on, if it is.
+pub fn operation(flash: &FlashArray) -> Option<u64> {
+    let store: &dyn Any = flash.storage()?;
+    store.downcast_ref().map(ImageStore::operation)
 }
 
 fn opened(medium: Box<dyn Medium>) -> Result<ImageStore> {
@@ -61,10 +66,12 @@ fn opened(medium: Box<dyn Medium>) -> Result<ImageStore> {
 ///
 /// # Errors
 /// It is another chip, or the image is refused.
-pub fn reopen(flash: FlashArray) -> Result<Opened> {
+pub fn reopen(flash: FlashArray, device: &Device) -> Result<Opened> {
+    // Blocks that have moved have their own numbers again.
+    let flash = Nand::power_up(flash).into_array();
     let known = Known::of(&flash);
     let mut store = image_of(flash);
-    let before = Contents::of(&*store)?;
+    let before = Contents::of(&store)?;
     let left = if store.operation().is_multiple_of(2) {
         store.close()
     } else {
@@ -78,9 +85,16 @@ pub fn reopen(flash: FlashArray) -> Result<Opened> {
     }
     let contents = Contents::of(&store)?;
     before.expect(&contents)?;
-    let flash = FlashArray::from_store(Box::new(store)).map_err(Finding::of_storage)?;
+    let flash = flash_of(store, device)?;
     known.expect(&Known::of(&flash), &contents)?;
-    Ok(Opened { flash, operation, contents })
+    Ok(Opened { flash, contents })
+}
+
+fn flash_of(store: ImageStore, device: &Device) -> Result<FlashArray> {
+    device.flash(Box::new(store)).map_err(|error| match error {
+        ftl::Error::Chip(error) => Finding::of_storage(error),
+        other => Finding::new(Defect::ImageRefused, other.to_string()),
+    })
 }
 
 fn image_of(flash: FlashArray) -> Box<ImageStore> {
@@ -98,7 +112,7 @@ impl Known {
     fn of(flash: &FlashArray) -> Known {
         let blocks = (0..flash.geometry().blocks()).map(BlockId);
         let owners = blocks.flat_map(|block| flash.owners(block)).copied().collect();
-        Known { owners, wear: flash.wear().to_vec() }
+        Known { owners, wear: flash.erases_of_blocks().to_vec() }
     }
 
     fn expect(&self, other: &Known, contents: &Contents) -> Result<()> {
@@ -121,19 +135,22 @@ impl Known {
 }
 
 /// What a chip holds, without the data areas.
+#[derive(Clone)]
 pub struct Contents {
-    blocks: Vec<BlockRecord>,
-    pages: Vec<PageContents>,
+    /// The last operation of the image.
+    pub operation: u64,
+    pub(crate) blocks: Vec<BlockRecord>,
+    pub(crate) pages: Vec<PageContents>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-struct PageContents {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PageContents {
     health: Health,
     state: PageState,
 }
 
 impl Contents {
-    fn of(store: &dyn PageStore) -> Result<Contents> {
+    fn of(store: &ImageStore) -> Result<Contents> {
         let geometry = store.shape().geometry;
         let blocks = (0..geometry.blocks()).map(|block| store.block(BlockId(block)));
         let pages = (0..geometry.pages()).map(|page| {
@@ -141,6 +158,7 @@ impl Contents {
             Ok(PageContents { health: spare.health, state: spare.state() })
         });
         Ok(Contents {
+            operation: store.operation(),
             blocks: blocks.collect::<nand::Result<_>>().map_err(Finding::of_storage)?,
             pages: pages.collect::<nand::Result<_>>().map_err(Finding::of_storage)?,
         })
@@ -176,7 +194,7 @@ mod tests {
     use image::layout::SUPERBLOCK_BYTES;
     use image::medium::SyncJob;
     use image::medium::lossy_disk::Event;
-    use nand::{Cause, Content, Data, Lpn, Nand, Page};
+    use nand::{Cause, Content, Data, Lpn, Page};
 
     use super::*;
     use crate::case::Case;
@@ -185,16 +203,20 @@ mod tests {
     use crate::panics;
     use crate::subject::Subject;
 
-    fn blank_disk(seed: u64) -> LossyDisk {
+    fn case(seed: u64) -> Case {
         let page = Subject::from_spec("page").unwrap();
         let least = DeviceModel::named("least").unwrap();
         let case = Case::new(&page, least, "random", seed, Durability::Full).unwrap();
-        case.on(Storage::Image).blank_disk()
+        case.on(Storage::Image)
+    }
+
+    fn blank_disk(seed: u64) -> LossyDisk {
+        case(seed).blank_disk()
     }
 
     /// The flash on this medium after programs of so many pages.
     fn programmed(medium: impl Medium + 'static, pages: u32) -> FlashArray {
-        let mut nand = Nand::power_up(open(Box::new(medium)).unwrap().flash);
+        let mut nand = Nand::power_up(open(Box::new(medium), case(2).device()).unwrap().flash);
         nand.mounting().resume(1);
         nand.mounting().finish();
         for page in 0..pages {
@@ -268,7 +290,7 @@ mod tests {
         let blank = blank_disk(2).bytes();
         let damaged = (0..blank.len()).step_by(256).filter(|&offset| {
             let spoiler = Spoiler { disk: LossyDisk::of(blank.clone()), offset };
-            let why = panics::caught(|| reopen(programmed(spoiler, 2)));
+            let why = panics::caught(|| reopen(programmed(spoiler, 2), case(2).device()));
             sentence(why).contains("page 0 is")
         });
         assert!(damaged.count() > 0, "no byte is part of the record of page 0");
@@ -280,7 +302,10 @@ mod tests {
             let disk = blank_disk(2);
             let flash = programmed(disk.clone(), pages);
             disk.take_events();
-            assert_eq!(reopen(flash).unwrap().operation, u64::from(pages));
+            assert_eq!(
+                reopen(flash, case(2).device()).unwrap().contents.operation,
+                u64::from(pages)
+            );
             let is_superblock = |event: &Event| match event {
                 Event::Write { offset, .. } => *offset < 2 * SUPERBLOCK_BYTES,
                 _ => false,

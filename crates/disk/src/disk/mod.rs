@@ -91,7 +91,7 @@ impl Disk {
     /// # Errors
     /// A page cannot be read, or the FTL cannot be mounted.
     pub fn on_image(store: ImageStore, device: Device) -> Result<Disk> {
-        let mounted = Mounted::on(opening::power_up(store)?, &device)?;
+        let mounted = Mounted::on(opening::power_up(store, &device)?, &device)?;
         Ok(Disk::with(device, mounted))
     }
 
@@ -201,7 +201,7 @@ impl Disk {
     /// The power is off or fails, the disk can only be read, or can only be read from now on; or
     /// the write covers a part of a page that cannot be read; or there is no memory for it.
     pub fn write(&mut self, offset: u64, bytes: &[u8], force: bool) -> Result<()> {
-        self.expect_writable()?;
+        self.expect_changes()?;
         if let State::Writable(Mounted { nand, .. }) = &self.state {
             self.room.expect(nand)?;
         }
@@ -234,7 +234,7 @@ impl Disk {
     /// # Errors
     /// The power is off or fails, the disk can only be read, or can only be read from now on.
     pub fn trim(&mut self, offset: u64, bytes: u64, force: bool) -> Result<()> {
-        self.expect_writable()?;
+        self.expect_changes()?;
         if self.span(offset, bytes)?.is_none() {
             return Ok(());
         }
@@ -326,15 +326,15 @@ impl Disk {
     /// Flushes, and leaves the image in order. If the power is off, there is nothing to flush.
     ///
     /// # Errors
-    /// The disk could only be read, or the storage failed.
+    /// The disk could only be read, or the storage failed, or no block was left for what was
+    /// written.
     pub fn close(mut self) -> Result<()> {
-        if !self.is_off() {
-            self.flush()?;
-        }
+        let flushed = if self.is_off() { Ok(()) } else { self.flush() };
         match self.state {
-            State::Writable(Mounted { nand, .. }) | State::Off(nand) => opening::close(nand),
-            _ => Ok(()),
+            State::Writable(Mounted { nand, .. }) | State::Off(nand) => opening::close(nand)?,
+            _ => {}
         }
+        flushed
     }
 
     // ---- Addresses -------------------------------------------------------------------------
@@ -410,6 +410,12 @@ impl Disk {
         }
     }
 
+    /// Refuses writes and trims also where flushes are still possible.
+    fn expect_changes(&self) -> Result<()> {
+        self.expect_writable()?;
+        Ok(self.nand().map_or(Ok(()), Nand::expect_writable)?)
+    }
+
     /// Performs a request that changes something.
     fn change<T>(&mut self, act: impl FnOnce(&mut Mounted) -> ftl::Result<T>) -> Result<T> {
         self.perform(ftl::Error::is_of_request, act)
@@ -470,7 +476,7 @@ impl Disk {
     /// The FTL on a view of the flash; none if it cannot be mounted.
     fn view(&self, flash: FlashArray) -> Option<Mounted> {
         let view = opening::into_view(flash.into_store()?).ok()?;
-        let flash = FlashArray::from_store(view).ok()?;
+        let flash = self.device.flash(view).ok()?;
         Mounted::on(Nand::power_up(flash), &self.device).ok()
     }
 }

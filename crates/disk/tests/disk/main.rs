@@ -4,6 +4,7 @@
 mod damage;
 mod devices;
 mod failures;
+mod media;
 mod model;
 mod power;
 mod requests;

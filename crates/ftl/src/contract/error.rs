@@ -74,7 +74,8 @@ impl Error {
     /// only be read and dropped.
     pub fn is_of_request(&self) -> bool {
         match self {
-            Error::Lost(_) | Error::Chip(nand::Error::Unreadable(_)) => true,
+            Error::Lost(_) => true,
+            Error::Chip(nand::Error::Unreadable(_) | nand::Error::WornOut { .. }) => true,
             Error::Guest(fault) => fault.kind == GuestFaultKind::Unreadable,
             _ => false,
         }

@@ -96,11 +96,11 @@ impl Superblock {
     }
 
     fn encode_texts(&self, bytes: &mut Bytes) -> Result<()> {
-        let Recipe { chip, scheme, layers, parameters, .. } = &self.recipe;
+        let Recipe { chip, scheme, layers, parameters, media, .. } = &self.recipe;
         let mut at = TEXTS_AT;
-        for text in [chip, scheme, layers, parameters] {
+        for text in [chip, scheme, layers, parameters, media] {
             if at + 2 + text.len() > SUPERBLOCK_BYTES {
-                let room = SUPERBLOCK_BYTES - TEXTS_AT - 8;
+                let room = SUPERBLOCK_BYTES - TEXTS_AT - 10;
                 let why = format!("the names and parameters take more than {room} bytes");
                 return Err(Error::Impossible(why));
             }
@@ -161,10 +161,10 @@ impl Superblock {
 fn decode_recipe(bytes: &Bytes) -> Result<Recipe> {
     let mut texts = Texts { bytes, at: TEXTS_AT };
     let (chip, scheme) = (texts.next()?, texts.next()?);
-    let (layers, parameters) = (texts.next()?, texts.next()?);
+    let (layers, parameters, media) = (texts.next()?, texts.next()?, texts.next()?);
     let geometry = decode_geometry(bytes)?;
     let (capacity_bytes, seed) = (u64_at(bytes, 112), u64_at(bytes, 120));
-    Ok(Recipe { geometry, chip, scheme, layers, parameters, seed, capacity_bytes })
+    Ok(Recipe { geometry, chip, scheme, layers, parameters, media, seed, capacity_bytes })
 }
 
 fn decode_geometry(bytes: &Bytes) -> Result<Geometry> {

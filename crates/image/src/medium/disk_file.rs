@@ -113,6 +113,10 @@ impl Medium for DiskFile {
         let shared = Arc::clone(&self.0);
         Box::new(move || shared.sync())
     }
+
+    fn reader(&self) -> Option<Box<dyn Medium>> {
+        Some(Box::new(DiskFile(Arc::clone(&self.0))))
+    }
 }
 
 #[cfg(test)]

@@ -69,4 +69,9 @@ pub trait Medium: Send {
     fn fork(&self) -> Option<Box<dyn Medium>> {
         None
     }
+
+    /// The same file once more, for reading, if this kind of file can be opened twice.
+    fn reader(&self) -> Option<Box<dyn Medium>> {
+        None
+    }
 }

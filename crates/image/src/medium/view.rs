@@ -75,6 +75,11 @@ impl Medium for View {
     fn begin_sync(&mut self) -> SyncJob {
         Box::new(|| Ok(()))
     }
+
+    fn fork(&self) -> Option<Box<dyn Medium>> {
+        let (beneath, changed) = (self.beneath.reader()?, self.changed.clone());
+        Some(Box::new(View { beneath, length: self.length, changed }))
+    }
 }
 
 #[cfg(test)]

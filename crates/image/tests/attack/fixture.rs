@@ -31,6 +31,7 @@ pub fn recipe(geometry: Geometry) -> Recipe {
         scheme: "page:victim=greedy".into(),
         layers: String::new(),
         parameters: "durability=full".into(),
+        media: String::new(),
         seed: 5,
         capacity_bytes: 4096,
     }

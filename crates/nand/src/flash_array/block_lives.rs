@@ -33,6 +33,11 @@ impl BlockLives {
         &self.erases
     }
 
+    /// The blocks have taken these numbers of erases already.
+    pub(crate) fn resume(&mut self, erases: &[u32]) {
+        self.erases.copy_from_slice(erases);
+    }
+
     /// Counts an erase.
     pub(crate) fn erase(&mut self, block: BlockId) {
         self.erases[block.0 as usize] += 1;

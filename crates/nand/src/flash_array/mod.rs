@@ -87,6 +87,12 @@ impl FlashArray {
         FlashArray { of_ftl, lives: Some(Box::new(lives)), ..FlashArray::new(all, mode) }
     }
 
+    /// The same array where blocks can fail, the first ones of which are numbered by the FTL.
+    pub(crate) fn with_lives(self, of_ftl: Geometry, mut lives: BlockLives) -> FlashArray {
+        lives.resume(&self.wear);
+        FlashArray { of_ftl, lives: Some(Box::new(lives)), ..self }
+    }
+
     /// Memory that an array with every page programmed takes, without scheme bytes.
     pub fn memory_bytes(geometry: &Geometry, mode: Mode) -> u64 {
         let (pages, blocks) = (u64::from(geometry.pages()), u64::from(geometry.blocks()));
@@ -123,6 +129,12 @@ impl FlashArray {
         }
         array.pages = Some(StoredPages::new(store));
         Ok(array)
+    }
+
+    /// The storage of the flash; none in count mode.
+    pub fn storage(&self) -> Option<&dyn PageStore> {
+        let flash = self.frozen.as_deref().unwrap_or(self);
+        flash.pages.as_ref().map(|pages| pages.store().storage())
     }
 
     /// The store with all pages; none in count mode.
@@ -531,13 +543,19 @@ impl FlashArray {
     }
 
     pub(crate) fn sync(&mut self, by: SyncBy) -> Result<Option<SyncJob>> {
-        self.pages.as_mut().map_or(Ok(None), |pages| pages.store_mut().sync(by))
+        match (&mut self.frozen, &mut self.pages) {
+            // What has changed since is in memory only.
+            (Some(flash), _) => flash.sync(by),
+            (None, Some(pages)) => pages.store_mut().sync(by),
+            (None, None) => Ok(None),
+        }
     }
 
     pub(crate) fn end_sync(&mut self, done: Result<()>) -> Result<()> {
-        match &mut self.pages {
-            Some(pages) => pages.store_mut().end_sync(done),
-            None => done,
+        match (&mut self.frozen, &mut self.pages) {
+            (Some(flash), _) => flash.end_sync(done),
+            (None, Some(pages)) => pages.store_mut().end_sync(done),
+            (None, None) => done,
         }
     }
 
@@ -594,6 +612,11 @@ impl FlashArray {
     /// The lives of all blocks, if they can fail.
     pub(crate) fn lives(&self) -> Option<&BlockLives> {
         self.lives.as_deref()
+    }
+
+    /// Erases of each block of the chip, whatever numbers it had. The FTL counts them by number.
+    pub fn erases_of_blocks(&self) -> &[u32] {
+        self.lives.as_ref().map_or(&self.wear, |lives| lives.erases())
     }
 
     /// The block behind a number. In count mode, numbers are all that is known.
@@ -701,7 +724,7 @@ impl FlashArray {
     /// From now on the flash stays as it is. Whatever changes is in memory, until the power fails.
     pub(crate) fn freeze(&mut self) -> Result<()> {
         let Some(pages) = &self.pages else { return Ok(()) };
-        let pages = Some(pages.try_clone_as_it_is()?);
+        let pages = Some(pages.view_as_it_is()?);
         let copy = self.clone_with(self.owners.clone(), pages)?;
         let flash = core::mem::replace(self, copy);
         self.frozen = Some(Box::new(flash));

@@ -26,11 +26,24 @@ impl NumberedStore {
     }
 
     pub(crate) fn try_clone(&self) -> Result<NumberedStore> {
-        let (store, behind) = (self.store.try_clone()?, self.behind.clone());
-        Ok(NumberedStore { store, shape: self.shape, behind })
+        Ok(self.with_store(self.store.try_clone()?))
+    }
+
+    /// The same pages; changes are kept in memory.
+    pub(crate) fn view(&self) -> Result<NumberedStore> {
+        Ok(self.with_store(self.store.view()?))
+    }
+
+    fn with_store(&self, store: Box<dyn PageStore>) -> NumberedStore {
+        NumberedStore { store, shape: self.shape, behind: self.behind.clone() }
     }
 
     /// The store, in which every block has its own number.
+    pub(crate) fn storage(&self) -> &dyn PageStore {
+        &*self.store
+    }
+
+    /// The same.
     pub(crate) fn into_store(self) -> Box<dyn PageStore> {
         self.store
     }

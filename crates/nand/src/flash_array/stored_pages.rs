@@ -77,9 +77,10 @@ impl StoredPages {
         Ok(StoredPages::on(self.store.try_clone()?))
     }
 
-    /// A copy in which pages stand in for others, too.
-    pub(crate) fn try_clone_as_it_is(&self) -> Result<StoredPages> {
-        Ok(StoredPages { stand_ins: self.stand_ins.clone(), ..self.try_clone()? })
+    /// A view in which pages stand in for others, too.
+    pub(crate) fn view_as_it_is(&self) -> Result<StoredPages> {
+        let stand_ins = self.stand_ins.clone();
+        Ok(StoredPages { stand_ins, ..StoredPages::on(self.store.view()?) })
     }
 
     pub(crate) fn into_store(self) -> Box<dyn PageStore> {

@@ -10,8 +10,35 @@ use crate::flash_array::{CopySpare, FlashArray};
 use crate::geometry::Geometry;
 use crate::op::Cause;
 use crate::op_sink::Operation;
+use crate::page_store::PageStore;
 use crate::payload::{Content, Copies, Mode, Page, Pages};
 use crate::power_cut::Interruptible;
+
+impl FlashArray {
+    /// The array of the pages in `store`, on a chip that [`Nand::on_media`] made with these
+    /// figures. Reads every spare area.
+    ///
+    /// # Errors
+    /// The storage failed, the media are impossible, or the store has another number of blocks.
+    pub fn from_store_on_media(
+        store: Box<dyn PageStore>,
+        of_ftl: Geometry,
+        model: &MediaModel,
+        reserve_blocks: u32,
+        seed: u64,
+    ) -> Result<FlashArray> {
+        let Factory { all, lives } = Factory::new(model, &of_ftl, reserve_blocks, seed)?;
+        let array = FlashArray::from_store(store)?;
+        match *array.geometry() == all {
+            true => Ok(array.with_lives(of_ftl, lives)),
+            false => {
+                let why =
+                    format!("{} blocks instead of {}", array.geometry().blocks(), all.blocks());
+                Err(Error::Storage(why))
+            }
+        }
+    }
+}
 
 impl Nand {
     /// A factory-fresh chip whose blocks can fail, with further blocks in reserve and for the list
@@ -30,7 +57,7 @@ impl Nand {
         Ok(Nand::fresh(FlashArray::on_media(of_ftl, all, mode, lives)))
     }
 
-    /// Whether the media that `on_media` would make are possible.
+    /// All pages and blocks of the chip that `on_media` would make.
     ///
     /// # Errors
     /// As of `on_media`.
@@ -39,8 +66,8 @@ impl Nand {
         model: &MediaModel,
         reserve_blocks: u32,
         seed: u64,
-    ) -> Result<()> {
-        Factory::new(model, of_ftl, reserve_blocks, seed).map(drop)
+    ) -> Result<Geometry> {
+        Factory::new(model, of_ftl, reserve_blocks, seed).map(|factory| factory.all)
     }
 
     /// The media, if they can fail.
@@ -65,7 +92,7 @@ impl Nand {
     /// Refuses to promise that changes last if they are in memory only.
     pub(super) fn expect_lasting(&self) -> Result<()> {
         match self.media() {
-            Some(media) if media.is_frozen() => media.expect_writable(),
+            Some(media) if media.loses_changes() => media.expect_writable(),
             _ => Ok(()),
         }
     }
@@ -269,7 +296,9 @@ impl Nand {
     pub(super) fn freeze(&mut self, die: u32) -> Result<()> {
         self.let_dies_end();
         self.array.freeze()?;
-        self.its_media().freeze(die);
+        // What a mount changes can be found again by the next one.
+        let is_mounting = self.seen.is_some();
+        self.its_media().freeze(die, !is_mounting);
         Ok(())
     }
 

@@ -452,6 +452,28 @@ fn a_list_counts_with_its_seal() {
     }
 }
 
+/// Whoever wrote it: a list that names what does not exist must not count, nor end the program.
+#[test]
+fn a_list_of_blocks_that_do_not_exist_does_not_count() {
+    for [block, number] in [[9999, 0], [5, 9999], [9999, 0xFFFF_FFF1], [5, 0xFFFF_FFFA]] {
+        let mut nand = chip_with_moves(geometry(4, 1), 8, 3);
+        nand.power().cycle();
+        let all = *nand.array().geometry();
+        let mut blocks = (4..all.blocks()).rev().map(BlockId);
+        let erased = blocks.find(|&block| nand.array().filled(block) == 0).unwrap();
+        nand.mounting().resume(1 << 20);
+        nand.mounting().finish();
+        let mut list = b"FTLMOVES".to_vec();
+        list.extend([1000_u64, 0].map(u64::to_le_bytes).as_flattened());
+        list.extend([0, 1, 1, block, number].map(u32::to_le_bytes).as_flattened());
+        for (at, kind, content) in [(0, 0xF0, Content::Meta(&list)), (1, 0xF1, Content::Pad)] {
+            let page = Page { owner: Lpn::SYSTEM, kind, extra: &[], content };
+            nand.program(all.page(erased, at), &page, Cause::Meta).unwrap();
+        }
+        assert_eq!(retired_after_mount(&mut nand), 3, "{block} {number}");
+    }
+}
+
 /// A mount that finds one copy writes both, elsewhere and not first over the one that it has.
 #[test]
 fn each_mount_leaves_two_copies() {

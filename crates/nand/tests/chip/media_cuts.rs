@@ -219,8 +219,8 @@ fn a_list_block_that_fails_in_a_mount_is_counted_once() {
     let failures = Failures { programs: Some(3), erases: None };
     let often = MediaModel::parse("real:erase_fail=50%", 3000).unwrap().unwrap();
     let mut failed = 0;
-    for after in 0..60 {
-        let cut = Cut { after, outcome: Outcome::Torn };
+    for after in 0..200 {
+        let cut = Cut { after, outcome: Outcome::Untouched };
         let Some(nand) = cut_run(failures, cut, 1, &mut Certain::new()) else { break };
         let mut nand = Nand::power_up(nand.into_array());
         nand.mount_media(&often, SEED + after).unwrap();

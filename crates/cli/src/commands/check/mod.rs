@@ -294,17 +294,7 @@ fn selected(args: &Args) -> failure::Result<Campaign> {
         budget: budget(args)?,
     };
     every_geometry_has_a_workload(args, &campaign)?;
-    campaign.models.iter().try_for_each(|model| refuse_media(args, model))?;
     Ok(campaign)
-}
-
-/// The flash of an image does not fail.
-fn refuse_media(args: &Args, model: &DeviceModel) -> failure::Result<()> {
-    if model.media.reserve == 0 || storage(args)? == Storage::Memory {
-        return Ok(());
-    }
-    let name = model.spec();
-    Err(failure::Failure::usage(format!("images have no media that fail, as `{name}` has")))
 }
 
 /// The first failures, and the number of further ones.
@@ -663,7 +653,6 @@ fn single_case(args: &Args) -> failure::Result<Case> {
     }
     let subject = Subject::from_spec(&args.ftl[0]).map_err(unusable)?.under(&layers(args)?);
     let model = DeviceModel::from_spec(&args.geometry[0]).map_err(unusable)?;
-    refuse_media(args, &model)?;
     let name = &args.workload[0];
     let case = match &args.log_writes {
         Some(path) => {

@@ -19,7 +19,8 @@ impl Selection for DeviceOptions {
     const REQUIRED: &'static str = "capacity";
 
     fn takes(option: &ExperimentOption) -> bool {
-        ["ftl", "chip", "capacity", "extra", "seed"].contains(&option.name) || option.is_of_layer()
+        let own = ["ftl", "chip", "capacity", "extra", "media", "reserve", "seed"];
+        own.contains(&option.name) || option.is_of_layer()
     }
 }
 
@@ -52,8 +53,11 @@ pub fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     let geometry = device.geometry();
+    let reserve = device.media().map_or(String::new(), |(_, reserve_blocks)| {
+        format!(", with {} in reserve", count(reserve_blocks.into()))
+    });
     output::print(&format!(
-        "{}: {} for {}, on a chip of {} blocks of {}\n",
+        "{}: {} for {}, on a chip of {} blocks of {}{reserve}\n",
         args.image.display(),
         bytes(device.capacity_bytes()),
         asked.ftl,

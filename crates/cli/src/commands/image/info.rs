@@ -10,6 +10,7 @@ use image::ImageStore;
 use nand::page_store::PageStore;
 use nand::{BlockId, Op};
 use report::number_format::{bytes, count, decimals};
+use sim::result::media_part::MediaPart;
 use serde_json::{Value, json};
 
 use super::failures::{failed, unsalvageable};
@@ -71,6 +72,8 @@ fn info(path: &Path, store: &ImageStore, device: &Device) -> Result<Value> {
         "parameters": recipe.parameters,
         "layers": recipe.layers,
         "chip": recipe.chip,
+        "media": device.media().map(|(model, _)| model.to_string()),
+        "reserve_blocks": device.media().map_or(0, |(_, reserve_blocks)| reserve_blocks),
         "seed": recipe.seed,
         "capacity_bytes": recipe.capacity_bytes,
         "page_bytes": geometry.page_bytes(),
@@ -112,6 +115,7 @@ fn wear(store: &ImageStore) -> Result<Value> {
 fn mount(disk: &Disk, started: Instant) -> Value {
     let tally = disk.nand().expect("a disk that was just mounted").tally();
     let counts = Op::ALL.map(|op| tally.total(op));
+    let media = disk.nand().and_then(|nand| nand.media()).map(MediaPart::of);
     let timing = &disk.device().chip.timing;
     let time_ns: u64 = Op::ALL.iter().zip(counts).map(|(op, n)| n * timing.of(*op)).sum();
     let [reads, spare_reads, programs, erases] = counts;
@@ -123,6 +127,7 @@ fn mount(disk: &Disk, started: Instant) -> Value {
         "simulated_us": time_ns as f64 / 1000.0,
         "seconds": started.elapsed().as_secs_f64(),
         "peak_rss_bytes": sim::memory::peak_rss_bytes(),
+        "media": media,
     })
 }
 
@@ -138,6 +143,7 @@ fn text(info: &Value) -> String {
         ("ftl", ftl_text(info)),
         ("layers", text("layers")),
         ("chip", text("chip")),
+        ("media", media_text(info)),
         ("device", device_text(info)),
         ("seed", info["seed"].to_string()),
         ("state", state.to_owned()),
@@ -153,6 +159,7 @@ fn text(info: &Value) -> String {
     lines.extend(damages.map(|damage| ("damage", damage.as_str().unwrap_or_default().to_owned())));
     if let Some(mount) = info.get("mount") {
         lines.push(("mount", mount_text(mount)));
+        lines.extend(failed_text(&mount["media"]).map(|text| ("failed", text)));
     }
     lines.iter().map(|(name, text)| format!("{name:<8} {text}\n")).collect()
 }
@@ -180,9 +187,26 @@ fn device_text(info: &Value) -> String {
     )
 }
 
+fn media_text(info: &Value) -> String {
+    let Some(media) = info["media"].as_str() else { return String::new() };
+    format!("{media}, {} blocks in reserve", count(info["reserve_blocks"].as_u64().unwrap_or(0)))
+}
+
 fn wear_text(wear: &Value) -> String {
     let mean = decimals(wear["mean"].as_f64().unwrap_or_default(), 2);
     format!("{} to {} erases a block, {mean} on average", wear["min"], wear["max"])
+}
+
+/// The blocks that failed, if any could.
+fn failed_text(media: &Value) -> Option<String> {
+    let number = |name: &str| count(media[name].as_u64().unwrap_or_default());
+    let end = if media["read_only"].as_bool()? { "; the device can only be read" } else { "" };
+    Some(format!(
+        "{} blocks came bad, {} have failed, {} are left in reserve{end}",
+        number("factory_bad"),
+        number("retired"),
+        number("in_reserve"),
+    ))
 }
 
 fn mount_text(mount: &Value) -> String {

@@ -29,7 +29,7 @@ pub fn open(path: &Path, experiment: &Experiment, given: &[&'static str]) -> Res
     refuse_impossible(experiment, given)?;
     let (store, made) = opening::open(path).map_err(failed(path))?;
     let setup = expect(path, &made, experiment, given)?;
-    let chip = Some(opening::power_up(store).map_err(failed(path))?);
+    let chip = Some(opening::power_up(store, &made).map_err(failed(path))?);
     Ok(LentImage { path: path.to_owned(), setup, chip })
 }
 
@@ -69,9 +69,6 @@ fn refuse_impossible(experiment: &Experiment, given: &[&str]) -> Result<()> {
     let refuse = |why: &str| Err(Failure::usage(why.to_owned()));
     if given.contains(&"durability") && experiment.durability == Durability::Paper {
         return refuse("an image must survive power cuts: it has no `--durability paper`");
-    }
-    if given.iter().any(|name| ["media", "reserve"].contains(name)) {
-        return refuse("the flash of an image never fails: leave out `--media` and `--reserve`");
     }
     if experiment.verify {
         return refuse(

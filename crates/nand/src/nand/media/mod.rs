@@ -29,10 +29,6 @@ use crate::geometry::Geometry;
 use model::MediaModel;
 use move_list::{Failure, Moves};
 
-/// Blocks that are kept for the two copies of the list: a copy moves on to another block before the
-/// old one is given back.
-const LIST_BLOCKS: u32 = 4;
-
 /// What happened to the blocks since the device was new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MediaCounts {
@@ -85,7 +81,7 @@ impl Factory {
         reserve_blocks: u32,
         seed: u64,
     ) -> Result<Factory> {
-        let others = reserve_blocks.saturating_add(LIST_BLOCKS);
+        let others = reserve_blocks.saturating_add(Media::LIST_BLOCKS);
         let all = of_ftl.with_more_blocks(others)?;
         // Each of them may be bad, or stand behind a number that is not its own.
         let pages = move_list::pages(2 * others as usize, all.page_bytes());
@@ -171,9 +167,15 @@ pub struct Media {
     /// Whether the flash stays as it is, because a block could not be replaced, or because none was
     /// left in reserve at power-on. Then nothing fails.
     pub(crate) is_frozen: bool,
+    /// Whether it has been so since a time when the host could write.
+    loses_changes: bool,
 }
 
 impl Media {
+    /// Blocks that are kept for the two copies of the list: a copy moves on to another block before
+    /// the old one is given back.
+    pub const LIST_BLOCKS: u32 = 4;
+
     /// The media that this list describes.
     pub(crate) fn new(
         model: &MediaModel,
@@ -191,7 +193,7 @@ impl Media {
             program_fail: model.program_fail.as_f64(),
             erase_fail: model.erase_fail.as_f64(),
             reserve: vec![Vec::new(); all.dies() as usize],
-            reserve_blocks: others - LIST_BLOCKS,
+            reserve_blocks: others - Media::LIST_BLOCKS,
             moves,
             copies: [None; 2],
             list_blocks: Vec::new(),
@@ -200,6 +202,7 @@ impl Media {
             list_programs: 0,
             exhausted: None,
             is_frozen: false,
+            loses_changes: false,
         };
         media.quiet_programs = gap(&mut media.rng, media.program_fail);
         media.quiet_erases = gap(&mut media.rng, media.erase_fail);
@@ -215,7 +218,7 @@ impl Media {
         all: &Geometry,
     ) {
         free.retain(|block| !holders.contains(block));
-        let of_lists = all.blocks() - LIST_BLOCKS;
+        let of_lists = all.blocks() - Media::LIST_BLOCKS;
         self.list_blocks = free.extract_if(.., |block| block.0 >= of_lists).collect();
         self.list_blocks.extend(holders);
         self.holders = holders.to_vec();
@@ -261,6 +264,11 @@ impl Media {
     /// Whether the flash stays as it is, and what changes is forgotten when the power fails.
     pub fn is_frozen(&self) -> bool {
         self.is_frozen
+    }
+
+    /// Whether something that the host wrote may be forgotten when the power fails.
+    pub(crate) fn loses_changes(&self) -> bool {
+        self.loses_changes
     }
 
     /// Whether the host can only read.
@@ -324,8 +332,9 @@ impl Media {
     }
 
     /// From now on the flash stays as it is, because this die has no block left.
-    pub(crate) fn freeze(&mut self, die: u32) {
+    pub(crate) fn freeze(&mut self, die: u32, loses_changes: bool) {
         (self.exhausted, self.is_frozen) = (Some(die), true);
+        self.loses_changes |= loses_changes;
         // Nothing fails in memory.
         self.quiet_programs = u64::MAX;
     }

@@ -95,6 +95,15 @@ impl MediaModel {
     }
 }
 
+impl fmt::Display for MediaModel {
+    /// The spec with all figures, as [`parse`](Self::parse) reads it.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MediaModel { factory_bad, endurance, spread, program_fail, erase_fail } = self;
+        write!(out, "real:factory_bad={factory_bad},endurance={endurance},spread={spread},")?;
+        write!(out, "program_fail={program_fail},erase_fail={erase_fail}")
+    }
+}
+
 fn malformed(value: impl fmt::Display, form: &str) -> spec::Error {
     spec::Error::Malformed { text: value.to_string(), form: form.to_owned() }
 }

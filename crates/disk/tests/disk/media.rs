@@ -1,0 +1,226 @@
+//! Disks whose flash fails: they go on while blocks are in reserve, and can only be read in the end.
+
+use disk::{Disk, Error, opening, recipe};
+use ftl::{Device, Layers};
+use image::Recipe;
+use nand::{Cut, MediaModel, Outcome};
+
+use crate::devices::{blank, device, devices, name, open};
+use crate::model::{Model, Random};
+
+fn on_media(device: Device, model: &str, reserve_blocks: u64) -> Device {
+    let model = MediaModel::parse(model, 3000).unwrap().unwrap();
+    device.on_media(model, reserve_blocks).unwrap()
+}
+
+fn retired(disk: &Disk) -> u64 {
+    disk.nand().unwrap().media().unwrap().counts().retired()
+}
+
+/// Cuts, and images that are closed and opened anew, while one operation in fifty fails.
+#[test]
+fn every_disk_goes_on_while_blocks_fail() {
+    let mut failed = 0;
+    for (seed, device) in (0..).zip(devices()) {
+        let model = "real:factory_bad=2%,endurance=60,program_fail=2%,erase_fail=2%";
+        let device = on_media(device, model, 100);
+        let medium = blank(&device);
+        let mut disk = open(&medium, &device);
+        let (mut model, mut random) = (Model::new(&disk), Random::new(seed));
+        model.machine_may_crash = false;
+        for number in 0..120 {
+            match model.request(&mut disk, &mut random) {
+                Ok(()) => {}
+                Err(Error::PowerLost) => {
+                    disk.power_on().unwrap();
+                    model.adopt(&mut disk);
+                    model.flushed();
+                }
+                Err(error) => panic!("{}: {error}", name(&device)),
+            }
+            match number % 40 {
+                13 => {
+                    let outcome = Outcome::OF_PROGRAM[random.below(8) as usize];
+                    disk.cut_after(Cut { after: random.below(30), outcome });
+                }
+                39 if !disk.is_off() => {
+                    disk.close().unwrap();
+                    disk = open(&medium, &device);
+                    model.adopt(&mut disk);
+                    model.flushed();
+                }
+                _ => {}
+            }
+        }
+        if disk.is_off() {
+            disk.power_on().unwrap();
+            model.adopt(&mut disk);
+        }
+        disk.ftl().unwrap().audit(disk.nand().unwrap()).unwrap();
+        failed += retired(&disk);
+    }
+    assert!(failed > 500, "only {failed} blocks failed");
+}
+
+/// Writes until the disk refuses. Returns the sentence.
+fn wear_out(disk: &mut Disk, model: &mut Model, random: &mut Random) -> String {
+    for _ in 0..100_000 {
+        match model.request(disk, random) {
+            Ok(()) => {}
+            Err(error) => {
+                assert!(matches!(error, Error::Ftl(ftl::Error::Chip(nand::Error::WornOut { .. }))));
+                return error.to_string();
+            }
+        }
+    }
+    panic!("it never wears out");
+}
+
+/// A disk at its end: it can be read, and refuses changes with this sentence.
+fn is_at_its_end(disk: &mut Disk, model: &Model, sentence: &str) {
+    model.check(disk, 0..model.sectors()).unwrap();
+    let changes = [disk.write(0, &[1; 512], true), disk.trim(0, 4096, false)];
+    for refused in changes {
+        assert_eq!(refused.unwrap_err().to_string(), sentence);
+    }
+    assert_eq!(disk.failure(), None, "it is no failure of the disk");
+}
+
+const SHORT: &str = "real:factory_bad=2%,endurance=4,program_fail=0.2%";
+
+fn short_lived() -> Device {
+    on_media(device("page", &Layers::default()).unwrap(), SHORT, 6)
+}
+
+/// What the last write before the end was refused for did not change the model's older values.
+fn wear_out_and_flush(disk: &mut Disk, seed: u64) -> (Model, String) {
+    let (mut model, mut random) = (Model::new(disk), Random::new(seed));
+    let sentence = wear_out(disk, &mut model, &mut random);
+    // The refused request was noted before it was made.
+    model.adopt(disk);
+    match disk.flush() {
+        Ok(()) => model.flushed(),
+        // No block was left for the flush either.
+        Err(error) => assert_eq!(error.to_string(), sentence),
+    }
+    (model, sentence)
+}
+
+#[test]
+fn an_image_at_its_end_can_be_read_for_ever_and_is_left_as_it_is() {
+    let mut orderly = 0;
+    for seed in 0..20 {
+        let device = short_lived();
+        let medium = blank(&device);
+        let mut disk = open(&medium, &device);
+        let (mut model, sentence) = wear_out_and_flush(&mut disk, seed);
+        assert!(sentence.starts_with("the device can only be read: "), "{sentence}");
+        is_at_its_end(&mut disk, &model, &sentence);
+        let is_flushed = disk.close().is_ok();
+        orderly += u32::from(is_flushed);
+        let before = medium.bytes().to_vec();
+        let mut disk = open(&medium, &device);
+        model.adopt(&mut disk);
+        for _ in 0..2 {
+            is_at_its_end(&mut disk, &model, &sentence);
+            disk.flush().unwrap();
+            disk.power_on().unwrap();
+        }
+        disk.close().unwrap();
+        assert!(medium.bytes().to_vec() == before, "seed {seed}: the image has changed");
+    }
+    assert!(orderly > 10, "only {orderly} of 20 ended in order");
+}
+
+/// The same on a file, of which a view is made instead of a copy.
+#[test]
+fn a_file_at_its_end_is_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("worn.img");
+    let device = short_lived();
+    opening::create(&path, &device).unwrap();
+    let opened = || {
+        let (store, made) = opening::open(&path).unwrap();
+        opening::expect(&made, &device).unwrap();
+        Disk::on_image(store, made).unwrap()
+    };
+    let mut disk = opened();
+    let (mut model, sentence) = wear_out_and_flush(&mut disk, 3);
+    let _ = disk.close();
+    let before = std::fs::read(&path).unwrap();
+    let mut disk = opened();
+    model.adopt(&mut disk);
+    is_at_its_end(&mut disk, &model, &sentence);
+    disk.close().unwrap();
+    assert!(std::fs::read(&path).unwrap() == before);
+    let review = disk::review::review(&path).unwrap();
+    assert_eq!((review.damages, review.lost_pages), (Vec::new(), 0));
+}
+
+/// No block is left for a program: what was not flushed is lost with the power, and no flush says
+/// otherwise. A sync that had begun ends as it would have.
+#[test]
+fn a_disk_that_cannot_go_on_flushes_nothing() {
+    let (mut syncs, mut refused) = (0, 0);
+    // A write buffer has pages for the flush.
+    let buffer = Layers::from_texts(&[("buffer", "64KiB")]).unwrap();
+    for seed in 0..80 {
+        let device = on_media(device("page", &buffer).unwrap(), SHORT, 6);
+        let medium = blank(&device);
+        let mut disk = open(&medium, &device);
+        let (mut model, mut random) = (Model::new(&disk), Random::new(seed));
+        let sentence = wear_out(&mut disk, &mut model, &mut random);
+        if disk.nand().unwrap().media().unwrap().is_frozen() {
+            continue;
+        }
+        let job = disk.begin_sync().unwrap();
+        disk.nand_mut().unwrap().media_mut().unwrap().fail_program_after(0);
+        let flushed = disk.flush();
+        if let Some(job) = job {
+            disk.end_sync(job()).unwrap();
+            syncs += u32::from(flushed.is_err());
+        }
+        if let Err(error) = flushed {
+            refused += 1;
+            assert_eq!(error.to_string(), sentence);
+            assert_eq!(disk.flush().unwrap_err().to_string(), sentence);
+        }
+        disk.power_on().unwrap();
+        model.adopt(&mut disk);
+        is_at_its_end(&mut disk, &model, &sentence);
+        disk.close().unwrap();
+        model.check(&mut open(&medium, &device), 0..model.sectors()).unwrap();
+    }
+    assert!(syncs > 0 && refused > 10, "{syncs} {refused}");
+}
+
+#[test]
+fn a_recipe_gives_the_media_back() {
+    let device = short_lived();
+    let made = recipe::of_device(&device);
+    let expected = "--media real:factory_bad=2%,endurance=4,spread=10%,program_fail=0.2%,\
+                    erase_fail=0% --reserve 6blocks";
+    assert_eq!(made.media, expected);
+    let again = recipe::device(&made).unwrap();
+    assert_eq!(recipe::of_device(&again), made);
+    assert_eq!(again.media(), device.media());
+    let perfect = recipe::of_device(&self::device("page", &Layers::default()).unwrap());
+    assert_eq!(perfect.media, "");
+    let why = made.expect(&perfect).unwrap_err().to_string();
+    assert!(why.contains("the image was made with failures --media real:"), "{why}");
+    for media in [
+        "--media",
+        "--media perfect --reserve 6blocks",
+        "--media real:endurance=4 --reserve 6",
+        "--media real:endurance=0 --reserve 6blocks",
+        "--reserve 6blocks --media real",
+        "--media real --reserve 7blocks",
+        "--media real --reserve 4000000000blocks",
+        "--media real:factory_bad=99% --reserve 6blocks",
+        "--media real --reserve 6blocks --wear",
+    ] {
+        let strange = Recipe { media: media.into(), ..made.clone() };
+        let refused = recipe::device(&strange);
+        assert!(matches!(refused, Err(Error::Unknown(_))), "{media}: {refused:?}");
+    }
+}
