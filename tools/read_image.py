@@ -18,7 +18,7 @@ from collections import namedtuple
 SUPERBLOCK, FRAME, SECTOR = 4096, 512, 512  # bytes
 PROGRAM, ERASE, HEALTH, HALF_ERASE, DECAY = range(1, 6)  # kinds of operations
 ERASED, GOOD, TORN, PARTIAL, UNSTABLE, DATA_LOST = range(6)  # health of a page
-DATA = 1  # kind of a page
+DATA, LIST = 1, 0xF0  # kinds of pages
 RECORD, BITMAP, VOID_LIST = range(3)  # types of pages of the trim log
 
 Frame = namedtuple("Frame", "generation first durable operations")
@@ -53,12 +53,15 @@ class Superblock:
         self.fields = {"uuid": raw[16:32].hex()}
         self.fields |= zip(self.NUMBERS.split(), struct.unpack_from("<QQ13I12xQQ", raw, 32))
         at = 128
-        for name in ("chip", "scheme", "layers", "parameters"):
+        for name in ("chip", "scheme", "layers", "parameters", "media"):
             end = at + 2 + number(raw, at, at + 1)
             self.fields[name], at = raw[at + 2 : end].decode(), end
         self.__dict__.update(self.fields)
-        self.pages = self.blocks * self.pages_per_block
-        self.table_bytes = 12 * self.blocks + self.pages
+        words = self.media.split()
+        reserve = words[words.index("--reserve") + 1] if words else "0blocks"
+        others = int(reserve.removesuffix("blocks")) + 4 if words else 0
+        self.pages = (self.blocks - others) * self.pages_per_block  # those that the FTL numbers
+        self.table_bytes = (12 + self.pages_per_block) * self.blocks
         self.journal = 2 * SUPERBLOCK + 2 * aligned(self.table_bytes)
         self.slots = aligned(self.journal + FRAME * self.frames)
         self.record_bytes = aligned(32 + self.spare_bytes, 8)
@@ -101,7 +104,9 @@ class Chip:
         entries = 12 * layout.blocks
         self.slots = [number(table, at, at + 3) for at in range(0, entries, 12)]
         self.health = bytearray(table[entries:])
+        self.behind = {}  # the block behind each number that has not its own
         self.replay()
+        self.behind = self.moves()
 
     def replay(self):
         """Applies the operations of the journal that count."""
@@ -164,15 +169,49 @@ class Chip:
         starts = range(0, self.layout.page_bytes, SECTOR)
         return b"".join(data[at : at + SECTOR] for at in starts if sectors >> at // SECTOR & 1)
 
+    def moves(self):
+        """What the list of moves says: for each number that has moved, the block behind it."""
+        size, newest = self.layout.pages_per_block, (0, {})
+        for block in range(self.layout.pages // size, self.layout.blocks):
+            erased = (at for at in range(size) if self.reads_as_erased(block * size + at))
+            used = next(erased, size)
+            pages = [self.page(block * size + at) for at in range(used)]
+            if used and pages[0] and pages[0].kind != LIST:
+                continue
+            lists = [page and page.place and page.kind == LIST and self.metadata(page) for page in pages]
+            for start in range(used):
+                newest = max(newest, self.list_of_moves(lists[start:]), key=lambda found: found[0])
+        return newest[1]
+
+    def list_of_moves(self, pages):
+        """The version and the moves of a list that begins here and has something behind it."""
+        entries, parts = [], itertools.takewhile(bool, pages[:-1])
+        for at, raw in enumerate(parts):
+            magic, version, _, part, total, here = struct.unpack_from("<8sQQIII", raw)
+            first = first_version if at else version
+            if (magic, part, version) != (b"FTLMOVES", at, first):
+                break
+            first_version = version
+            entries += struct.iter_unpack("<II", raw[36 : 36 + 8 * here])
+            if len(entries) == total:
+                return version, {number: block for block, number in entries if number < 0xFFFFFFF0}
+        return 0, {}
+
+    def place(self, ppn):
+        """The page of the chip behind a page that the FTL names."""
+        block, in_block = divmod(ppn, self.layout.pages_per_block)
+        return self.behind.get(block, block) * self.layout.pages_per_block + in_block
+
     def reads_as_erased(self, ppn):
-        return self.health[ppn] in (ERASED, PARTIAL)
+        return self.health[self.place(ppn)] in (ERASED, PARTIAL)
 
     def page(self, ppn):
         """What the spare area says, or None for a page that is unreadable."""
-        block, in_block = divmod(ppn, self.layout.pages_per_block)
-        place, health = (self.slots[block], in_block), self.health[ppn]
+        of_chip = self.place(ppn)
+        block, in_block = divmod(of_chip, self.layout.pages_per_block)
+        place, health = (self.slots[block], in_block), self.health[of_chip]
         record = self.record(place) if health in (GOOD, UNSTABLE, DATA_LOST) else None
-        if not record or number(record, 16, 19) != ppn:
+        if not record or number(record, 16, 19) != of_chip:
             return None
         header, scheme_bytes = record[32:52], record[52 : 52 + number(record, 20, 21)]
         crc = zlib.crc32(header[:16] + scheme_bytes + record[16:20])

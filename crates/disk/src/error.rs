@@ -49,6 +49,19 @@ pub enum Error {
         /// The limit.
         limit_bytes: u64,
     },
+    /// Flash that never fails was told to fail.
+    #[error(
+        "the flash of this device never fails; make one with `--media real`, whose figures may be 0"
+    )]
+    PerfectFlash,
+    /// A block that the FTL has not.
+    #[error("block {block} does not exist: the FTL has blocks 0 to {}", blocks - 1)]
+    NoSuchBlock {
+        /// The block.
+        block: u32,
+        /// Blocks of the FTL.
+        blocks: u32,
+    },
     /// The power of the chip is off, or failed during the request.
     #[error("the power of the disk is off")]
     PowerLost,

@@ -25,5 +25,5 @@ pub mod remains;
 pub mod review;
 
 pub use disk::places::{ByteExtent, PlaceExtent};
-pub use disk::{Disk, MemoryLimit};
+pub use disk::{Disk, FlashFailure, MemoryLimit};
 pub use error::{Error, Result};

@@ -18,7 +18,7 @@ use std::thread;
 
 use nand::page_store::{Health, load_spare};
 use nand::power_cut::{Snapshot, reordered};
-use nand::{FlashArray, Nand, Outcome, Ppn};
+use nand::{FlashArray, Outcome, Ppn};
 
 use crate::case::Case;
 use crate::cut::counts::{CutCounts, DecayTime};
@@ -558,12 +558,7 @@ impl<'a> Explorer<'a> {
     }
 
     fn decayed(&self, flash: &FlashArray) -> Result<FlashArray, FailedCase> {
-        let decayed = || {
-            let mut nand = Nand::power_up(flash.try_clone()?);
-            nand.power().decay()?;
-            Ok(nand.into_array())
-        };
-        decayed().map_err(|error| self.storage_failed(error))
+        flash.decayed().map_err(|error| self.storage_failed(error))
     }
 
     /// Whether there are weak pages on flash after the cuts so far and one with this outcome.

@@ -29,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::opening;
 use crate::recipe;
 
+pub use self::power::FlashFailure;
 pub use self::room::MemoryLimit;
 
 /// Bytes of a buffer that is kept for the next request.

@@ -5,10 +5,32 @@
 
 use core::mem;
 
-use nand::{Cut, Nand};
+use nand::{BlockId, Cut, Nand};
 
 use super::{Disk, Mounted, State};
 use crate::error::{Error, Result};
+
+/// A failure of the flash on command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlashFailure {
+    /// The program after this number of others fails.
+    Program {
+        /// Programs that succeed before.
+        after: u64,
+    },
+    /// The erase after this number of others fails.
+    Erase {
+        /// Erases that succeed before.
+        after: u64,
+    },
+    /// A block has taken all the erases that it can: its next one fails.
+    WornOut(BlockId),
+    /// The blocks in reserve are bad, but for this number on each die.
+    UsedUp {
+        /// Blocks that are left on each die.
+        left: usize,
+    },
+}
 
 impl Disk {
     /// Lets the power fail during a program or an erase to come. Only a disk that can be written
@@ -26,6 +48,27 @@ impl Disk {
             State::Writable(Mounted { nand, .. }) => State::Off(nand),
             other => other,
         };
+    }
+
+    /// Lets the flash fail on command.
+    ///
+    /// # Errors
+    /// The disk is off or cannot be written, its flash never fails, or it has no such block.
+    pub fn fail(&mut self, failure: FlashFailure) -> Result<()> {
+        self.expect_writable()?;
+        let State::Writable(Mounted { nand, .. }) = &mut self.state else { unreachable!("it is") };
+        let blocks = nand.geometry().blocks();
+        let Some(media) = nand.media_mut() else { return Err(Error::PerfectFlash) };
+        match failure {
+            FlashFailure::Program { after } => media.fail_program_after(after),
+            FlashFailure::Erase { after } => media.fail_erase_after(after),
+            FlashFailure::WornOut(block) if block.0 >= blocks => {
+                return Err(Error::NoSuchBlock { block: block.0, blocks });
+            }
+            FlashFailure::WornOut(block) => nand.wear_out(block),
+            FlashFailure::UsedUp { left } => nand.use_reserve_up(left)?,
+        }
+        Ok(())
     }
 
     /// Whether the power is off.

@@ -28,6 +28,11 @@ impl BlockLives {
         self.erases[block.0 as usize] > self.limits[block.0 as usize]
     }
 
+    /// The next erase of a block is one too many.
+    pub(crate) fn wear_out(&mut self, block: BlockId) {
+        self.limits[block.0 as usize] = self.erases[block.0 as usize];
+    }
+
     /// Erases of each block.
     pub(crate) fn erases(&self) -> &[u32] {
         &self.erases

@@ -662,6 +662,11 @@ impl FlashArray {
         self.tear(ppn, Health::Torn)
     }
 
+    /// The next erase of a block is one too many.
+    pub(crate) fn wear_out(&mut self, block: BlockId) {
+        self.lives.as_mut().expect("the blocks can fail").wear_out(block);
+    }
+
     /// Leaves an erased block as a failed erase does.
     pub(crate) fn fail_erase(&mut self, block: BlockId) -> Result<()> {
         if self.keeps_pages() { self.half_erase(block) } else { Ok(()) }
@@ -803,7 +808,9 @@ impl FlashArray {
     /// The bytes of the header of a page.
     fn header(&self, ppn: Ppn) -> Result<[u8; HEADER_BYTES]> {
         let record = self.spare(ppn)?;
-        Ok(record.header.bytes(ppn, &record.extra))
+        // A header is checked against the place on the chip, not against the number.
+        let place = self.stored().store().page(ppn);
+        Ok(record.header.bytes(place, &record.extra))
     }
 
     /// Flips a bit in the header of a programmed page.
@@ -891,6 +898,16 @@ impl FlashArray {
         let health = self.spare(ppn)?.health;
         let is_readable = matches!(health, Health::Good | Health::Unstable);
         if is_readable { self.inject(Fault::Health(ppn, Health::DataLost)) } else { Ok(()) }
+    }
+
+    /// A copy in which unstable pages have become unreadable, as they do in time.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn decayed(&self) -> Result<FlashArray> {
+        let mut later = self.try_clone()?;
+        later.decay()?;
+        Ok(later)
     }
 
     /// Makes all unstable pages unreadable.

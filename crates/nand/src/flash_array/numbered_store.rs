@@ -75,8 +75,9 @@ impl NumberedStore {
         numbers.zip(self.behind.iter().copied()).find(|(number, block)| number != block)
     }
 
+    /// The page of the chip behind a page that the FTL names.
     #[inline]
-    fn page(&self, ppn: Ppn) -> Ppn {
+    pub(crate) fn page(&self, ppn: Ppn) -> Ppn {
         if self.behind.is_empty() { ppn } else { self.page_behind(ppn) }
     }
 

@@ -4,10 +4,12 @@
 //! chip is exactly a power cycle. The rules of flash are those of the [flash array](FlashArray).
 //!
 //! Its operations are in `operations`, a mount's accounts in `mounting`, its power in `power`.
-//! Blocks that fail are in `media`, what the chip does about them in `on_media` and `media_mount`.
+//! Blocks that fail are in `media`, what the chip does about them in `on_media` and `media_mount`,
+//! and failures on command in `media_commands`.
 
 mod guard;
 pub mod media;
+mod media_commands;
 mod media_mount;
 pub mod mounting;
 mod on_media;

@@ -285,7 +285,7 @@ impl Nand {
     }
 
     /// A block that stands for no number of the FTL is bad.
-    fn mark_bad(&mut self, block: BlockId, failure: Failure) {
+    pub(super) fn mark_bad(&mut self, block: BlockId, failure: Failure) {
         let bad = self.array.behind(block);
         self.its_media().retire(bad, failure);
     }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use nand::Outcome;
+use disk::FlashFailure;
+use nand::{BlockId, Outcome};
 use serde_json::{Map, Value};
 
 use crate::device::injuries::Failure;
@@ -42,6 +43,8 @@ pub enum Command {
     Fail(Failure),
     /// End all failures.
     Heal,
+    /// Let the flash fail.
+    FailFlash(FlashFailure),
     /// Write a mark into the log of writes.
     Mark(String),
     /// Tell what was done.
@@ -60,7 +63,10 @@ pub enum CutTime {
 }
 
 /// The keys that name a command.
-const COMMANDS: [&str; 7] = ["cut", "power", "freeze", "slow", "fail", "mark", "stats"];
+const COMMANDS: [&str; 8] = ["cut", "power", "freeze", "slow", "fail", "media", "mark", "stats"];
+
+/// The keys that name a failure of the flash.
+const FLASH_FAILURES: [&str; 4] = ["fail_program", "fail_erase", "wear_out", "leave"];
 
 /// Reads a command.
 ///
@@ -99,6 +105,7 @@ fn command(object: &mut Map<String, Value>) -> Result<Command, String> {
         ("slow", _) => Ok(Command::Slow(time(&value)?)),
         ("fail", Value::Null) => Ok(Command::Heal),
         ("fail", Value::Object(range)) => Ok(Command::Fail(failure(range)?)),
+        ("media", Value::Object(failure)) => Ok(Command::FailFlash(flash_failure(failure)?)),
         ("mark", Value::String(name)) => Ok(Command::Mark(name.clone())),
         ("stats", _) => Ok(Command::Stats),
         _ => Err(format!("`{name}` cannot be {value}")),
@@ -153,6 +160,27 @@ fn failure(range: &Map<String, Value>) -> Result<Failure, String> {
         writes,
         times: range.get("times").map(number).transpose()?.map(|times| times.max(1)),
     })
+}
+
+fn flash_failure(object: &Map<String, Value>) -> Result<FlashFailure, String> {
+    let mut pairs = object.iter();
+    let (Some((name, value)), None) = (pairs.next(), pairs.next()) else {
+        return Err(format!("`media` has one key: {}", FLASH_FAILURES.join(", ")));
+    };
+    let value = number(value)?;
+    match name.as_str() {
+        "fail_program" => Ok(FlashFailure::Program { after: value }),
+        "fail_erase" => Ok(FlashFailure::Erase { after: value }),
+        "wear_out" => match u32::try_from(value) {
+            Ok(block) => Ok(FlashFailure::WornOut(BlockId(block))),
+            Err(_) => Err(format!("block {value} does not exist")),
+        },
+        "leave" => Ok(FlashFailure::UsedUp { left: usize::try_from(value).unwrap_or(usize::MAX) }),
+        _ => {
+            let known = FLASH_FAILURES.join(", ");
+            Err(format!("`{name}` means nothing in `media`; known are {known}"))
+        }
+    }
 }
 
 /// A number of seconds, or a text such as `500us`.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nand::Op;
+use nand::{Nand, Op};
 use serde_json::{Value, json};
 
 use crate::device::live::Live;
@@ -39,10 +39,29 @@ pub fn of_device(live: &Live) -> Value {
         let programmed = (tally.total(Op::Program) * page_bytes) as f64;
         stats["write_amplification_bytes"] = json!(programmed / counts.written_bytes as f64);
     }
+    stats["media"] = of_media(live);
     if let Some(pace) = live.gate.pace() {
         stats["pace"] = of_pace(&pace.kept());
     }
     stats
+}
+
+/// Blocks that failed since the device was new, and those left in reserve; null if none can fail.
+pub fn of_media(live: &Live) -> Value {
+    let media = live.store.disk.nand().and_then(Nand::media);
+    media.map_or(Value::Null, |media| {
+        let counts = media.counts();
+        json!({
+            "factory_bad": counts.factory_bad,
+            "retired": counts.retired(),
+            "program_failures": counts.program_failures,
+            "erase_failures": counts.erase_failures,
+            "worn_out": counts.worn_out,
+            "moved_pages": counts.moved_pages,
+            "in_reserve": media.in_reserve(),
+            "read_only": media.is_exhausted(),
+        })
+    })
 }
 
 /// How well a pace was kept, times in microseconds.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use nand::MediaModel;
 use nbd::server::engine::Limits;
 
 use crate::clients::{Client, Operator};
@@ -166,6 +167,59 @@ fn ranges_fail_on_demand() {
     client.write(0, 0, &[5; 512]);
 }
 
+/// Two hundred blocks fail under a client that goes on; then none is left, and it can only read.
+#[test]
+fn flash_fails_on_demand() {
+    const PAGE: u64 = 2048;
+    let media = MediaModel::parse("real:factory_bad=0%", 3000).unwrap().unwrap();
+    let on_media = move || live(device("page", &[]).on_media(media, 210).unwrap());
+    let server = Running::new(move || vec![on_media()], Limits::default());
+    let (mut client, mut operator) = (Client::agreed(&server), Operator::of(&server));
+    let pages = 8 * 64;
+    let mut written = vec![0_u8; pages as usize];
+    for round in 0..200_u64 {
+        let failure = match round % 10 {
+            0 => format!(r#"{{"media":{{"fail_erase":{}}}}}"#, round % 3),
+            5 => format!(r#"{{"media":{{"wear_out":{}}}}}"#, round % 18),
+            _ => format!(r#"{{"media":{{"fail_program":{}}}}}"#, round % 7),
+        };
+        operator.ask(&failure);
+        for at in 0..30 {
+            let page = (round * 37 + at * 11) % pages;
+            written[page as usize] = round as u8 + 1;
+            client.write(0, page * PAGE, &[round as u8 + 1; PAGE as usize]);
+        }
+        if round % 50 == 49 {
+            client.flush();
+            operator.ask(r#"{"cut":"now"}"#);
+            client = Client::agreed(&server);
+        }
+    }
+    let holds = |client: &mut Client| {
+        for (page, &value) in (0..).zip(&written) {
+            assert_eq!(client.read(page * PAGE, PAGE as u32), [value; PAGE as usize], "{page}");
+        }
+    };
+    holds(&mut client);
+    let media = operator.ask(r#"{"stats":true}"#)["media"].clone();
+    let [retired, left] = ["retired", "in_reserve"].map(|name| media[name].as_u64().unwrap());
+    // Blocks of the list of moves fail, too.
+    assert!(retired > 180 && (210..=214).contains(&(retired + left)), "{media}");
+    assert_eq!(media["read_only"], false);
+    let media = operator.ask(r#"{"media":{"leave":0}}"#);
+    assert_eq!((&media["in_reserve"], &media["read_only"]), (&0.into(), &true.into()));
+    for _ in 0..2 {
+        client.say(&Script::default().write(0, 0, &[9; 512]));
+        assert_eq!(client.reply(), (1, WRITE.into()), "EPERM");
+        client.flush();
+        holds(&mut client);
+        operator.ask(r#"{"cut":"now"}"#);
+        client = Client::agreed(&server);
+    }
+    let why = operator.refused(r#"{"media":{"wear_out":99}}"#);
+    assert!(why.contains("blocks 0 to 2"), "{why}");
+}
+
 #[test]
 fn commands_that_make_no_sense_are_refused_with_a_sentence() {
     let server = serve();
@@ -185,6 +239,12 @@ fn commands_that_make_no_sense_are_refused_with_a_sentence() {
         (r#"{"fail":{"on":"both"}}"#, "`on` is"),
         (r#"{"fail":{"at":1}}"#, "`at` means nothing"),
         (r#"{"mark":"here"}"#, "--log-writes"),
+        (r#"{"media":{"fail_program":0}}"#, "make one with `--media real`"),
+        (r#"{"media":{"fail_program":-1}}"#, "not a whole number"),
+        (r#"{"media":{"wear_out":5000000000}}"#, "does not exist"),
+        (r#"{"media":{"melt":1}}"#, "known are fail_program, fail_erase, wear_out, leave"),
+        (r#"{"media":{"leave":1,"melt":1}}"#, "has one key: fail_program"),
+        (r#"{"media":true}"#, "cannot be"),
         (r#"{"power":"off"}"#, "cannot be"),
     ] {
         let sentence = operator.refused(command);

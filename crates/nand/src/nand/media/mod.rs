@@ -168,7 +168,7 @@ pub struct Media {
     /// left in reserve at power-on. Then nothing fails.
     pub(crate) is_frozen: bool,
     /// Whether it has been so since a time when the host could write.
-    loses_changes: bool,
+    froze_in_use: bool,
 }
 
 impl Media {
@@ -202,7 +202,7 @@ impl Media {
             list_programs: 0,
             exhausted: None,
             is_frozen: false,
-            loses_changes: false,
+            froze_in_use: false,
         };
         media.quiet_programs = gap(&mut media.rng, media.program_fail);
         media.quiet_erases = gap(&mut media.rng, media.erase_fail);
@@ -226,6 +226,11 @@ impl Media {
         for block in free.into_iter().rev() {
             self.reserve[all.die_of(block) as usize].push(block);
         }
+        self.look_for_exhausted(all);
+    }
+
+    /// Looks for a die whose blocks have failed, and that has no other left.
+    pub(crate) fn look_for_exhausted(&mut self, all: &Geometry) {
         self.exhausted = (0..all.dies()).find(|&die| {
             let mut bad = self.moves.bad.iter();
             let has_failed = bad
@@ -266,9 +271,10 @@ impl Media {
         self.is_frozen
     }
 
-    /// Whether something that the host wrote may be forgotten when the power fails.
+    /// Whether something that the host wrote may be forgotten when the power fails: it was
+    /// programmed in memory only.
     pub(crate) fn loses_changes(&self) -> bool {
-        self.loses_changes
+        self.froze_in_use && self.quiet_programs < u64::MAX
     }
 
     /// Whether the host can only read.
@@ -320,6 +326,11 @@ impl Media {
         if let Some(at) = blocks.position(|&block| !self.is_only_holder(block)) {
             return Some(self.list_blocks.remove(at));
         }
+        self.take_from_reserve()
+    }
+
+    /// Takes a block from the die that has most in reserve.
+    pub(crate) fn take_from_reserve(&mut self) -> Option<BlockId> {
         let most = self.reserve.iter_mut().max_by_key(|blocks| blocks.len());
         most.and_then(Vec::pop)
     }
@@ -332,9 +343,9 @@ impl Media {
     }
 
     /// From now on the flash stays as it is, because this die has no block left.
-    pub(crate) fn freeze(&mut self, die: u32, loses_changes: bool) {
+    pub(crate) fn freeze(&mut self, die: u32, is_in_use: bool) {
         (self.exhausted, self.is_frozen) = (Some(die), true);
-        self.loses_changes |= loses_changes;
+        self.froze_in_use |= is_in_use;
         // Nothing fails in memory.
         self.quiet_programs = u64::MAX;
     }
