@@ -2,7 +2,7 @@
 
 use sim::Setup;
 use sim::config::experiment::ExperimentOption;
-use sim::run::life::life;
+use sim::run::life;
 
 use crate::experiment_args::{ExperimentArgs, Selection};
 use crate::failure::Result;
@@ -41,21 +41,8 @@ pub struct LivedOptions;
 impl Selection for LivedOptions {
     const REPEATED: &'static [&'static str] = &["ftl"];
 
-    /// A life has one load and no time; everything in it counts.
     fn takes(option: &ExperimentOption) -> bool {
-        const LEFT_OUT: [&str; 10] = [
-            "load",
-            "shared",
-            "replay",
-            "warmup",
-            "measure_after",
-            "until",
-            "timing",
-            "drive",
-            "interval",
-            "verify",
-        ];
-        !LEFT_OUT.contains(&option.name)
+        life::takes(option)
     }
 }
 
@@ -70,7 +57,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let monitor = ComparisonMonitor::new(args.quiet);
     let shared = SharedInput::open(&setups[0], &args.parallel, limit_bytes, monitor)?;
     let labels = labels(experiments);
-    let lives = shared.each(&labels, |index, options| Ok(life(&setups[index], options)?))?;
+    let lives = shared.each(&labels, |index, options| Ok(life::life(&setups[index], options)?))?;
     let trace = shared.input.loads()[0].name();
     let lives = Lives::new(trace, &lives);
     if let Some(report) = report {

@@ -12,6 +12,7 @@ use nand::{Error as ChipError, Op};
 use serde::Serialize;
 
 use crate::config::choices::Precondition;
+use crate::config::experiment::ExperimentOption;
 use crate::config::setup::Setup;
 use crate::device;
 use crate::error::{Error, Result};
@@ -25,6 +26,26 @@ use crate::run::measure::Unmeasured;
 use crate::run::repeated::Repeated;
 use crate::run::simulator::Simulator;
 use crate::run::{RunOptions, Stages};
+
+/// Options of experiments that a life does not have: it has one load and no time, and everything in
+/// it counts.
+const LEFT_OUT: [&str; 10] = [
+    "load",
+    "shared",
+    "replay",
+    "warmup",
+    "measure_after",
+    "until",
+    "timing",
+    "drive",
+    "interval",
+    "verify",
+];
+
+/// Whether a life has this option of experiments.
+pub fn takes(option: &ExperimentOption) -> bool {
+    !LEFT_OUT.contains(&option.name)
+}
 
 /// A life, from new to read-only.
 #[derive(Clone, Debug, Serialize)]
