@@ -264,6 +264,21 @@ fn every_figure_of_lives_is_drawn_and_shows_the_numbers_of_the_json() {
     }
 }
 
+#[test]
+fn one_life_and_many_fit_a_phone_and_a_desk() {
+    let Some(browser) = chromium() else { return };
+    let place = Place(tempfile::tempdir().unwrap());
+    let words = "life oltp:requests=20K --capacity 16MiB --extra 12% --reserve 5% --media \
+                 real:endurance=60 --quiet --report page.html";
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let ftls = ["page", "dac", "fast", "last", "dftl:cmt=4KiB", "page:frontiers=2"];
+    for count in [1, ftls.len()] {
+        let named = ftls[..count].iter().flat_map(|ftl| ["--ftl", ftl]);
+        place.ftlab(&words.iter().copied().chain(named).collect::<Vec<_>>());
+        fits_phone_and_desk(&browser, &place.path("page.html"));
+    }
+}
+
 /// A point of a curve over a life: the FTL, the bytes that the host wrote, the value.
 type LifePoint = (String, u64, f64);
 

@@ -13,9 +13,9 @@ use crate::number_format::{bytes, count, decimals, number};
 
 /// What the columns of the summary mean.
 pub const LEGEND: &str = "\
-A drive write is the capacity once. `if even`: drive writes if all blocks took their mean number of
-erases; what is missing was lost to uneven wear, and to blocks that failed early. `worn`: erases of
-the most worn block in use, and their mean.
+A drive write is the capacity once; `first failure after` counts them. `if even`: drive writes if
+all blocks took their mean number of erases; what is missing was lost to uneven wear, and to blocks
+that failed early. `worn`: erases of the most worn block in use, and their mean.
 ";
 
 /// The page of lives under a load; `made_by` is for its footer.
