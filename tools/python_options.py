@@ -37,6 +37,13 @@ class Options(SharedOptions, total=False):
 
 '''
 
+LIFE = '''
+
+class LifeOptions(TypedDict, total=False):
+    """The options of :func:`ftlab.life`, apart from trace and FTLs."""
+
+'''
+
 # The options in which the runs of a comparison differ.
 COMPARED = ["ftl", "durability", "trim"]
 
@@ -52,7 +59,10 @@ def text(options: list[dict[str, Any]]) -> str:
     """The file for these options."""
     fields = {one["name"]: f"    {one['name']}: {type_of(one)}\n" for one in options}
     shared = [fields[name] for name in fields if name not in ["trace", *COMPARED]]
-    return HEAD + "".join(shared) + OPTIONS + "".join(fields[name] for name in COMPARED)
+    compared = [fields[name] for name in COMPARED]
+    of_life = [one["name"] for one in options if one["is_of_life"]]
+    lived = [fields[name] for name in of_life if name not in ["trace", "ftl"]]
+    return "".join([HEAD, *shared, OPTIONS, *compared, LIFE, *lived])
 
 
 if __name__ == "__main__":

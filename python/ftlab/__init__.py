@@ -1,8 +1,9 @@
 """Flash translation layers (FTLs) of five papers, simulated on block traces.
 
 ``run`` replays a trace on one device under one FTL and returns exact counts of flash operations and
-serial times. ``compare`` does it for several FTLs, ``sweep`` for the rows of a plan. Options have
-the names, notations and defaults of the command ``ftlab``; ``help(ftlab.run)`` lists them.
+serial times. ``compare`` does it for several FTLs, ``sweep`` for the rows of a plan, ``life`` until
+the flash is worn out. Options have the names, notations and defaults of the command ``ftlab``;
+``help(ftlab.run)`` lists them.
 
 >>> import ftlab
 >>> result = ftlab.run("uniform:writes=100K", ftl="page:victim=fifo", capacity="64MiB")
@@ -24,9 +25,10 @@ from ftlab.lists import (
     list_victims,
     list_workloads,
 )
+from ftlab.lives import Lives
 from ftlab.requests import Requests
 from ftlab.result import Comparison, Result
-from ftlab.runs import compare, run
+from ftlab.runs import compare, life, run
 from ftlab.sweeps import Sweep, sweep
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "Comparison",
     "Error",
     "Ftl",
+    "Lives",
     "Requests",
     "Result",
     "RunError",
@@ -46,6 +49,7 @@ __all__ = [
     "errors",
     "figures",
     "guest",
+    "life",
     "list_chips",
     "list_drives",
     "list_formats",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
 from ftlab import _native
+from ftlab.lives import Lives
 from ftlab.result import Comparison, Result
 
 if TYPE_CHECKING:
@@ -102,12 +103,14 @@ class Figure:
         return self.chart()._repr_mimebundle_(**arguments)
 
 
-def of(runs: Runs) -> list[Figure]:
+def of(runs: Runs | Lives) -> list[Figure]:
     """All figures for which results have data, in the order of a report.
 
     ``runs`` is a result, a comparison, a dict of results by label, or results, which are then
-    labelled by their FTL. Figures along the trace need ``interval="auto"``.
+    labelled by their FTL; or lives. Figures along the trace need ``interval="auto"``.
     """
+    if isinstance(runs, Lives):
+        return [Figure(**fields) for fields in json.loads(runs._native.figures())]
     labels, results = _labelled(runs)
     figures = _native.figures_json(labels, [result.to_json() for result in results])
     return [Figure(**fields) for fields in json.loads(figures)]

@@ -53,3 +53,30 @@ class Options(SharedOptions, total=False):
     ftl: Value
     durability: Value
     trim: Value
+
+
+class LifeOptions(TypedDict, total=False):
+    """The options of :func:`ftlab.life`, apart from trace and FTLs."""
+
+    format: Value
+    skip_bad: bool | None
+    sort: bool | None
+    limit: Value
+    volume: Value
+    fit: Value
+    flush: Value
+    trim: Value
+    streams: Value
+    chip: Value
+    capacity: Value
+    extra: Value
+    media: Value
+    reserve: Value
+    durability: Value
+    precondition: Value
+    seed: Value
+    dram_access: Value
+    buffer: Value
+    sector_log: Value
+    dram: Value
+    split: Value

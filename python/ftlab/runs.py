@@ -1,4 +1,4 @@
-"""Runs of one trace: under one FTL, or under several side by side."""
+"""Runs of one trace: under one FTL, under several side by side, or until the flash is worn out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ftlab import _native
+from ftlab.lives import Lives
 from ftlab.progress import Progress, shown
 from ftlab.requests import Requests
 from ftlab.result import Comparison, Result
@@ -17,7 +18,7 @@ from ftlab.trace import Trace
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ftlab.options import Options, SharedOptions
+    from ftlab.options import LifeOptions, Options, SharedOptions
     from ftlab.policy import Policy
 
 
@@ -135,6 +136,53 @@ def compare(
     return Comparison([label for label, _ in compared], [Result(one) for _, one in compared])
 
 
+def life(
+    trace: Any = None,
+    ftl: str | Iterable[str] = "page",
+    *,
+    jobs: int | None = None,
+    memory: int | None = None,
+    progress: Progress = None,
+    memory_limit: int | str | None = None,
+    **options: Unpack[LifeOptions],
+) -> Lives:
+    """Repeat a trace on flash that wears out, until the device can only be read.
+
+    Parameters
+    ----------
+    trace
+        As for :func:`run`. A file is read once for all lives, columns are packed once.
+    ftl
+        One or more FTLs, each with its parameters, such as ``["page", "dftl:cmt=64KiB"]``.
+    jobs, memory
+        As for :func:`compare`.
+    progress, memory_limit
+        As for :func:`run`.
+    **options
+        The options of ``ftlab life``, listed below. ``media`` is needed, such as
+        ``media="real:endurance=100"``.
+
+    Raises
+    ------
+    As :func:`run`, for the first life that fails.
+    """
+    ftls = [ftl] if isinstance(ftl, str) else list(ftl)
+    if not ftls:
+        raise TypeError("life needs an FTL, such as ftl='page'")
+    name, requests = _origin(trace)
+    each = [{"trace": name, **options, "ftl": one} for one in ftls]
+    with shown(progress, ftls) as callback:
+        native = _native.lives(
+            each,
+            requests=requests,
+            jobs=jobs,
+            memory=memory,
+            progress=callback,
+            memory_limit=memory_limit,
+        )
+    return Lives(native)
+
+
 def _origin(trace: Any) -> tuple[Any, _native.NativeRequests | None]:
     """The name of a file or workload, or requests in memory."""
     if trace is None or isinstance(trace, (str, os.PathLike)):
@@ -145,12 +193,13 @@ def _origin(trace: Any) -> tuple[Any, _native.NativeRequests | None]:
     return None, requests._native
 
 
-def _describe(function: Callable[..., Any]) -> None:
-    """List the options of a run in the signature and in the documentation of a function."""
+def _describe(function: Callable[..., Any], takes: Callable[[dict[str, Any]], bool]) -> None:
+    """List the options that a function takes in its signature and in its documentation."""
     signature = inspect.signature(function)
     own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
     names = {one.name for one in own}
-    options = [option for option in _native.run_options() if option["name"] not in names]
+    every = filter(takes, _native.run_options())
+    options = [option for option in every if option["name"] not in names]
     added = [
         inspect.Parameter(option["name"], inspect.Parameter.KEYWORD_ONLY, default=None)
         for option in options
@@ -171,5 +220,6 @@ def _listed(options: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-_describe(run)
-_describe(compare)
+_describe(run, lambda option: True)
+_describe(compare, lambda option: True)
+_describe(life, lambda option: bool(option["is_of_life"]))

@@ -54,6 +54,37 @@ def test_a_comparison_gives_the_bytes_of_the_command(command: Command, tmp_path:
     assert (tmp_path / "mine.html").read_bytes() == (tmp_path / "r.html").read_bytes()
 
 
+def test_lives_give_the_bytes_of_the_command(command: Command, tmp_path: Path) -> None:
+    out = tmp_path / "lives.json"
+    words = ["--ftl", "page", "--ftl", "fast", "--capacity", "8MiB", "--extra", "20%"]
+    words += ["--reserve", "10%", "--media", "real:endurance=40"]
+    done = command("life", TRACE, *words, "--json", out, "--report", tmp_path / "r.html")
+    assert done.returncode == 0, done.stderr
+    lives = ftlab.life(
+        TRACE,
+        ["page", "fast"],
+        capacity="8MiB",
+        extra="20%",
+        reserve="10%",
+        media="real:endurance=40",
+    )
+    assert str(lives) == done.stdout
+    assert lives.to_json() == out.read_text()
+    assert lives.labels == ["page", "fast"] and lives["fast"] is lives[1]
+    course = lives["page"]["course"]
+    assert course[-1]["host_bytes"] == lives["page"]["host_bytes"]
+    lives.write_report(tmp_path / "mine.html")
+    assert (tmp_path / "mine.html").read_bytes() == (tmp_path / "r.html").read_bytes()
+    drawn = ftlab.figures.of(lives)
+    assert drawn[0].spec["data"]["values"][0]["host_bytes"] == course[0]["host_bytes"]
+    with pytest.raises(KeyError, match="no FTL is called 'dac'"):
+        lives["dac"]
+    with pytest.raises(TypeError, match="a life has no option `warmup`"):
+        ftlab.life(TRACE, media="real:endurance=40", warmup=2)  # type: ignore[call-arg]
+    with pytest.raises(ftlab.UsageError, match="lives for ever"):
+        ftlab.life(TRACE, capacity="8MiB")
+
+
 def test_values_may_be_numbers_texts_and_lists() -> None:
     texts = small(capacity="16777216", seed="3", warmup="2", verify="true")
     assert small(capacity=16 << 20, seed=3, warmup=2, verify=True) == texts

@@ -20,6 +20,7 @@ NUMBERS = "crates/nand/src/flash_array/numbered_store.rs"
 STORED = "crates/nand/src/flash_array/stored_pages.rs"
 CUTS = "crates/nand/src/power_cut.rs"
 LIFE = "crates/sim/src/run/life.rs"
+COURSE = "crates/sim/src/run/life_course.rs"
 PASS = "crates/sim/src/run/pass.rs"
 
 # Name, description, file, original text, replacement.
@@ -217,7 +218,7 @@ MUTANTS = [
     ("media-life-forgets-reserve", "life: blocks in reserve do not count for even wear", LIFE,
      "let good = blocks + media.in_reserve() + media.counts().retired();",
      "let good = blocks;"),
-    ("media-life-first-is-last", "life: the first failure is noted as the last one", LIFE,
-     "self.first_retired.get_or_insert(written);",
-     "self.first_retired = Some(written);"),
+    ("media-life-first-is-last", "life: the first failure is noted as the last one", COURSE,
+     "self.first_retired.get_or_insert(now);",
+     "self.first_retired = Some(now);"),
 ]

@@ -228,6 +228,91 @@ fn every_figure_of_a_trace_is_drawn_in_light_and_dark() {
     }
 }
 
+#[test]
+fn every_figure_of_lives_is_drawn_and_shows_the_numbers_of_the_json() {
+    let place = Place(tempfile::tempdir().unwrap());
+    let words = "life oltp:requests=20K --capacity 16MiB --extra 12% --reserve 5% --media \
+                 real:endurance=60,program_fail=0.001%,erase_fail=0.01% --ftl page --ftl dac \
+                 --ftl fast --quiet --report page.html --json lives.json";
+    place.ftlab(&words.split_whitespace().collect::<Vec<_>>());
+    let read = |name: &str| std::fs::read_to_string(place.path(name)).unwrap();
+    let lives: Value = serde_json::from_str(&read("lives.json")).unwrap();
+    let figures = [
+        ("write-amplification", "write_amplification"),
+        ("blocks-in-reserve", "in_reserve"),
+        ("blocks-worn-out", "worn_out"),
+        ("blocks-with-a-failed-program", "program_failures"),
+        ("blocks-with-a-failed-erase", "erase_failures"),
+    ];
+    let figures = figures.map(|(name, field)| (format!("{name}-over-the-life"), field));
+    let page = read("page.html");
+    for (name, field) in &figures {
+        assert_eq!(drawn_points(&page, name, field), points_of(&lives, field), "{name}");
+    }
+    let Some(browser) = chromium() else { return };
+    fits_phone_and_desk(&browser, &place.path("page.html"));
+    for is_dark in [false, true] {
+        let seen = Seen::of(&browser, &place.path("page.html"), is_dark);
+        assert_eq!(seen.console, [""; 0]);
+        let drawn = seen.drawn();
+        assert!(drawn.iter().map(|(name, _)| *name).eq(figures.iter().map(|(name, _)| name)));
+        assert!(drawn.iter().all(|(_, marks)| *marks >= 10), "{drawn:?}");
+        for life in lives["lives"].as_array().unwrap() {
+            let cell = format!(">{:.3}</td>", life["write_amplification"].as_f64().unwrap());
+            assert!(seen.document.contains(&cell), "{cell} is not shown");
+        }
+    }
+}
+
+#[test]
+fn one_life_and_many_fit_a_phone_and_a_desk() {
+    let Some(browser) = chromium() else { return };
+    let place = Place(tempfile::tempdir().unwrap());
+    let words = "life oltp:requests=20K --capacity 16MiB --extra 12% --reserve 5% --media \
+                 real:endurance=60 --quiet --report page.html";
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let ftls = ["page", "dac", "fast", "last", "dftl:cmt=4KiB", "page:frontiers=2"];
+    for count in [1, ftls.len()] {
+        let named = ftls[..count].iter().flat_map(|ftl| ["--ftl", ftl]);
+        place.ftlab(&words.iter().copied().chain(named).collect::<Vec<_>>());
+        fits_phone_and_desk(&browser, &place.path("page.html"));
+    }
+}
+
+/// A point of a curve over a life: the FTL, the bytes that the host wrote, the value.
+type LifePoint = (String, u64, f64);
+
+/// The points of a figure in a page.
+fn drawn_points(page: &str, figure: &str, field: &str) -> Vec<LifePoint> {
+    let spec = page.split(&format!("class=\"spec\" data-figure=\"{figure}\">")).nth(1);
+    let spec = spec.and_then(|spec| spec.split("</script>").next()).expect("the figure's spec");
+    let spec: Value = serde_json::from_str(spec).unwrap();
+    let values = spec["data"]["values"].as_array().unwrap().iter();
+    values
+        .map(|value| {
+            let bytes = value["host_bytes"].as_u64().unwrap();
+            let place = value["host"].as_f64().unwrap() * f64::from(1 << 20);
+            assert_eq!(place, bytes as f64, "the place at the axis, in MiB");
+            (value["ftl"].as_str().unwrap().into(), bytes, value[field].as_f64().unwrap())
+        })
+        .collect()
+}
+
+/// The points of the courses of lives.
+fn points_of(lives: &Value, field: &str) -> Vec<LifePoint> {
+    let lives = lives["lives"].as_array().unwrap().iter();
+    let of_life = |life: &Value| -> Vec<LifePoint> {
+        let ftl = life["ftl"].as_str().unwrap();
+        let points = life["course"].as_array().unwrap().iter();
+        let point = |point: &Value| {
+            let bytes = point["host_bytes"].as_u64().unwrap();
+            (ftl.to_owned(), bytes, point[field].as_f64().unwrap())
+        };
+        points.map(point).collect()
+    };
+    lives.flat_map(of_life).collect()
+}
+
 const PLAN: &str = r#"
 title = "Extra space <b>against</b> victims"
 [base]

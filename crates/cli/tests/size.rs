@@ -184,6 +184,31 @@ fn the_endurance_of_a_run_is_that_of_the_answer_times_all_flash() {
     assert!(text.contains(&written) && text.contains("all blocks, extra ones too"), "{text}");
 }
 
+/// Where wear is even, a device takes what `size` predicts for it, for all its blocks and the wear
+/// levelling that its erases show: within 2 %.
+#[test]
+fn a_life_is_as_long_as_size_predicts() {
+    let device = ["uniform:requests=200K", "--chip", "slc-fast2010", "--capacity", "16MiB"];
+    let [asked, ftls] = [["--waf", "3", "--pe", "300"], ["--ftl", "page", "--ftl", "dac"]];
+    let found = json(&[&["size"], &device[..], &asked, &ftls, &["--json"]].concat());
+    for sizing in found["sizings"].as_array().unwrap() {
+        let ftl = sizing["ftl"].as_str().unwrap();
+        let extra = format!("{}blocks", sizing["least"]["extra_blocks"]);
+        let media = "real:endurance=300,spread=0%,factory_bad=0%";
+        let worn = ["--extra", &extra, "--media", media, "--reserve", "1blocks", "--ftl", ftl];
+        let lives = json(&[&["life"], &device[..], &worn, &["--json"]].concat());
+        let life = &lives["lives"][0];
+        let number = |of: &Value| of.as_f64().unwrap();
+        let all_blocks = number(&life["blocks"]) + number(&life["reserve_blocks"]);
+        let of_capacity = all_blocks / number(&sizing["logical_blocks"]);
+        let levelling = number(&life["wear"]["max"]) / number(&life["wear"]["mean"]);
+        assert!(levelling < 1.1, "{ftl}: wear is not even: {levelling}");
+        let tbw_bytes = number(&sizing["endurance"]["rated"]["tbw_bytes"]);
+        let ratio = number(&life["host_bytes"]) / (tbw_bytes * of_capacity / levelling);
+        assert!((ratio - 1.0).abs() < 0.02, "{ftl}: {ratio}");
+    }
+}
+
 #[test]
 fn data_sheets_need_no_trace() {
     let rates = printed(&["size", "--datasheet", "seq=2700MB/s,rand=130k"]);

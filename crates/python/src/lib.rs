@@ -6,6 +6,7 @@
 //! * `options` keywords become an experiment
 //! * `watched` work without the interpreter, which looks for Ctrl-C and shows progress
 //! * `run`     runs and comparisons, and their results
+//! * `lives`   lives of devices: a load until the flash is worn out
 //! * `columns` requests and results as columns: NumPy, pandas, Arrow
 //! * `traces`  trace files and workloads
 //! * `sweeps`  plans, and sweeps here or on a cluster
@@ -28,6 +29,7 @@ mod failure;
 mod figures;
 mod guest;
 mod lists;
+mod lives;
 mod options;
 mod papers;
 mod policy;
@@ -48,6 +50,7 @@ mod _native {
         figures::figures_json,
         guest::Chip,
         lists::list_json,
+        lives::{NativeLives, lives},
         options::run_options,
         papers::paper_plans,
         policy::{CopyFacts, DeviceFacts, ErasedFacts, WriteFacts},

@@ -104,7 +104,7 @@ pub fn memory_limit(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
 }
 
 /// Every option of a run: its name, help, default as text, keywords to choose from, whether it
-/// takes several values, and the heading under which help lists it.
+/// takes several values, the heading under which help lists it, and whether a life has it, too.
 #[pyfunction]
 pub fn run_options(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let described = |option: &ExperimentOption| {
@@ -116,6 +116,7 @@ pub fn run_options(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         entry.set_item("is_switch", option.is_switch)?;
         entry.set_item("is_list", option.is_list)?;
         entry.set_item("heading", option.usage.heading)?;
+        entry.set_item("is_of_life", sim::run::life::takes(option))?;
         Ok(entry)
     };
     options().iter().map(described).collect()

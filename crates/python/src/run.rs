@@ -142,37 +142,55 @@ pub fn compare(
     memory_limit: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<(String, NativeResult)>> {
     let experiments = options.iter().map(experiment).collect::<PyResult<Vec<Experiment>>>()?;
-    let setups = experiments.iter().map(|one| setup(one, requests.as_ref()));
-    let setups = setups.collect::<sim::Result<Vec<Setup>>>();
-    let compared = Compared {
-        setups: &setups.map_err(raised)?,
+    let runs = SharedRuns {
+        setups: &setups(&experiments, requests.as_ref())?,
         jobs: parallel_runs::jobs(jobs),
         cache_bytes: memory.unwrap_or(parallel_runs::CACHE_BYTES),
         limit_bytes: self::memory_limit(memory_limit)?,
     };
-    let results = watched(py, experiments.len(), progress.as_ref(), |watch| compared.run(watch))?;
-    let results = results?.into_iter().map(|result| NativeResult { result });
+    let compared =
+        watched(py, experiments.len(), progress.as_ref(), |watch| runs.each(watch, sim::run))?;
+    let results = compared?.1.into_iter().map(|result| NativeResult { result });
     Ok(labels(&experiments).into_iter().zip(results).collect())
 }
 
-/// Runs over one trace, several at a time.
-struct Compared<'a> {
-    setups: &'a [Setup],
-    jobs: NonZeroUsize,
-    cache_bytes: u64,
-    limit_bytes: Option<u64>,
+/// The setups of experiments, for these requests if they are given.
+///
+/// # Errors
+/// As `ftlab.errors` describes, for the first experiment that is wrong.
+pub fn setups(
+    experiments: &[Experiment],
+    requests: Option<&Bound<'_, NativeRequests>>,
+) -> PyResult<Vec<Setup>> {
+    let setups = experiments.iter().map(|one| setup(one, requests));
+    setups.collect::<sim::Result<_>>().map_err(raised)
 }
 
-impl Compared<'_> {
-    /// The results in their order, or the failure of the first run that fails.
-    fn run(&self, watch: &Watch) -> PyResult<Vec<RunResult>> {
-        let Some(first) = self.setups.first() else { return Ok(Vec::new()) };
+/// Runs over one trace, several at a time.
+pub struct SharedRuns<'a> {
+    pub setups: &'a [Setup],
+    pub jobs: NonZeroUsize,
+    /// Memory for the requests that the runs share.
+    pub cache_bytes: u64,
+    /// Memory that the runs may take.
+    pub limit_bytes: Option<u64>,
+}
+
+impl SharedRuns<'_> {
+    /// The name of the trace and what `run` returns for each setup, or the failure of the first
+    /// run that fails.
+    pub fn each<T: Send>(
+        &self,
+        watch: &Watch,
+        run: impl Fn(&Setup, RunOptions) -> sim::Result<T> + Sync,
+    ) -> PyResult<(String, Vec<T>)> {
+        let Some(first) = self.setups.first() else { return Ok((String::new(), Vec::new())) };
         let reads_file = !first.experiment.trace_files().is_empty();
         let (memory, cache_bytes) =
             MemoryBudget::beside_cache(self.limit_bytes, self.cache_bytes, reads_file);
         let input = Input::open_cached(first, cache_bytes, &watch.run(0));
         let input = input.map_err(raised)?;
-        parallel_runs::in_order(self.setups.len(), self.jobs, |index, turn| {
+        let results = parallel_runs::in_order(self.setups.len(), self.jobs, |index, turn| {
             let progress = watch.run(index);
             let options = RunOptions {
                 input: Some(&input),
@@ -181,7 +199,8 @@ impl Compared<'_> {
                 ..RunOptions::default()
             };
             let setup = &self.setups[index];
-            sim::run(setup, options).map_err(|error| exception(&error, replayable(setup)))
-        })
+            run(setup, options).map_err(|error| exception(&error, replayable(setup)))
+        })?;
+        Ok((input.loads()[0].name().to_owned(), results))
     }
 }

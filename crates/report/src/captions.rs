@@ -18,6 +18,20 @@ pub fn short_name(trace: &str) -> &str {
     }
 }
 
+/// The names of runs in words if they are few, otherwise their number.
+pub fn named(ftls: &[&str]) -> String {
+    match ftls {
+        [ftl] => (*ftl).to_owned(),
+        [first @ .., last] if ftls.len() <= NAMED_MAX => {
+            format!("{} and {last}", first.join(", "))
+        }
+        _ => format!("{} FTLs", ftls.len()),
+    }
+}
+
+/// A title names at most this many runs.
+pub(crate) const NAMED_MAX: usize = 3;
+
 /// A sentence with the options that all rows share and that differ from the defaults; empty if
 /// there are none.
 pub fn common_options(plan: &Plan) -> String {
@@ -41,6 +55,12 @@ pub fn common_options(plan: &Plan) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_few_runs_are_named_and_many_are_counted() {
+        let texts = [&["a"][..], &["a", "b"], &["a", "b", "c"], &["a"; 4]].map(named);
+        assert_eq!(texts, ["a", "a and b", "a, b and c", "4 FTLs"]);
+    }
 
     #[test]
     fn a_trace_is_named_by_its_file_and_a_workload_by_its_spec() {

@@ -13,6 +13,7 @@
 //! * [`paper_pages`]   the pages of papers with all claims and experiments
 //! * [`sizing`]        the page of a sizing: write amplification against over-provisioning
 //! * [`bound`]         the page of a bound: what placement could achieve
+//! * [`life`]          the page of lives: a load until the flash is worn out
 //! * [`captions`]      sentences that captions have in common
 //! * [`axis_labels`]   the columns of results in words, with units
 //! * [`number_format`] numbers as text
@@ -31,6 +32,7 @@ pub mod charts;
 mod curves;
 pub mod figure;
 pub mod html_page;
+pub mod life;
 pub mod number_format;
 pub mod paper_pages;
 pub mod plan_figures;

@@ -1,53 +1,48 @@
-//! The lives of several devices as a text.
+//! The lives of several devices: a table, a page, JSON.
 
-use report::number_format::{bytes, count, decimals};
+use report::html_page::HtmlPage;
+use report::life::{self, LEGEND};
+use report::number_format::{bytes, count};
+use serde::Serialize;
 use sim::run::life::Life;
 
+use crate::output;
 use crate::texts::table::Table;
 
-/// What the columns mean.
-const LEGEND: &str = "\
-A drive write is the capacity once. `if even`: drive writes if all blocks took their mean number of
-erases; what is missing was lost to uneven wear, and to blocks that failed early. `worn`: erases of
-the most worn block in use, and their mean.
-";
-
-/// A row for each life.
-pub fn text(trace: &str, lives: &[Life]) -> String {
-    let Some(first) = lives.first() else { return String::new() };
-    let head = format!(
-        "trace    {trace}, repeated\nmedia    {}\ndevice   {} in {} blocks, and {} in reserve\n",
-        first.media,
-        bytes(first.capacity_bytes),
-        count(first.blocks),
-        count(first.reserve_blocks)
-    );
-    let mut table = Table::new(&[
-        "ftl",
-        "host wrote",
-        "drive writes",
-        "if even",
-        "write amplification",
-        "first failure after",
-        "failed",
-        "moved pages",
-        "worn",
-    ]);
-    lives.iter().for_each(|life| table.row(&row(life)));
-    format!("{head}\n{}\n{LEGEND}", table.text())
+/// Lives under one load, as JSON writes them.
+#[derive(Debug, Serialize)]
+pub struct Lives<'a> {
+    schema: &'static str,
+    trace: &'a str,
+    lives: &'a [Life],
 }
 
-fn row(life: &Life) -> [String; 9] {
-    let failed = &life.blocks_failed;
-    [
-        life.ftl.clone(),
-        bytes(life.host_bytes),
-        decimals(life.drive_writes, 1),
-        decimals(life.drive_writes_if_even, 1),
-        decimals(life.write_amplification, 3),
-        life.first_retired_after.map_or("–".into(), |after| decimals(after, 1)),
-        count(failed.retired),
-        count(failed.moved_pages),
-        format!("{}, {}", count(life.wear.max.into()), decimals(life.wear.mean, 1)),
-    ]
+impl<'a> Lives<'a> {
+    /// The lives of devices under this load.
+    pub fn new(trace: &'a str, lives: &'a [Life]) -> Lives<'a> {
+        Lives { schema: "ftlab.lives/1", trace, lives }
+    }
+
+    /// A row for each life.
+    pub fn text(&self) -> String {
+        let Some(first) = self.lives.first() else { return String::new() };
+        let head = format!(
+            "trace    {}, repeated\nmedia    {}\ndevice   {} in {} blocks, and {} in reserve\n",
+            self.trace,
+            first.media,
+            bytes(first.capacity_bytes),
+            count(first.blocks),
+            count(first.reserve_blocks)
+        );
+        let summary = life::summary(self.lives);
+        let mut table = Table::default();
+        table.row(&summary.head);
+        summary.rows.iter().for_each(|row| table.row(row));
+        format!("{head}\n{}\n{LEGEND}", table.text())
+    }
+
+    /// The report: the same table, and figures over the life.
+    pub fn page(&self) -> HtmlPage {
+        life::page(self.trace, self.lives, output::made_by("life"))
+    }
 }

@@ -12,7 +12,7 @@ mod times;
 use sim::plan::drawing::Portrait;
 
 use self::drive::{latency_against_depth, parts_of_responses, responses_over_time, utilisation};
-use crate::captions::short_name;
+use crate::captions::{NAMED_MAX, named, short_name};
 use crate::figure::Figure;
 use crate::html_page::Section;
 use blocks::{associated_blocks, victim_utilisation, wear};
@@ -25,19 +25,13 @@ pub use labelled_result::{LabelledResult, capitalised, extra, preparation, prove
 /// The title of a report: the trace, and the runs if they are few.
 pub fn title(runs: &[LabelledResult]) -> String {
     let trace = runs.first().and_then(|run| run.result["trace"]["name"].as_str());
-    let what = match runs {
-        [run] => run.label.to_owned(),
-        [first @ .., last] if runs.len() <= NAMED_MAX => {
-            let first: Vec<&str> = first.iter().map(|run| run.label).collect();
-            format!("{} and {}", first.join(", "), last.label)
-        }
-        _ => format!("{} FTLs compared", runs.len()),
+    let labels: Vec<&str> = runs.iter().map(|run| run.label).collect();
+    let what = match &*named(&labels) {
+        many if labels.len() > NAMED_MAX => format!("{many} compared"),
+        few => few.to_owned(),
     };
     format!("{}: {what}", short_name(trace.unwrap_or_default()))
 }
-
-/// A title names at most this many runs.
-const NAMED_MAX: usize = 3;
 
 /// All figures for which the results have data, as the sections of a report.
 pub fn sections(runs: &[LabelledResult]) -> Vec<Section> {

@@ -8,10 +8,11 @@
 //! write amplification and the order of failures do not depend on it, as long as each block is
 //! erased some tens of times.
 
-use nand::{Error as ChipError, Media, Op};
+use nand::{Error as ChipError, Op};
 use serde::Serialize;
 
 use crate::config::choices::Precondition;
+use crate::config::experiment::ExperimentOption;
 use crate::config::setup::Setup;
 use crate::device;
 use crate::error::{Error, Result};
@@ -20,25 +21,30 @@ use crate::progress::Stage;
 use crate::result::counts::Causes;
 use crate::result::media_part::MediaPart;
 use crate::result::wear::WearPart;
+use crate::run::life_course::{Course, Ended, LifePoint, Sizes};
 use crate::run::measure::Unmeasured;
 use crate::run::repeated::Repeated;
 use crate::run::simulator::Simulator;
 use crate::run::{RunOptions, Stages};
 
-/// Points of a course, at most. When there are more, every second one is dropped.
-const POINTS_MAX: usize = 400;
+/// Options of experiments that a life does not have: it has one load and no time, and everything in
+/// it counts.
+const LEFT_OUT: [&str; 10] = [
+    "load",
+    "shared",
+    "replay",
+    "warmup",
+    "measure_after",
+    "until",
+    "timing",
+    "drive",
+    "interval",
+    "verify",
+];
 
-/// A moment of a life.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LifePoint {
-    /// Bytes that the host has written, as a multiple of the capacity.
-    pub drive_writes: f64,
-    /// Blocks that have failed and were replaced.
-    pub retired: u64,
-    /// Blocks left in reserve.
-    pub in_reserve: u64,
-    /// Pages programmed for a page of the host, since the last point.
-    pub write_amplification: f64,
+/// Whether a life has this option of experiments.
+pub fn takes(option: &ExperimentOption) -> bool {
+    !LEFT_OUT.contains(&option.name)
 }
 
 /// A life, from new to read-only.
@@ -47,7 +53,10 @@ pub struct LifePoint {
 pub struct Life {
     pub schema: &'static str,
     pub ftl: String,
+    pub chip: String,
     pub media: String,
+    pub seed: u64,
+    pub is_filled: bool,
     pub capacity_bytes: u64,
     pub blocks: u64,
     pub reserve_blocks: u64,
@@ -95,51 +104,34 @@ pub fn life(setup: &Setup, options: RunOptions) -> Result<Life> {
     stages.life(&mut Simulator::new(&device, &setup.experiment)?)
 }
 
-/// What has been counted up to a moment.
-#[derive(Clone, Copy, Default)]
-struct Moment {
-    written: u64,
-    programs: u64,
-}
-
-/// A life under way.
-#[derive(Default)]
-struct Lived {
-    course: Vec<LifePoint>,
-    last: Moment,
-    /// Rounds between two points.
-    step: u64,
-    first_retired: Option<u64>,
-    last_retired: Option<u64>,
-    /// Blocks that had failed when somebody looked last.
-    retired: u64,
-}
-
 impl Stages<'_> {
     fn life(&self, simulator: &mut Simulator) -> Result<Life> {
-        let mut lived = Lived { step: 1, ..Lived::default() };
-        match self.live(simulator, &mut lived) {
+        let geometry = self.device.geometry();
+        let mut course = Course::new(Sizes {
+            logical_pages: self.device.logical_pages(),
+            page_bytes: geometry.page_bytes(),
+            blocks: geometry.blocks(),
+        });
+        match self.live(simulator, &mut course) {
             Err(Error::Ftl(ftl::Error::Chip(ChipError::WornOut { .. }))) => {}
             Err(error) => return Err(error),
             Ok(never) => match never {},
         }
-        lived.look(simulator);
-        lived.add_point(simulator, self.device.logical_pages());
-        Ok(self.lived(simulator, lived))
+        Ok(self.lived(simulator, course.end(simulator)))
     }
 
     /// Serves the load until it fails.
     fn live(
         &self,
         simulator: &mut Simulator,
-        lived: &mut Lived,
+        course: &mut Course,
     ) -> Result<core::convert::Infallible> {
         let pages = u64::from(self.device.logical_pages());
         if self.setup.experiment.precondition == Precondition::Fill {
             simulator.fill(|done| self.progress.report(Stage::Fill, done, Some(pages)))?;
         }
+        course.look(simulator);
         let mut repeated = Repeated::new(self.pass(Stage::Measure)?);
-        // Blocks do not fail in every batch, so it is enough to look after each.
         for round in 1.. {
             let end = simulator.asked().written + pages;
             loop {
@@ -155,18 +147,16 @@ impl Stages<'_> {
                 self.next_batch(&mut repeated, left)?;
                 let before = simulator.asked().written;
                 let served = repeated.pass.serve(simulator, &mut Unmeasured);
-                lived.look(simulator);
+                // Blocks do not fail in every batch, so it is enough to look after each.
+                course.look(simulator);
                 served?;
                 repeated.has_written |= simulator.asked().written > before;
-            }
-            if u64::from(round).is_multiple_of(lived.step) {
-                lived.add_point(simulator, self.device.logical_pages());
             }
         }
         unreachable!("a life has fewer rounds than 32 bits can count")
     }
 
-    fn lived(&self, simulator: &Simulator, lived: Lived) -> Life {
+    fn lived(&self, simulator: &Simulator, course: Ended) -> Life {
         let (nand, device) = (simulator.nand(), self.device);
         let media = nand.media().expect("a life is on media that can fail");
         let model = self.setup.media.expect("a life is on media that can fail");
@@ -183,14 +173,17 @@ impl Stages<'_> {
         Life {
             schema: "ftlab.life/1",
             ftl: self.setup.experiment.ftl.clone(),
+            chip: self.setup.experiment.chip.clone(),
             media: self.setup.experiment.media.clone(),
+            seed: self.setup.experiment.seed,
+            is_filled: self.setup.experiment.precondition == Precondition::Fill,
             capacity_bytes: device.capacity_bytes(),
             blocks,
             reserve_blocks,
             host_bytes: written * u64::from(device.geometry().page_bytes()),
             drive_writes: drive_writes(written),
-            first_retired_after: lived.first_retired.map(drive_writes),
-            last_retired_after: lived.last_retired.map(drive_writes),
+            first_retired_after: course.first_retired.map(drive_writes),
+            last_retired_after: course.last_retired.map(drive_writes),
             write_amplification,
             drive_writes_if_even: f64::from(model.endurance) * all_pages
                 / (write_amplification * pages),
@@ -198,50 +191,9 @@ impl Stages<'_> {
             erases: Causes::of(nand.tally(), Op::Erase),
             wear: WearPart::of(nand.array().wear_of_blocks()),
             blocks_failed: MediaPart::of(media),
-            course: lived.course,
+            course: course.points,
         }
     }
-}
-
-impl Lived {
-    /// Notes when blocks failed.
-    fn look(&mut self, simulator: &Simulator) {
-        let retired = retired(simulator);
-        if retired > self.retired {
-            let written = simulator.asked().written;
-            self.first_retired.get_or_insert(written);
-            (self.last_retired, self.retired) = (Some(written), retired);
-        }
-    }
-
-    fn add_point(&mut self, simulator: &Simulator, logical_pages: u32) {
-        let (written, media) = (simulator.asked().written, simulator.nand().media());
-        let programs = simulator.nand().tally().total(Op::Program);
-        let now = Moment { written, programs };
-        if now.written == self.last.written {
-            return;
-        }
-        self.course.push(LifePoint {
-            drive_writes: written as f64 / f64::from(logical_pages),
-            retired: retired(simulator),
-            in_reserve: media.map_or(0, Media::in_reserve),
-            write_amplification: (now.programs - self.last.programs) as f64
-                / (now.written - self.last.written) as f64,
-        });
-        self.last = now;
-        if self.course.len() > POINTS_MAX {
-            let mut at = 0;
-            self.course.retain(|_| {
-                at += 1;
-                at % 2 == 0
-            });
-            self.step *= 2;
-        }
-    }
-}
-
-fn retired(simulator: &Simulator) -> u64 {
-    simulator.nand().media().map_or(0, |media| media.counts().retired())
 }
 
 #[cfg(test)]
@@ -285,6 +237,43 @@ mod tests {
             assert!(programmed - erased < all as f64, "{ftl}: {programmed}, {erased}");
             let last = life.course.last().expect("a course");
             assert_eq!((last.retired, last.in_reserve), (counts.retired, 0), "{ftl}");
+        }
+    }
+
+    /// Every block is in use, in reserve or retired at every point, and the programs of all points
+    /// are those of the life.
+    #[test]
+    fn a_course_accounts_for_all_blocks_and_programs() {
+        for ftl in ["page", "dac", "fast"] {
+            let life = lived(|experiment| {
+                experiment.ftl = ftl.into();
+                experiment.media.push_str(",program_fail=0.001%,erase_fail=0.01%");
+            });
+            let life = life.unwrap();
+            let all = life.blocks + life.reserve_blocks - life.blocks_failed.factory_bad;
+            let (mut before, mut programs) = ((0, 0, 0, 0), 0.0);
+            for point in &life.course {
+                assert_eq!(
+                    point.in_use + point.in_reserve + point.retired,
+                    all,
+                    "{ftl}: {point:?}"
+                );
+                let LifePoint { program_failures, erase_failures, worn_out, .. } = *point;
+                assert_eq!(point.retired, program_failures + erase_failures + worn_out);
+                let now = (point.host_bytes, program_failures, erase_failures, worn_out);
+                assert!(before.0 < now.0 && before.1 <= now.1 && before.2 <= now.2);
+                assert!(before.3 <= now.3);
+                programs += (now.0 - before.0) as f64 / 2048.0 * point.write_amplification;
+                before = now;
+            }
+            let counts = &life.blocks_failed;
+            let reasons = (counts.program_failures, counts.erase_failures, counts.worn_out);
+            assert_eq!((before.1, before.2, before.3), reasons, "{ftl}");
+            assert!(counts.program_failures > 0 && counts.worn_out > 0, "{ftl}: {counts:?}");
+            assert!((programs - life.programs.total as f64).abs() < 0.5, "{ftl}: {programs}");
+            let after = |point: &&LifePoint| Some(point.drive_writes) == life.first_retired_after;
+            assert_eq!(life.course.iter().find(after).map(|first| first.retired > 0), Some(true));
+            assert!(life.course.len() > 30, "{ftl}: {} points", life.course.len());
         }
     }
 

@@ -18,6 +18,7 @@
 //! * [`rounds`]        the judgement of rounds
 //! * `repeated`        a pass that begins again at its end
 //! * [`life`]          a load until the flash is worn out
+//! * [`life_course`]   moments of a life
 //! * [`foresight`]     when pages die, for schemes that are told the future
 //! * [`contents`]      the bytes that the host writes, if the chip keeps them
 //! * [`recorded`]      the operations of a request
@@ -30,6 +31,7 @@ mod decimal;
 pub mod finish;
 pub mod foresight;
 pub mod life;
+pub mod life_course;
 pub mod measure;
 pub mod operation_log;
 pub mod pass;

@@ -1,0 +1,100 @@
+//! Lives of devices: a load until the flash is worn out.
+
+use std::num::NonZeroUsize;
+
+use cli::texts;
+use cli::texts::life::Lives;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use report::html_page::Section;
+use report::life::figures;
+use sim::config::experiment::options;
+use sim::run::life::{self, Life};
+use sim::{Experiment, parallel_runs};
+
+use crate::columns::requests::NativeRequests;
+use crate::figures::of_sections;
+use crate::options::{experiment, memory_limit};
+use crate::run::{SharedRuns, setups};
+use crate::watched::watched;
+
+/// The lives of devices under one load.
+#[pyclass(frozen, module = "ftlab._native")]
+pub struct NativeLives {
+    trace: String,
+    lives: Vec<Life>,
+}
+
+impl NativeLives {
+    fn shown(&self) -> Lives<'_> {
+        Lives::new(&self.trace, &self.lives)
+    }
+}
+
+#[pymethods]
+impl NativeLives {
+    /// The lives as the JSON of `ftlab life --json`, with a newline at the end.
+    fn to_json(&self) -> String {
+        texts::json(&self.shown())
+    }
+
+    /// The lives as the table of `ftlab life`.
+    fn text(&self) -> String {
+        self.shown().text()
+    }
+
+    /// The lives as the report of `ftlab life`: a page of HTML.
+    fn page(&self) -> String {
+        self.shown().page().html()
+    }
+
+    /// The figures of the report, as the JSON of a list.
+    fn figures(&self) -> String {
+        of_sections(&[Section::of_figures("Over the life", figures(&self.lives))])
+    }
+}
+
+/// Repeats the same trace, or the same requests, for several experiments, which differ in the FTL
+/// only, until their devices can only be read.
+///
+/// # Errors
+/// As `ftlab.errors` describes, for the first life that fails; `TypeError` for an option that a
+/// life does not have.
+#[pyfunction]
+#[pyo3(signature = (
+    options, *, requests=None, jobs=None, memory=None, progress=None, memory_limit=None
+))]
+pub fn lives(
+    py: Python<'_>,
+    options: Vec<Bound<'_, PyDict>>,
+    requests: Option<Bound<'_, NativeRequests>>,
+    jobs: Option<NonZeroUsize>,
+    memory: Option<u64>,
+    progress: Option<Py<PyAny>>,
+    memory_limit: Option<&Bound<'_, PyAny>>,
+) -> PyResult<NativeLives> {
+    options.iter().try_for_each(check)?;
+    let experiments = options.iter().map(experiment).collect::<PyResult<Vec<Experiment>>>()?;
+    let runs = SharedRuns {
+        setups: &setups(&experiments, requests.as_ref())?,
+        jobs: parallel_runs::jobs(jobs),
+        cache_bytes: memory.unwrap_or(parallel_runs::CACHE_BYTES),
+        limit_bytes: self::memory_limit(memory_limit)?,
+    };
+    let lived =
+        watched(py, experiments.len(), progress.as_ref(), |watch| runs.each(watch, life::life))?;
+    let (trace, lives) = lived?;
+    Ok(NativeLives { trace, lives })
+}
+
+/// Refuses options that a life does not have.
+fn check(keywords: &Bound<'_, PyDict>) -> PyResult<()> {
+    for option in options().iter().filter(|option| !life::takes(option)) {
+        if keywords.get_item(option.name)?.is_some_and(|value| !value.is_none()) {
+            let why = format!("a life has no option `{}`", option.name);
+            return Err(PyTypeError::new_err(why));
+        }
+    }
+    Ok(())
+}

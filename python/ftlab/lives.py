@@ -1,0 +1,64 @@
+"""Lives of devices: a load until the flash is worn out."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+from ftlab import _native
+
+Life = dict[str, Any]
+"""A life; ``docs/lifetime.md`` describes all fields. ``course`` has its points, in their order."""
+
+
+class Lives(Sequence[Life]):
+    """The lives of devices under one load, in the order in which they were asked for.
+
+    ``lives[0]`` and ``lives["fast"]`` are dicts of fields; ``labels`` are the names of the FTLs.
+    """
+
+    def __init__(self, native: _native.NativeLives) -> None:
+        self._native = native
+        self._lives: list[Life] = json.loads(native.to_json())["lives"]
+        self.labels = [str(life["ftl"]) for life in self._lives]
+
+    @overload
+    def __getitem__(self, index: int | str) -> Life: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Life]: ...
+    def __getitem__(self, index: int | str | slice) -> Life | list[Life]:
+        """A life by its place or by its FTL."""
+        if isinstance(index, str):
+            if index not in self.labels:
+                raise KeyError(f"no FTL is called {index!r}; there are {', '.join(self.labels)}")
+            return self._lives[self.labels.index(index)]
+        return self._lives[index]
+
+    def __len__(self) -> int:
+        return len(self._lives)
+
+    def __iter__(self) -> Iterator[Life]:
+        return iter(self._lives)
+
+    def to_json(self) -> str:
+        """The JSON that ``ftlab life --json`` writes, byte for byte."""
+        return self._native.to_json()
+
+    def to_html(self) -> str:
+        """The report that ``ftlab life --report`` writes: a page that needs no network."""
+        return self._native.page()
+
+    def write_report(self, path: str | os.PathLike[str]) -> None:
+        """Write the report to a file, which is replaced if it exists."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.to_html())
+
+    def __str__(self) -> str:
+        """The table of ``ftlab life``."""
+        return self._native.text()
+
+    def __repr__(self) -> str:
+        shown = (f"{life['ftl']} {life['drive_writes']:.1f}" for life in self._lives)
+        return f"<ftlab.Lives, in drive writes: {', '.join(shown)}>"
