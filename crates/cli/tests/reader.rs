@@ -143,6 +143,33 @@ fn an_image_of_a_killed_process_is_read() {
     }
 }
 
+/// Blocks stand behind other numbers than their own, and the list of moves says which.
+#[test]
+fn an_image_whose_blocks_failed_is_read() {
+    if !is_there("python3") {
+        return;
+    }
+    let media = "real:factory_bad=5%,endurance=200,program_fail=2%,erase_fail=2%";
+    for chip in CHIPS {
+        let place = Place::new(&["--chip", chip, "--media", media, "--reserve", "120blocks"]);
+        place.check();
+        for ms in KILLS {
+            let more = ["--precondition", "none", "--warmup", "1000"];
+            let mut child = place.run(&more).spawn().unwrap();
+            std::thread::sleep(Duration::from_millis(ms));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            place.check();
+        }
+        succeeded(place.run(&["--warmup", "0", "--limit", "500"]).output().unwrap());
+        place.check();
+        let info = place.ftlab(&["image", "info", "image", "--mount", "--json"]).output().unwrap();
+        let info: serde_json::Value = serde_json::from_slice(&succeeded(info)).unwrap();
+        let retired = info["mount"]["media"]["retired"].as_u64();
+        assert!(retired.is_some_and(|retired| retired > 5), "{info}");
+    }
+}
+
 #[test]
 fn other_files_are_refused() {
     if !is_there("python3") {
