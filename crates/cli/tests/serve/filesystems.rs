@@ -36,6 +36,31 @@ fn exists(path: &&str) -> bool {
     Path::new(path).exists()
 }
 
+/// The file system goes on while blocks fail under it. When no block is left, it can only be read,
+/// and all that it had synced is there and in order.
+#[test]
+fn a_file_system_outlives_its_flash() {
+    if !are_here(&["nbdfuse", "losetup", "mkfs.ext4", "e2fsck", "debugfs"]) {
+        return;
+    }
+    let media = "--media real:factory_bad=0% --reserve 230blocks";
+    let server = Server::start(&format!("--memory --ftl page --capacity 64MiB {media}"));
+    if server.ok("id -u").trim() != "0" || !["/dev/fuse", "/dev/loop-control"].iter().all(exists) {
+        return println!("skipped: mounting needs the rights of root, FUSE and the loop driver");
+    }
+    server.random_file("data", 3 << 20);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/serve/worn.sh");
+    let ftlab = env!("CARGO_BIN_EXE_ftlab");
+    let said = server.ok(&format!("sh {script} URI {ftlab} c"));
+    assert!(said.ends_with("all right\n"), "{said}");
+    let stats = server.ok(&format!("{ftlab} ctl c {}", r#"{"stats":true}"#));
+    let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+    let media = &stats["ok"]["media"];
+    let failed = ["program_failures", "erase_failures", "worn_out"].map(|it| media[it].as_u64());
+    assert!(failed.iter().flatten().sum::<u64>() >= 200, "{media}");
+    assert_eq!(media["read_only"], true, "{media}");
+}
+
 /// The kernel mounts a file system on the disk, through nbdfuse and the loop driver.
 #[test]
 fn the_kernel_mounts_the_disk() {
