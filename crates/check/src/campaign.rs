@@ -328,7 +328,10 @@ impl Campaign {
     /// The case of a job, and the number of drawn devices that were refused before.
     fn case(&self, job: &Job) -> Result<(Case, u64)> {
         let &Job { subject, ref workload, seed, .. } = job;
-        let on = |model: &DeviceModel| Case::new(subject, model, workload, seed, self.durability);
+        let on = |model: &DeviceModel| {
+            let model = self.faults.on_media(model, seed);
+            Case::new(subject, &model, workload, seed, self.durability)
+        };
         let drawing = match (job.device, job.window) {
             (_, Some((logged, index))) => {
                 let case = Case::of_window(subject, logged, index, seed, self.durability);

@@ -1,4 +1,5 @@
-//! Classes of faults: which states of the flash a power cut may leave in a campaign.
+//! Classes of faults: which states of the flash a power cut may leave in a campaign, and which
+//! operations fail.
 //!
 //! ```text
 //! basic      untouched · torn · looks-erased · unstable · half · complete
@@ -8,6 +9,8 @@
 //! paired     paired                      a program of an upper page destroys its lower pages
 //! reordered  reordered        dies end their operations in another order than they were begun
 //! brown-out  browned-out                 the same, and all that they completed is weak
+//!
+//! program-fail, erase-fail, bad-block    the device of each case has media that fail
 //! ```
 
 use std::fmt;
@@ -20,6 +23,8 @@ use spec::named_enum;
 
 use crate::case::Case;
 use crate::device::power_cut::{Decay, PowerCut};
+use crate::device_model::{DeviceModel, TinyMedia};
+use crate::rng::Rng;
 
 named_enum! {
     /// A class of faults.
@@ -38,6 +43,12 @@ named_enum! {
         Reordered = "reordered",
         /// The same after a time of low supply: what was completed in flight is weak.
         BrownOut = "brown-out",
+        /// No cut: a program fails after each power-on, at a place that is drawn for the case.
+        ProgramFail = "program-fail",
+        /// The same for an erase.
+        EraseFail = "erase-fail",
+        /// No cut: some blocks come bad from the factory.
+        BadBlock = "bad-block",
     }
 }
 
@@ -57,52 +68,66 @@ impl FaultClass {
 
 /// A set of fault classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Faults(u8);
+pub struct Faults(u16);
 
 impl Faults {
-    /// All classes.
-    pub const ALL: Faults = Faults((1 << FaultClass::ALL.len()) - 1);
+    /// All classes of cuts.
+    pub const ALL: Faults = Faults((1 << FaultClass::ProgramFail as u16) - 1);
     /// No class: the power is not cut.
     pub const NONE: Faults = Faults(0);
     /// The basic class alone.
-    pub const BASIC: Faults = Faults(1 << FaultClass::Basic as u8);
+    pub const BASIC: Faults = Faults(1 << FaultClass::Basic as u16);
 
     /// The set of these classes.
     pub fn of(classes: &[FaultClass]) -> Faults {
-        Faults(classes.iter().fold(0, |set, &class| set | 1 << class as u8))
+        Faults(classes.iter().fold(0, |set, &class| set | 1 << class as u16))
     }
 
-    /// Parses a list of classes such as `basic,lasting`, or `all`.
+    /// Parses a list of classes such as `basic,lasting`. `all` stands for all classes of cuts.
     ///
     /// # Errors
     /// A class is unknown.
     pub fn parse(text: &str) -> spec::Result<Faults> {
-        if text == "all" {
-            return Ok(Faults::ALL);
-        }
-        Ok(Faults::of(&text.split(',').map(str::parse).collect::<spec::Result<Vec<_>>>()?))
+        text.split(',').try_fold(Faults::NONE, |Faults(set), name| match name {
+            "all" => Ok(Faults(set | Faults::ALL.0)),
+            name => Ok(Faults(set | Faults::of(&[name.parse()?]).0)),
+        })
     }
 
     /// Those of these faults that the device of a case promises to survive. Under durability
     /// `paper` these are basic ones, on chips where an interrupted program destroys no other page
     /// and where operations end in order.
     pub fn promised(self, case: &Case) -> Faults {
+        let cuts = Faults(self.0 & Faults::ALL.0);
         if let Some(guest) = case.guest() {
-            let promised = |class: &FaultClass| self.contains(*class) && declares(guest, *class);
+            let promised = |class: &FaultClass| cuts.contains(*class) && declares(guest, *class);
             let classes: Vec<FaultClass> = FaultClass::ALL.into_iter().filter(promised).collect();
             return Faults::of(&classes);
         }
         let is_in_order = case.model.pairing == Pairing::NONE && case.model.dies == 1;
         match case.durability {
-            Durability::Full => self,
-            Durability::Paper if is_in_order => Faults(self.0 & Faults::BASIC.0),
+            Durability::Full => cuts,
+            Durability::Paper if is_in_order => Faults(cuts.0 & Faults::BASIC.0),
             Durability::Paper => Faults::NONE,
         }
     }
 
     /// Whether the set contains a class.
     pub fn contains(self, class: FaultClass) -> bool {
-        self.0 >> class as u8 & 1 == 1
+        self.0 >> class as u16 & 1 == 1
+    }
+
+    /// The device with media that fail so, unless it has some; the places are drawn from the seed.
+    pub fn on_media(self, model: &DeviceModel, seed: u64) -> DeviceModel {
+        let [program, erase, bad] =
+            [FaultClass::ProgramFail, FaultClass::EraseFail, FaultClass::BadBlock]
+                .map(|class| self.contains(class));
+        if !(program || erase || bad) || model.media != TinyMedia::default() {
+            return *model;
+        }
+        let mut rng = Rng::new(seed);
+        let media = TinyMedia::failing([program, erase, bad], model.dies, &mut rng);
+        DeviceModel { media, ..*model }
     }
 
     /// Those of these outcomes that the set allows.
@@ -133,6 +158,7 @@ fn bits(class: FaultClass) -> u32 {
         FaultClass::Paired => 1 << 7,
         FaultClass::Reordered => 1 << 8,
         FaultClass::BrownOut => 1 << 9,
+        FaultClass::ProgramFail | FaultClass::EraseFail | FaultClass::BadBlock => 0,
     }
 }
 
@@ -185,10 +211,33 @@ mod tests {
         for text in ["basic", "basic,lasting", "erase,spare,paired"] {
             assert_eq!(Faults::parse(text).unwrap().to_string(), text);
         }
-        assert_eq!(Faults::parse("all").unwrap().to_string(), FaultClass::NAMES.join(","));
+        let cuts = FaultClass::NAMES.split_last_chunk::<3>().unwrap().0.join(",");
+        assert_eq!(Faults::parse("all").unwrap().to_string(), cuts);
+        let all = Faults::parse("bad-block,all").unwrap().to_string();
+        assert_eq!(all, format!("{cuts},bad-block"));
         assert_eq!(Faults::parse("basic").unwrap(), Faults::BASIC);
         let message = Faults::parse("basic,lastign").unwrap_err().to_string();
         assert!(message.contains("did you mean `lasting`?"), "{message}");
+    }
+
+    #[test]
+    fn failures_are_those_of_the_device_and_not_of_cuts() {
+        let tiny = DeviceModel::named("tiny").unwrap();
+        let of = |text: &str, seed| Faults::parse(text).unwrap().on_media(tiny, seed).media;
+        assert_eq!(of("all", 1), TinyMedia::default());
+        for seed in 0..50 {
+            let TinyMedia { reserve, failing_program, failing_erase, factory_bad, .. } =
+                of("program-fail", seed);
+            assert!(reserve > 0 && failing_program > 0 && failing_erase + factory_bad == 0);
+            let media = of("all,erase-fail,bad-block", seed);
+            assert!(media.failing_program == 0 && media.failing_erase > 0 && media.factory_bad > 0);
+        }
+        let places = (0..50).map(|seed| of("program-fail", seed).failing_program);
+        assert!(places.collect::<std::collections::BTreeSet<_>>().len() > 20);
+        let own = DeviceModel::from_spec("tiny:reserve=9").unwrap();
+        assert_eq!(Faults::parse("program-fail").unwrap().on_media(&own, 1), own);
+        let outcomes = Faults::parse("program-fail").unwrap().outcomes(Outcome::OF_PROGRAM);
+        assert_eq!(outcomes.count(), 0);
     }
 
     #[test]

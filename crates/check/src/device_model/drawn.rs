@@ -23,6 +23,10 @@ const ON_MEDIA_ONE_IN: u32 = 4;
 const RESERVE_MIN: u32 = 6;
 /// The list of moves of a device has a single page.
 const RESERVE_MAX: u32 = 24;
+/// Blocks in reserve for each die, where failures are asked for: enough for every power-on of a case.
+const RESERVE_OF_DIE: u32 = 24;
+/// Blocks of a hundred that come bad from the factory, if any does.
+const FACTORY_BAD: u32 = 5;
 const FAILING_PROGRAM_MAX: u32 = 64;
 const FAILING_ERASE_MAX: u32 = 8;
 const ENDURANCE_MAX: u32 = 24;
@@ -75,10 +79,21 @@ impl TinyMedia {
         }
         TinyMedia {
             reserve: RESERVE_MIN + rng.below(RESERVE_MAX - RESERVE_MIN + 1),
-            factory_bad: if rng.one_in(3) { 5 } else { 0 },
+            factory_bad: if rng.one_in(3) { FACTORY_BAD } else { 0 },
             endurance: if rng.one_in(4) { 1 + rng.below(ENDURANCE_MAX) } else { 0 },
             failing_program: rng.below(FAILING_PROGRAM_MAX + 1),
             failing_erase: rng.below(FAILING_ERASE_MAX + 1),
+        }
+    }
+
+    /// Programs or erases that fail, or bad blocks, with blocks in reserve for them on each die.
+    pub fn failing([program, erase, bad]: [bool; 3], dies: u32, rng: &mut Rng) -> TinyMedia {
+        TinyMedia {
+            reserve: RESERVE_OF_DIE * dies,
+            factory_bad: if bad { FACTORY_BAD } else { 0 },
+            endurance: 0,
+            failing_program: if program { 1 + rng.below(FAILING_PROGRAM_MAX) } else { 0 },
+            failing_erase: if erase { 1 + rng.below(FAILING_ERASE_MAX) } else { 0 },
         }
     }
 }
