@@ -596,9 +596,9 @@ impl FlashArray {
         self.lives.as_deref()
     }
 
-    /// The block behind a number. In count mode, numbers are all that is known.
+    /// The block behind a number.
     pub(crate) fn behind(&self, number: BlockId) -> BlockId {
-        self.pages.as_ref().map_or(number, |pages| pages.store().behind(number))
+        self.lives.as_ref().map_or(number, |lives| lives.behind(number))
     }
 
     /// Does something that counts no lost pages: it is not of the FTL.
