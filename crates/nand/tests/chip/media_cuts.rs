@@ -62,7 +62,7 @@ fn mount(nand: &mut Nand, wear: &str) -> nand::Result<()> {
 fn work(nand: &mut Nand, wear: &str, certain: &mut Certain, lpn: &mut u32) -> nand::Result<()> {
     let mut uncertain = Certain::new();
     // Where wear is levelled, the first block of each die keeps its data, which are cold.
-    let (rounds, cold) = if wear == "none" { (2, 0) } else { (6, nand.geometry().dies()) };
+    let (rounds, cold) = if wear == "none" { (2, 0) } else { (14, nand.geometry().dies()) };
     for number in (0..rounds * BLOCKS).filter(|at| *at < BLOCKS || at % BLOCKS >= cold) {
         let block = BlockId(number % BLOCKS);
         let first = nand.geometry().first_page(block);

@@ -303,6 +303,26 @@ mod tests {
         }
     }
 
+    /// The blocks with hot data wear out first, and the device with them; with the swap all take
+    /// part.
+    #[test]
+    fn a_device_whose_wear_is_levelled_lives_longer() {
+        let of = |wear: &str| {
+            lived(|experiment| {
+                experiment.trace = None;
+                let loads = ["skew:writes=20K,hot=90/10", "sequential:writes=1@open"];
+                experiment.load = loads.map(|load| load.parse().unwrap()).into();
+                (experiment.ftl, experiment.wear) = ("last".into(), wear.into());
+            })
+            .unwrap()
+        };
+        let (none, swap) = (of("none"), of("swap"));
+        assert!(swap.drive_writes > 1.4 * none.drive_writes, "{swap:?}");
+        assert!(swap.first_retired_after.unwrap() > 1.4 * none.first_retired_after.unwrap());
+        assert!(swap.wear.gini < none.wear.gini / 2.0);
+        assert!(swap.erases.wear > 0 && none.erases.wear == 0);
+    }
+
     #[test]
     fn flash_that_never_fails_is_refused() {
         let why = lived(|experiment| {

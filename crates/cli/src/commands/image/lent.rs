@@ -70,8 +70,10 @@ fn refuse_impossible(experiment: &Experiment, given: &[&str]) -> Result<()> {
     if given.contains(&"durability") && experiment.durability == Durability::Paper {
         return refuse("an image must survive power cuts: it has no `--durability paper`");
     }
-    if given.iter().any(|name| ["media", "reserve"].contains(name)) {
-        return refuse("the flash of an image never fails: leave out `--media` and `--reserve`");
+    if given.iter().any(|name| ["media", "reserve", "wear"].contains(name)) {
+        return refuse(
+            "the flash of an image never fails: leave out `--media`, `--reserve` and `--wear`",
+        );
     }
     if experiment.verify {
         return refuse(

@@ -17,9 +17,10 @@
 //! that a mount finds twice, with the same version; only `--durability full` knows that they are
 //! void.
 //!
-//! **Cold** are data that have stayed in their place while as many blocks of the die were erased as
-//! it has. Otherwise a young block that has just come into use would give its data away, and they
-//! may be hot. When the power comes back, all data are warm for that time.
+//! **Cold** are data that have stayed in their place for some rounds; in a round, the FTL erases as
+//! many blocks of the die as there are. With a single round, data would move which the FTL is just
+//! about to erase, because it takes blocks in turn: then a worn block would come back to the reserve
+//! at once, be used again, and wear out alone. When the power comes back, all data are warm.
 //!
 //! One block in reserve on each die is enough: then a block rests at one erase, and data settle at
 //! another. Failures take blocks of the same reserve; when there is none, nothing is levelled.
@@ -33,7 +34,7 @@ use crate::geometry::Geometry;
 
 /// A die without cold data that may move is looked at again when one in this number of its blocks
 /// has been erased, because a look takes time for each block.
-const LOOKS_PER_ROUND: u64 = 16;
+const LOOKS_A_ROUND: u64 = 16;
 
 /// What changes places. Numbers of the reserve stand for the blocks behind them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,7 +96,7 @@ impl Levelling {
         let worn = others.max_by_key(|&it| erases(it)).filter(|_| now >= self.next_look[die]);
         let cold = worn.and_then(|worn| self.coldest(flash, number, |it| is_older(worn, it)));
         if worn.is_some() && cold.is_none() {
-            self.next_look[die] = now + self.blocks_of_die() / LOOKS_PER_ROUND + 1;
+            self.next_look[die] = now + self.blocks_of_die() / LOOKS_A_ROUND + 1;
         }
         if rest.is_some() {
             self.last_rest[die] = now;
@@ -112,7 +113,8 @@ impl Levelling {
         may: impl Fn(BlockId) -> bool,
     ) -> Option<BlockId> {
         let die = self.of_ftl.die_of(erased);
-        let cold_until = self.erases[die as usize].checked_sub(self.blocks_of_die())?;
+        let cold_until = self.erases[die as usize]
+            .checked_sub(self.blocks_of_die().saturating_mul(self.leveller.rounds()))?;
         let numbers = (die..self.of_ftl.blocks()).step_by(self.of_ftl.dies() as usize).map(BlockId);
         let has_data = |it: BlockId| flash.filled(it) > 0 && !flash.is_half_erased(it);
         let since = |it: BlockId| self.since[it.0 as usize];

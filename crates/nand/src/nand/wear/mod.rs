@@ -18,7 +18,7 @@ mod swap;
 
 use core::fmt::Debug;
 
-use spec::{Param, Params, Spec};
+use spec::{Kind, Param, Params, Spec};
 
 /// Every policy. A new one costs its file, its `mod` and its line here.
 pub static POLICIES: &[&WearPolicy] =
@@ -54,6 +54,10 @@ pub(crate) trait Leveller: Debug + Send {
     /// many erases must two blocks differ to change places now? None: no block moves.
     fn margin(&self, erases_since: u64) -> Option<u32>;
 
+    /// Rounds in which data have stayed in their place if they are cold; in a round, the FTL erases
+    /// as many blocks of a die as there are.
+    fn rounds(&self) -> u64;
+
     /// Of data that can move, those with the lowest rank do. The data have been in their place
     /// since the erase of their die with this number.
     fn rank(&self, wear: BlockWear) -> u64;
@@ -87,7 +91,7 @@ impl WearChoice {
         let policy = policy.ok_or_else(|| spec::unknown("wear policy", &name, &names()))?;
         let params = spec::resolve(&format!("wear policy {name}"), &pairs, policy.params)?;
         for param in policy.params {
-            // All of them are numbers of erases.
+            // All of them are numbers of erases or rounds.
             if params.opt_count(param.name).is_some_and(|it| it == 0 || u32::try_from(it).is_err())
             {
                 let form = format!("`{}` from 1 to 2^32 - 1", param.name);
@@ -127,6 +131,16 @@ impl Default for WearChoice {
         WearChoice::parse("none").expect("it is in the list")
     }
 }
+
+/// The parameter that says which data are cold.
+const ROUNDS: Param = Param {
+    name: "rounds",
+    kind: Kind::Count,
+    default: "4",
+    unit: "rounds",
+    doc: "data are cold if they have stayed in their place for so long; in a round, as many blocks \
+          of a die are erased as there are",
+};
 
 /// The erases by which blocks must differ, if nobody says: a twentieth of what a block can take, so
 /// that a move costs little of a life.

@@ -8,7 +8,7 @@
 
 use spec::{Kind, Param, Params};
 
-use super::{BlockWear, Leveller, WearPolicy, Work, erases_or_twentieth};
+use super::{BlockWear, Leveller, ROUNDS, WearPolicy, Work, erases_or_twentieth};
 
 /// Hot and cold blocks change places periodically.
 pub(crate) static POLICY: WearPolicy = WearPolicy {
@@ -30,6 +30,7 @@ pub(crate) static POLICY: WearPolicy = WearPolicy {
             "erases",
             "blocks whose erases differ by less stay; by default a twentieth of the endurance",
         ),
+        ROUNDS,
     ],
     work: Work::Moves(|params, endurance| Box::new(Swap::new(params, endurance))),
 };
@@ -38,18 +39,23 @@ pub(crate) static POLICY: WearPolicy = WearPolicy {
 struct Swap {
     every: u64,
     margin: u32,
+    rounds: u64,
 }
 
 impl Swap {
     fn new(params: &Params, endurance: u32) -> Swap {
         let margin = erases_or_twentieth(params, "margin", endurance);
-        Swap { every: params.count("every"), margin }
+        Swap { every: params.count("every"), margin, rounds: params.count("rounds") }
     }
 }
 
 impl Leveller for Swap {
     fn margin(&self, erases_since: u64) -> Option<u32> {
         (erases_since >= self.every).then_some(self.margin)
+    }
+
+    fn rounds(&self) -> u64 {
+        self.rounds
     }
 
     fn rank(&self, wear: BlockWear) -> u64 {
