@@ -79,6 +79,7 @@ impl TinyMedia {
             endurance: if rng.one_in(4) { 1 + rng.below(ENDURANCE_MAX) } else { 0 },
             failing_program: rng.below(FAILING_PROGRAM_MAX + 1),
             failing_erase: rng.below(FAILING_ERASE_MAX + 1),
+            levelling: 0,
         }
     }
 }
