@@ -144,6 +144,33 @@ fn only_cold_data_move() {
     assert_eq!(copies(&nand), before);
 }
 
+/// A mount relies on what it has read: blocks stay in their places until it is complete.
+#[test]
+fn nothing_moves_while_a_mount_is_running() {
+    let mut nand = chip("static:threshold=3", 1, 3, Mode::Stamps);
+    skewed(&mut nand, 8 * BLOCKS);
+    nand.power().cycle();
+    nand.mount_media(&model(MODEL), 1).unwrap();
+    nand.level_wear_by(&WearChoice::parse("static:threshold=1,rounds=1").unwrap(), 1000);
+    nand.mounting().resume(10_000);
+    let moves = |nand: &Nand| {
+        let erases = nand.tally().count(Op::Erase, Cause::Wear);
+        (erases, nand.media().unwrap().list_programs())
+    };
+    let before = moves(&nand);
+    let cycle = |nand: &mut Nand| {
+        for at in 0..2 * BLOCKS {
+            nand.erase(BlockId(at % 6), Cause::Gc).unwrap();
+            fill(nand, at % 6, at);
+        }
+    };
+    cycle(&mut nand);
+    assert_eq!(moves(&nand), before);
+    nand.mounting().finish();
+    cycle(&mut nand);
+    assert!(moves(&nand).0 > before.0 && moves(&nand).1 > before.1);
+}
+
 /// Failures take blocks of the same reserve. When a die has none left, nothing moves any more.
 #[test]
 fn levelling_goes_on_until_the_reserve_is_used_up() {

@@ -48,6 +48,8 @@ pub struct Life {
     pub schema: &'static str,
     pub ftl: String,
     pub media: String,
+    /// The policy of wear levelling.
+    pub levelling: String,
     pub capacity_bytes: u64,
     pub blocks: u64,
     pub reserve_blocks: u64,
@@ -184,6 +186,7 @@ impl Stages<'_> {
             schema: "ftlab.life/1",
             ftl: self.setup.experiment.ftl.clone(),
             media: self.setup.experiment.media.clone(),
+            levelling: self.setup.experiment.wear.clone(),
             capacity_bytes: device.capacity_bytes(),
             blocks,
             reserve_blocks,

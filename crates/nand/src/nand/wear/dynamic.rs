@@ -8,7 +8,7 @@ pub(crate) static POLICY: WearPolicy = WearPolicy {
     name: "dynamic",
     summary: "the least worn free block is taken first",
     source: "Gal, Toledo: Algorithms and data structures for flash memories, ACM Computing Surveys \
-             37(2), 2005, §2.2",
+             37(2), 2005",
     params: &[],
     work: Work::Takes,
 };
