@@ -1,7 +1,7 @@
 //! Dynamic levelling: the FTL takes the least worn of its free blocks. It costs no operation, and it
 //! levels only blocks that become free: those with data that never change stay young.
 
-use super::{WearPolicy, Work};
+use super::policy::{WearPolicy, Work};
 
 /// The least worn free block is taken first.
 pub(crate) static POLICY: WearPolicy = WearPolicy {

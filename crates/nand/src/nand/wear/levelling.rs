@@ -27,7 +27,7 @@
 
 use alloc::collections::BTreeSet;
 
-use super::{BlockWear, Leveller};
+use super::policy::{BlockWear, Leveller};
 use crate::address::BlockId;
 use crate::flash_array::FlashArray;
 use crate::geometry::Geometry;

@@ -1,6 +1,6 @@
 //! No levelling: every block is used as the FTL asks.
 
-use super::{WearPolicy, Work};
+use super::policy::{WearPolicy, Work};
 
 /// The default.
 pub(crate) static POLICY: WearPolicy = WearPolicy {

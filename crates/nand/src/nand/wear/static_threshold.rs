@@ -4,7 +4,7 @@
 
 use spec::{Kind, Param, Params};
 
-use super::{BlockWear, Leveller, ROUNDS, WearPolicy, Work, erases_or_twentieth};
+use super::policy::{BlockWear, Leveller, ROUNDS, WearPolicy, Work, erases_or_twentieth};
 
 /// Cold data go to worn blocks when erases differ too much.
 pub(crate) static POLICY: WearPolicy = WearPolicy {

@@ -8,7 +8,7 @@
 
 use spec::{Kind, Param, Params};
 
-use super::{BlockWear, Leveller, ROUNDS, WearPolicy, Work, erases_or_twentieth};
+use super::policy::{BlockWear, Leveller, ROUNDS, WearPolicy, Work, erases_or_twentieth};
 
 /// Hot and cold blocks change places periodically.
 pub(crate) static POLICY: WearPolicy = WearPolicy {
