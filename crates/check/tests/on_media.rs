@@ -75,8 +75,8 @@ fn every_scheme_survives_cuts_on_media_that_fail_under_every_layer() {
     parts.iter().for_each(|part| _ = finds_nothing(part, 10));
 }
 
-/// Cold data move to worn blocks while the scheme knows nothing of it. Cuts strike inside a move, in
-/// the list of moves, and in the mount after it. Operations of a move fail, too.
+/// Cold data move to worn blocks while the scheme knows nothing of it. Cuts strike inside a move,
+/// in the list of moves, and in the mount after it. Operations of a move fail, too.
 #[test]
 fn every_scheme_survives_cuts_while_wear_is_levelled() {
     let chips = ["least", "tiny", "tiny-mlc", "tiny-dies", "odd-any"];

@@ -16,8 +16,8 @@ the most worn block in use, and their mean.
 pub fn text(trace: &str, lives: &[Life]) -> String {
     let Some(first) = lives.first() else { return String::new() };
     let head = format!(
-        "trace    {trace}, repeated\nmedia    {}, wear levelling: {}\ndevice   {} in {} blocks, and {} in \
-         reserve\n",
+        "trace    {trace}, repeated\nmedia    {}\nwear     {}\n\
+         device   {} in {} blocks, and {} in reserve\n",
         first.media,
         first.levelling,
         bytes(first.capacity_bytes),

@@ -118,8 +118,8 @@ fn check(nand: &mut Nand, certain: &Certain, case: &str) {
     }
 }
 
-/// A mount leaves two copies of the newest list, and no list as new without a seal: a page that goes
-/// astray could become it.
+/// A mount leaves two copies of the newest list, and no list as new without a seal: a page that
+/// goes astray could become it.
 fn expect_lists(nand: &Nand, case: &str, copies_min: usize) {
     const LIST: u8 = 0xF0;
     let (flash, all) = (nand.array(), *nand.array().geometry());
@@ -257,8 +257,8 @@ fn a_cut_anywhere_in_wear_levelling_loses_nothing() {
     assert!(cases > 10_000, "{cases}");
 }
 
-/// The erase of a list that a cut has left without a seal fails in the mount: the block is bad, once
-/// and for all.
+/// The erase of a list that a cut has left without a seal fails in the mount: the block is bad,
+/// once and for all.
 #[test]
 fn a_list_block_that_fails_in_a_mount_is_counted_once() {
     let failures = Failures { programs: Some(3), ..NONE };

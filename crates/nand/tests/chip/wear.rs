@@ -67,8 +67,8 @@ fn without_a_policy_hot_blocks_wear_alone() {
     }
 }
 
-/// The most worn block is at most so many erases above the mean as blocks may differ, and a bit; the
-/// number of moves is what it takes to bring each block from there to the next threshold.
+/// The most worn block is at most so many erases above the mean as blocks may differ, and a bit;
+/// the number of moves is what it takes to bring each block from there to the next threshold.
 #[test]
 fn policies_that_move_data_level_the_wear_of_each_die() {
     for (policy, dies) in

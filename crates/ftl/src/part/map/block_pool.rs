@@ -1,6 +1,6 @@
 //! The blocks of a scheme: the free ones, taken in the order in which they were freed, and the log
-//! of trims, which must know of every erase. If wear is levelled by `dynamic`, the least worn of the
-//! free ones is taken instead; of those with the same wear, the one that was freed longest ago.
+//! of trims, which must know of every erase. If wear is levelled by `dynamic`, the least worn of
+//! the free ones is taken instead; of those with the same wear, the one that was freed longest ago.
 //!
 //! A mount cannot tell a half-finished erase from a complete one. A block that a mount found
 //! without useful contents is therefore *doubtful*: the pool erases it again before it hands it

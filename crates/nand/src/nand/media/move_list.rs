@@ -1,5 +1,6 @@
 //! The list of moves: which blocks are bad, and which block stands behind each number of the FTL,
-//! because it has replaced another one or has changed places with it. It is on flash, in two copies.
+//! because it has replaced another one or has changed places with it. It is on flash, in two
+//! copies.
 //!
 //! ```text
 //! copy 0   block 70   list 4 │ list 4 │ seal │ list 5 │ list 5 │ seal │ …

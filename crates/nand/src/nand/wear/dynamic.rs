@@ -1,5 +1,5 @@
-//! Dynamic levelling: the FTL takes the least worn of its free blocks. It costs no operation, and it
-//! levels only blocks that become free: those with data that never change stay young.
+//! Dynamic levelling: the FTL takes the least worn of its free blocks. It costs no operation, and
+//! it levels only blocks that become free: those with data that never change stay young.
 
 use super::policy::{WearPolicy, Work};
 

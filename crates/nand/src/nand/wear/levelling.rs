@@ -19,8 +19,9 @@
 //!
 //! **Cold** are data that have stayed in their place for some rounds; in a round, the FTL erases as
 //! many blocks of the die as there are. With a single round, data would move which the FTL is just
-//! about to erase, because it takes blocks in turn: then a worn block would come back to the reserve
-//! at once, be used again, and wear out alone. When the power comes back, all data are warm.
+//! about to erase, because it takes blocks in turn: then a worn block would come back to the
+//! reserve at once, be used again, and wear out alone. When the power comes back, all data are
+//! warm.
 //!
 //! One block in reserve on each die is enough: then a block rests at one erase, and data settle at
 //! another. Failures take blocks of the same reserve; when there is none, nothing is levelled.

@@ -1,6 +1,6 @@
 //! Static levelling by a threshold: as soon as the erases of a worn block and those of a block with
-//! cold data differ by the threshold, the data move. Of all cold data, those on the least worn block
-//! move first.
+//! cold data differ by the threshold, the data move. Of all cold data, those on the least worn
+//! block move first.
 
 use spec::{Kind, Param, Params};
 

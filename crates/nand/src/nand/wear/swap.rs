@@ -1,10 +1,10 @@
 //! The swap of hot and cold blocks (LAST §3.4.3): from time to time, a block whose data the FTL has
-//! just erased, and which is worn, changes places with the block whose data have not changed for the
-//! longest time.
+//! just erased, and which is worn, changes places with the block whose data have not changed for
+//! the longest time.
 //!
-//! The paper only says that blocks are swapped "periodically". The period here is a number of erases
-//! of a die, after which the first worn block is taken; and blocks with nearly the same wear stay
-//! where they are.
+//! The paper only says that blocks are swapped "periodically". The period here is a number of
+//! erases of a die, after which the first worn block is taken; and blocks with nearly the same wear
+//! stay where they are.
 
 use spec::{Kind, Param, Params};
 
