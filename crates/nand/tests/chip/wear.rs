@@ -144,6 +144,65 @@ fn only_cold_data_move() {
     assert_eq!(copies(&nand), before);
 }
 
+/// Data that came a while ago move after four rounds, and no erase earlier.
+#[test]
+fn data_become_cold_after_four_rounds() {
+    let mut nand = chip("static:threshold=1", 1, 1, Mode::Stamps);
+    (0..BLOCKS).for_each(|block| fill(&mut nand, block, 0));
+    let erase_in_turn = |nand: &mut Nand, erases, blocks| {
+        for block in (0..blocks).cycle().take(erases as usize) {
+            nand.erase(BlockId(block), Cause::Gc).unwrap();
+            fill(nand, block, 1);
+        }
+    };
+    erase_in_turn(&mut nand, 5 * BLOCKS, BLOCKS);
+    // From now on the last one keeps its data.
+    erase_in_turn(&mut nand, 4 * BLOCKS - 1, BLOCKS - 1);
+    assert_eq!(nand.tally().copies(Cause::Wear), 0);
+    erase_in_turn(&mut nand, BLOCKS, BLOCKS - 1);
+    assert_eq!(nand.tally().copies(Cause::Wear), PAGES.into());
+}
+
+/// Striping and the clock of a drive rely on it.
+#[test]
+fn blocks_stay_on_their_die() {
+    let mut nand = chip("static:threshold=2", 3, 6, Mode::Stamps);
+    skewed(&mut nand, 60 * BLOCKS);
+    // Without the list of moves, every block has its own number.
+    nand.power().cycle();
+    let all = *nand.array().geometry();
+    let mut moved = 0;
+    for page in (0..all.pages()).map(Ppn) {
+        let Some((spare, _)) = nand.array().peek_spare(page).unwrap() else { continue };
+        if spare.owner != Lpn::SYSTEM {
+            let (block, number) = (all.block_of(page), BlockId(spare.owner.0 / PAGES));
+            assert_eq!(all.die_of(block), all.die_of(number), "{number:?} is in {block:?}");
+            moved += u32::from(block != number);
+        }
+    }
+    assert!(moved > 10 * PAGES, "{moved} pages have moved");
+}
+
+/// Blocks of the FTL come into the reserve. A list of moves that was written there would never be
+/// found again.
+#[test]
+fn a_list_of_moves_goes_where_a_mount_finds_it() {
+    let mut nand = chip("static:threshold=2", 1, 8, Mode::Stamps);
+    skewed(&mut nand, 60 * BLOCKS);
+    for failures in 1..8 {
+        let media = nand.media_mut().unwrap();
+        media.fail_erase_after(0);
+        // It is the first one of the list.
+        media.fail_program_after(0);
+        nand.erase(BlockId(0), Cause::Gc).unwrap();
+        let mut again = Nand::power_up(nand.array().try_clone().unwrap());
+        again.mount_media(&model(MODEL), 1).unwrap_or_else(|why| panic!("{failures}: {why}"));
+        for page in (PAGES..BLOCKS * PAGES).map(Ppn) {
+            assert!(again.is_readable(page, Lpn(page.0)).unwrap(), "{failures}: {page:?}");
+        }
+    }
+}
+
 /// A mount relies on what it has read: blocks stay in their places until it is complete.
 #[test]
 fn nothing_moves_while_a_mount_is_running() {
