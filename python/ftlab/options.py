@@ -31,6 +31,7 @@ class SharedOptions(TypedDict, total=False):
     extra: Value
     media: Value
     reserve: Value
+    wear: Value
     precondition: Value
     warmup: Value
     measure_after: Value

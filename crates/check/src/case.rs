@@ -112,10 +112,11 @@ impl Case {
         let of_size = |size| {
             let layers = subject.layers.clone();
             let device = Device::new(chip.clone(), choice.clone(), layers, size, durability, seed)?;
-            match model.media.model() {
-                Some(media) => device.on_media(media, model.media.reserve.into()),
-                None => Ok(device),
-            }
+            let device = match model.media.model() {
+                Some(media) => device.on_media(media, model.media.reserve.into())?,
+                None => device,
+            };
+            device.levelled_by(model.media.wear())
         };
         let device = match choice.guest {
             Some(_) => roomy(size, of_size)?,

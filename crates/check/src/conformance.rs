@@ -138,8 +138,9 @@ fn counts_add_up(device: &PoweredDevice) -> Result<(), Finding> {
     }
     let (nand, [free_before, wear_before]) = (device.nand(), device.at_power_on());
     let tally = nand.tally();
-    // What media do beside the FTL changes none of its pages.
-    let of_ftl = |op| tally.total(op) - tally.count(op, Cause::Media);
+    // What media and wear levelling do beside the FTL changes none of its pages.
+    let beside = |op| tally.count(op, Cause::Media) + tally.count(op, Cause::Wear);
+    let of_ftl = |op| tally.total(op) - beside(op);
     let (programs, erases) = (of_ftl(Op::Program), of_ftl(Op::Erase));
     let host = tally.count(Op::Program, Cause::Host);
     let wear: u64 = nand.array().wear().iter().map(|&erases| u64::from(erases)).sum();

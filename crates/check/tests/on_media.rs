@@ -75,6 +75,25 @@ fn every_scheme_survives_cuts_on_media_that_fail_under_every_layer() {
     parts.iter().for_each(|part| _ = finds_nothing(part, 10));
 }
 
+/// Cold data move to worn blocks while the scheme knows nothing of it. Cuts strike inside a move,
+/// in the list of moves, and in the mount after it. Operations of a move fail, too.
+#[test]
+fn every_scheme_survives_cuts_while_wear_is_levelled() {
+    let chips = ["least", "tiny", "tiny-mlc", "tiny-dies", "odd-any"];
+    let media = (1..8).map(|at| TinyMedia {
+        factory_bad: if at % 3 == 0 { 10 } else { 0 },
+        levelling: 1 + at % 2,
+        ..failing(if at % 2 == 0 { 11 * at } else { 0 }, if at > 5 { at } else { 0 })
+    });
+    let campaign = campaign(defaults(), on(&chips, media));
+    let (workloads, one_first_in) = (workloads(&["random", "trims", "hot"]), 8 * ONE_CUT_IN);
+    let parts = one_in(7, &Campaign { workloads, one_first_in, ..campaign });
+    let second_cuts = SecondCuts::OneIn(500);
+    parts.iter().for_each(|part| {
+        finds_nothing(&Campaign { second_cuts, ..part.clone() }, 20);
+    });
+}
+
 /// Blocks wear out until a die has none left in reserve. The host is refused then, and what it
 /// reads is as before, also after the next mount.
 #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use ftl::device::{Size, block_bytes};
 use ftl::{Choice, Device, Durability, Layers};
 use image::Recipe;
-use nand::{ChipModel, Media, MediaModel};
+use nand::{ChipModel, Media, MediaModel, WearChoice};
 use spec::Spec;
 
 use crate::error::{Error, Result};
@@ -75,7 +75,7 @@ fn read(recipe: &Recipe) -> Result<Device> {
     if chip.geometry(all)? != recipe.geometry {
         return Err(Error::Unknown(format!("a chip `{}` with other pages", recipe.chip)));
     }
-    let media = media(&recipe.media, &chip)?;
+    let MediaOptions { media, wear } = media(&recipe.media, &chip)?;
     let others =
         media.map_or(0, |(_, reserve_blocks)| reserve_blocks.saturating_add(Media::LIST_BLOCKS));
     let too_few = || Error::Unknown(format!("{others} of {all} blocks for those that fail"));
@@ -92,21 +92,35 @@ fn read(recipe: &Recipe) -> Result<Device> {
     let extra_blocks = u64::from(blocks).checked_sub(others).ok_or_else(too_many)?;
     let size = Size { logical_blocks, extra_blocks };
     let device = Device::new(chip, choice, layers, size, Durability::Full, recipe.seed)?;
-    match media {
-        Some((model, reserve_blocks)) => Ok(device.on_media(model, reserve_blocks.into())?),
-        None => Ok(device),
-    }
+    let device = match media {
+        Some((model, reserve_blocks)) => device.on_media(model, reserve_blocks.into())?,
+        None => device,
+    };
+    Ok(device.levelled_by(wear)?)
 }
 
-/// How the flash fails, and the blocks in reserve.
-fn media(text: &str, chip: &ChipModel) -> Result<Option<(MediaModel, u32)>> {
-    let options = options(text)?;
-    let [(media, model), (reserve, blocks)] = &options[..] else { return Ok(None) };
-    let blocks = blocks.strip_suffix("blocks").and_then(|blocks| blocks.parse().ok());
-    let model = MediaModel::parse(model, chip.rated_cycles)?;
-    match (&**media, model, &**reserve, blocks) {
-        ("media", Some(model), "reserve", Some(blocks)) => Ok(Some((model, blocks))),
-        _ => Err(Error::Unknown(format!("media `{text}`"))),
+/// How the flash fails, the blocks in reserve, and how wear is levelled.
+#[derive(Default)]
+struct MediaOptions {
+    media: Option<(MediaModel, u32)>,
+    wear: WearChoice,
+}
+
+fn media(text: &str, chip: &ChipModel) -> Result<MediaOptions> {
+    let unknown = || Error::Unknown(format!("media `{text}`"));
+    let (mut model, mut reserve, mut wear) = (None, None, WearChoice::default());
+    for (name, value) in options(text)? {
+        match &*name {
+            "media" => model = MediaModel::parse(&value, chip.rated_cycles)?,
+            "reserve" => reserve = value.strip_suffix("blocks").and_then(|it| it.parse().ok()),
+            "wear" => wear = WearChoice::parse(&value)?,
+            _ => return Err(unknown()),
+        }
+    }
+    match (model, reserve) {
+        (None, None) => Ok(MediaOptions { media: None, wear }),
+        (Some(model), Some(reserve)) => Ok(MediaOptions { media: Some((model, reserve)), wear }),
+        _ => Err(unknown()),
     }
 }
 
@@ -135,11 +149,14 @@ fn options(text: &str) -> Result<Vec<(String, String)>> {
     words.chunks(2).map(option).collect()
 }
 
-/// The options that say how the flash of a device fails: names and values; none if it never does.
+/// The options that say how the flash of a device fails and how its wear is levelled: names and
+/// values; none if it never fails and nothing is levelled.
 fn media_options(device: &Device) -> Vec<(&'static str, String)> {
-    device.media().map_or(Vec::new(), |(model, reserve_blocks)| {
-        vec![("media", model.to_string()), ("reserve", format!("{reserve_blocks}blocks"))]
-    })
+    let media = device.media().into_iter().flat_map(|(model, reserve_blocks)| {
+        [("media", model.to_string()), ("reserve", format!("{reserve_blocks}blocks"))]
+    });
+    let wear = Some(device.wear().to_string()).filter(|wear| wear != "none");
+    media.chain(wear.map(|wear| ("wear", wear))).collect()
 }
 
 /// The options of `ftlab run` that describe a device: names, with `_` inside, and values.

@@ -11,7 +11,9 @@
 
 use std::sync::Arc;
 
-use nand::{BlockId, ChipModel, FlashArray, Geometry, MediaModel, Mode, Nand, PageStore};
+use nand::{
+    BlockId, ChipModel, FlashArray, Geometry, MediaModel, Mode, Nand, PageStore, WearChoice,
+};
 
 use crate::contract::foresight::Foresight;
 use crate::contract::page_policy::PolicySource;
@@ -43,6 +45,7 @@ pub struct Device {
     /// Seed of everything that the scheme draws at random.
     pub seed: u64,
     media: Option<ReservedMedia>,
+    wear: WearChoice,
     policy: Option<Arc<dyn PolicySource>>,
     foresight: Option<Arc<dyn Foresight>>,
     geometry: Geometry,
@@ -110,6 +113,7 @@ impl Device {
             durability,
             seed,
             media: None,
+            wear: WearChoice::default(),
             policy: None,
             foresight: None,
             blocks: (0..geometry.blocks()).map(BlockId).collect(),
@@ -179,6 +183,11 @@ impl Device {
         self.media.as_ref().map(|media| (&media.model, media.reserve_blocks))
     }
 
+    /// How its wear is levelled.
+    pub fn wear(&self) -> &WearChoice {
+        &self.wear
+    }
+
     /// All pages and blocks of the chip, also those in reserve.
     pub fn chip_geometry(&self) -> &Geometry {
         self.media.as_ref().map_or(&self.geometry, |media| &media.all)
@@ -201,6 +210,29 @@ impl Device {
         })
     }
 
+    /// The same device, whose wear is levelled by this policy.
+    ///
+    /// # Errors
+    /// The policy moves data, and the media never fail, are too small or too large for that, or a
+    /// guest has the raw chip.
+    pub fn levelled_by(self, wear: WearChoice) -> Result<Device> {
+        if wear.moves_data() {
+            let refuse = |why: &str| Err(Error::Impossible(why.to_owned()));
+            let Some(ReservedMedia { model, reserve_blocks, .. }) = &self.media else {
+                return refuse(
+                    "wear levelling that moves data needs blocks that can change places: give \
+                     `--media real`, such as `real:factory_bad=0%,endurance=1M`, or take `--wear \
+                     dynamic`",
+                );
+            };
+            if self.choice.guest.is_some() {
+                return refuse("a guest levels its own wear: leave out `--wear`");
+            }
+            Nand::check_levelling(&self.geometry, model, *reserve_blocks, self.seed)?;
+        }
+        Ok(Device { wear, ..self })
+    }
+
     /// A factory-fresh chip, in memory.
     ///
     /// # Panics
@@ -215,16 +247,19 @@ impl Device {
         }
     }
 
-    /// Mounts the media, if they can fail. A mount of the device does so by itself; this is for
-    /// whoever commands failures during it.
+    /// Mounts the media, if they can fail, and levels their wear. A mount of the device does so by
+    /// itself; this is for whoever commands failures during it.
     ///
     /// # Errors
     /// They cannot be mounted.
     pub fn mount_media(&self, nand: &mut Nand) -> Result<()> {
-        match &self.media {
-            Some(ReservedMedia { model, .. }) => Ok(nand.mount_media(model, self.seed)?),
-            None => Ok(()),
+        let mut endurance = self.chip.rated_cycles;
+        if let Some(ReservedMedia { model, .. }) = &self.media {
+            nand.mount_media(model, self.seed)?;
+            endurance = model.endurance;
         }
+        nand.level_wear_by(&self.wear, endurance);
+        Ok(())
     }
 
     /// Mounts the scheme and its layers on a chip of this device. A factory-fresh chip is

@@ -46,6 +46,7 @@ pub use nand::media::Media;
 pub use nand::media::model::MediaModel;
 pub use nand::mounting::Mounting;
 pub use nand::power::Power;
+pub use nand::wear::{self, WearChoice};
 pub use nand::{Nand, ProgramGuard};
 pub use op::{Cause, Op, Tally};
 pub use op_sink::{OpSink, Operation};

@@ -19,7 +19,7 @@ pub fn of(setup: &Setup, needed_bytes: u64) -> Result<Device> {
     let size = Size { logical_blocks, extra_blocks };
     let seed = experiment.seed;
     let device = Device::new(chip, choice, layers, size, experiment.durability, seed)?;
-    Ok(match setup.media {
+    let device = match setup.media {
         None => device,
         Some(model) => {
             let blocks = u64::from(device.geometry().blocks());
@@ -29,7 +29,8 @@ pub fn of(setup: &Setup, needed_bytes: u64) -> Result<Device> {
             };
             device.on_media(model, reserve)?
         }
-    })
+    };
+    Ok(device.levelled_by(setup.wear.clone())?)
 }
 
 /// The blocks of a device for each of which one is in reserve, by default: 2 %.

@@ -594,13 +594,14 @@ fn operations(nand: &Nand) -> [u64; 2] {
     [total(Op::Read) + total(Op::SpareRead), total(Op::Program) + total(Op::Erase)]
 }
 
-/// The same without those of the media.
+/// The same without those of the media and of wear levelling.
 fn operations_of_ftl(nand: &Nand) -> [u64; 2] {
-    let of_media = |op| nand.tally().count(op, Cause::Media);
+    let tally = nand.tally();
+    let beside = |op| tally.count(op, Cause::Media) + tally.count(op, Cause::Wear);
     let [reads, writes] = operations(nand);
     [
-        reads - of_media(Op::Read) - of_media(Op::SpareRead),
-        writes - of_media(Op::Program) - of_media(Op::Erase),
+        reads - beside(Op::Read) - beside(Op::SpareRead),
+        writes - beside(Op::Program) - beside(Op::Erase),
     ]
 }
 

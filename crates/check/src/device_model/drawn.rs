@@ -23,7 +23,7 @@ const ON_MEDIA_ONE_IN: u32 = 4;
 const RESERVE_MIN: u32 = 6;
 /// The list of moves of a device has a single page.
 const RESERVE_MAX: u32 = 24;
-/// Blocks in reserve for each die, where failures are asked for: enough for every power-on of a case.
+/// Blocks in reserve for each die, where failures are asked for: enough for all power-ons of a case.
 const RESERVE_OF_DIE: u32 = 24;
 /// Blocks of a hundred that come bad from the factory, if any does.
 const FACTORY_BAD: u32 = 5;
@@ -83,6 +83,7 @@ impl TinyMedia {
             endurance: if rng.one_in(4) { 1 + rng.below(ENDURANCE_MAX) } else { 0 },
             failing_program: rng.below(FAILING_PROGRAM_MAX + 1),
             failing_erase: rng.below(FAILING_ERASE_MAX + 1),
+            levelling: 0,
         }
     }
 
@@ -94,6 +95,7 @@ impl TinyMedia {
             endurance: 0,
             failing_program: if program { 1 + rng.below(FAILING_PROGRAM_MAX) } else { 0 },
             failing_erase: if erase { 1 + rng.below(FAILING_ERASE_MAX) } else { 0 },
+            levelling: 0,
         }
     }
 }

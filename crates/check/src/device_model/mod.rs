@@ -9,7 +9,7 @@
 pub mod drawn;
 
 use ftl::Result;
-use nand::{ChipModel, MediaModel, Nand, Pairing, ProgramOrder, Timing};
+use nand::{ChipModel, MediaModel, Nand, Pairing, ProgramOrder, Timing, WearChoice};
 use spec::{Kind, Param, Spec, Value};
 
 /// How the blocks of a tiny device fail. Without blocks in reserve, nothing fails.
@@ -25,6 +25,8 @@ pub struct TinyMedia {
     pub failing_program: u32,
     /// The same for erases.
     pub failing_erase: u32,
+    /// Erases by which blocks must differ that change places, to level the wear; 0 if none do.
+    pub levelling: u32,
 }
 
 impl TinyMedia {
@@ -35,6 +37,15 @@ impl TinyMedia {
         let text = format!("real:factory_bad={factory_bad}%,endurance={endurance}");
         let model = || MediaModel::parse(&text, ENDLESS).expect("it is no more than 100 %");
         if reserve == 0 { None } else { model() }
+    }
+
+    /// How wear is levelled: so that data move often, they are cold after a single round.
+    pub fn wear(&self) -> WearChoice {
+        let text = match self.levelling {
+            0 => "none".to_owned(),
+            threshold => format!("static:threshold={threshold},rounds=1"),
+        };
+        WearChoice::parse(&text).expect("it is in the list of policies")
     }
 
     /// Commands the failures that come after a power-on.
@@ -136,6 +147,7 @@ impl DeviceModel {
                 endurance: number("endurance", base.media.endurance)?,
                 failing_program: number("failing_program", base.media.failing_program)?,
                 failing_erase: number("failing_erase", base.media.failing_erase)?,
+                levelling: number("levelling", base.media.levelling)?,
             },
             ..*base
         };
@@ -145,7 +157,7 @@ impl DeviceModel {
 
     /// The spec that names this device.
     pub fn spec(&self) -> String {
-        let of_base = DeviceModel::named(self.name).map_or([0; 14], DeviceModel::figures);
+        let of_base = DeviceModel::named(self.name).map_or([0; 15], DeviceModel::figures);
         let mut spec = Spec::plain(self.name);
         let figures = PARAMS.iter().zip(self.figures()).zip(of_base);
         spec.pairs.extend(figures.filter(|((_, own), of_base)| own != of_base).map(
@@ -158,7 +170,7 @@ impl DeviceModel {
     }
 
     /// The figures that [`PARAMS`] name, in their order.
-    fn figures(&self) -> [u32; 14] {
+    fn figures(&self) -> [u32; 15] {
         [
             self.page_bytes,
             self.spare_bytes,
@@ -174,6 +186,7 @@ impl DeviceModel {
             self.media.endurance,
             self.media.failing_program,
             self.media.failing_erase,
+            self.media.levelling,
         ]
     }
 
@@ -226,6 +239,7 @@ pub static PARAMS: &[Param] = &[
     Param::key("endurance", Kind::Count, "erases", "erases that a block can take; 0: any number"),
     Param::key("failing_program", Kind::Count, "", "the n-th program after a power-on fails"),
     Param::key("failing_erase", Kind::Count, "", "the n-th erase after a power-on fails"),
+    Param::key("levelling", Kind::Count, "erases", "difference at which blocks change places"),
 ];
 
 const fn model(
@@ -253,6 +267,7 @@ const fn model(
             endurance: 0,
             failing_program: 0,
             failing_erase: 0,
+            levelling: 0,
         },
         one_cut_in: 1,
         only_workload: None,

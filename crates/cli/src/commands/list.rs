@@ -1,5 +1,5 @@
 //! `ftlab list`: prints the registries of FTLs, chips, workloads, formats, layers, victim
-//! policies and drives.
+//! policies, drives and policies of wear levelling.
 
 use std::collections::BTreeMap;
 
@@ -46,6 +46,8 @@ enum What {
     Victims,
     /// Drives with channels and dies, for `--drive`
     Drives,
+    /// Policies of wear levelling, for `--wear`
+    Wear,
 }
 
 impl What {
@@ -77,6 +79,10 @@ impl What {
                 policies.map(|it| declared(it.name, it.summary, it.source, it.params)).collect()
             }
             What::Drives => drives(),
+            What::Wear => {
+                let policies = nand::wear::POLICIES.iter();
+                policies.map(|it| declared(it.name, it.summary, it.source, it.params)).collect()
+            }
         }
     }
 }

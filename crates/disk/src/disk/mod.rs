@@ -12,6 +12,7 @@
 //! A sync of the file takes long, so it can be split: a job for another thread between its begin
 //! and its end. The power of the chip is in `power`, and where bytes are is in `places`.
 
+mod flash_failure;
 pub mod places;
 mod power;
 mod room;
@@ -29,7 +30,7 @@ use crate::error::{Error, Result};
 use crate::opening;
 use crate::recipe;
 
-pub use self::power::FlashFailure;
+pub use self::flash_failure::FlashFailure;
 pub use self::room::MemoryLimit;
 
 /// Bytes of a buffer that is kept for the next request.

@@ -5,32 +5,11 @@
 
 use core::mem;
 
-use nand::{BlockId, Cut, Nand};
+use nand::{Cut, Nand};
 
+use super::flash_failure::FlashFailure;
 use super::{Disk, Mounted, State};
 use crate::error::{Error, Result};
-
-/// A failure of the flash on command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FlashFailure {
-    /// The program after this number of others fails.
-    Program {
-        /// Programs that succeed before.
-        after: u64,
-    },
-    /// The erase after this number of others fails.
-    Erase {
-        /// Erases that succeed before.
-        after: u64,
-    },
-    /// A block has taken all the erases that it can: its next one fails.
-    WornOut(BlockId),
-    /// The blocks in reserve are bad, but for this number on each die.
-    UsedUp {
-        /// Blocks that are left on each die.
-        left: usize,
-    },
-}
 
 impl Disk {
     /// Lets the power fail during a program or an erase to come. Only a disk that can be written

@@ -3,7 +3,7 @@
 use disk::{Disk, Error, opening, recipe};
 use ftl::{Device, Layers};
 use image::Recipe;
-use nand::{Cut, MediaModel, Outcome};
+use nand::{Cause, Cut, MediaModel, Op, Outcome, WearChoice};
 
 use crate::devices::{blank, device, devices, name, open};
 use crate::model::{Model, Random};
@@ -60,6 +60,42 @@ fn every_disk_goes_on_while_blocks_fail() {
         failed += retired(&disk);
     }
     assert!(failed > 500, "only {failed} blocks failed");
+}
+
+/// Cold data move to worn blocks, and the image is opened and cut in between.
+#[test]
+fn blocks_of_an_image_change_places() {
+    const PAGE: u64 = 4096;
+    let device = on_media(device("page", &Layers::default()).unwrap(), "real:factory_bad=0%", 10);
+    let wear = WearChoice::parse("swap:every=1,margin=2,rounds=1").unwrap();
+    let device = device.levelled_by(wear).unwrap();
+    let (medium, pages) = (blank(&device), device.capacity_bytes() / PAGE);
+    let (mut disk, mut random) = (open(&medium, &device), Random::new(1));
+    let mut expected = vec![0_u8; pages as usize];
+    let mut moved = 0;
+    for number in 0..4000_u64 {
+        // Every page once, then a few of them.
+        let page = if number < pages { number } else { random.below(pages / 8) };
+        expected[page as usize] = number as u8;
+        disk.write(page * PAGE, &[number as u8; PAGE as usize], false).unwrap();
+        if number % 500 == 499 {
+            disk.flush().unwrap();
+            moved += disk.tally().count(Op::Program, Cause::Wear);
+            if number % 1000 == 499 {
+                disk.cut_now();
+                disk.power_on().unwrap();
+            } else {
+                disk.close().unwrap();
+                disk = open(&medium, &device);
+            }
+            for (page, &value) in (0..).zip(&expected) {
+                let mut found = [0; PAGE as usize];
+                disk.read(page * PAGE, &mut found).unwrap();
+                assert_eq!(found, [value; PAGE as usize], "page {page} after {number}");
+            }
+        }
+    }
+    assert!(moved > 100, "only {moved} pages moved");
 }
 
 /// Writes until the disk refuses. Returns the sentence.
@@ -204,6 +240,10 @@ fn a_recipe_gives_the_media_back() {
     let again = recipe::device(&made).unwrap();
     assert_eq!(recipe::of_device(&again), made);
     assert_eq!(again.media(), device.media());
+    let wear = WearChoice::parse("static:threshold=3").unwrap();
+    let levelled = recipe::of_device(&device.levelled_by(wear).unwrap());
+    assert!(levelled.media.ends_with(" --wear static:threshold=3,rounds=4"), "{}", levelled.media);
+    assert_eq!(recipe::of_device(&recipe::device(&levelled).unwrap()), levelled);
     let perfect = recipe::of_device(&self::device("page", &Layers::default()).unwrap());
     assert_eq!(perfect.media, "");
     let why = made.expect(&perfect).unwrap_err().to_string();
@@ -213,11 +253,12 @@ fn a_recipe_gives_the_media_back() {
         "--media perfect --reserve 6blocks",
         "--media real:endurance=4 --reserve 6",
         "--media real:endurance=0 --reserve 6blocks",
-        "--reserve 6blocks --media real",
         "--media real --reserve 7blocks",
         "--media real --reserve 4000000000blocks",
         "--media real:factory_bad=99% --reserve 6blocks",
         "--media real --reserve 6blocks --wear",
+        "--media real --reserve 6blocks --wear other",
+        "--wear static",
     ] {
         let strange = Recipe { media: media.into(), ..made.clone() };
         let refused = recipe::device(&strange);

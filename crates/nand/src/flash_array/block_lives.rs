@@ -10,12 +10,15 @@ pub(crate) struct BlockLives {
     limits: Vec<u32>,
     /// Erases so far, those that failed too.
     erases: Vec<u32>,
+    /// The block behind each number.
+    blocks: Vec<BlockId>,
 }
 
 impl BlockLives {
     /// Blocks that can take these numbers of erases.
     pub(crate) fn new(limits: Vec<u32>) -> BlockLives {
-        BlockLives { erases: vec![0; limits.len()], limits }
+        let blocks = (0..limits.len() as u32).map(BlockId).collect();
+        BlockLives { erases: vec![0; limits.len()], limits, blocks }
     }
 
     /// Whether a block came bad from the factory, as its spare area says.
@@ -31,6 +34,16 @@ impl BlockLives {
     /// The next erase of a block is one too many.
     pub(crate) fn wear_out(&mut self, block: BlockId) {
         self.limits[block.0 as usize] = self.erases[block.0 as usize];
+    }
+
+    /// The block behind a number.
+    pub(crate) fn behind(&self, number: BlockId) -> BlockId {
+        self.blocks[number.0 as usize]
+    }
+
+    /// Erases of the block behind a number.
+    pub(crate) fn erases_of(&self, number: BlockId) -> u32 {
+        self.erases[number.0 as usize]
     }
 
     /// Erases of each block.
@@ -52,5 +65,6 @@ impl BlockLives {
     pub(crate) fn exchange(&mut self, one: BlockId, other: BlockId) {
         self.limits.swap(one.0 as usize, other.0 as usize);
         self.erases.swap(one.0 as usize, other.0 as usize);
+        self.blocks.swap(one.0 as usize, other.0 as usize);
     }
 }

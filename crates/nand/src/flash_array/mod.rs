@@ -11,6 +11,8 @@
 mod block_lives;
 mod numbered_store;
 mod stored_pages;
+#[cfg(test)]
+mod tests;
 
 use alloc::borrow::Cow;
 use core::cell::Cell;
@@ -614,14 +616,14 @@ impl FlashArray {
         self.lives.as_deref()
     }
 
-    /// Erases of each block of the chip, whatever numbers it had. The FTL counts them by number.
+    /// Erases of the block behind each number. The FTL counts those of the number.
     pub fn erases_of_blocks(&self) -> &[u32] {
         self.lives.as_ref().map_or(&self.wear, |lives| lives.erases())
     }
 
-    /// The block behind a number. In count mode, numbers are all that is known.
+    /// The block behind a number.
     pub(crate) fn behind(&self, number: BlockId) -> BlockId {
-        self.pages.as_ref().map_or(number, |pages| pages.store().behind(number))
+        self.lives.as_ref().map_or(number, |lives| lives.behind(number))
     }
 
     /// Does something that counts no lost pages: it is not of the FTL.

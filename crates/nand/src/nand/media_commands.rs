@@ -26,13 +26,15 @@ impl Nand {
     /// The media are not mounted.
     pub fn use_reserve_up(&mut self, left: usize) -> Result<()> {
         let mut surplus = Vec::new();
-        let media = self.its_media();
+        let (array, first) = (&self.array, self.array.of_ftl().blocks());
+        let media = self.guards.as_mut().and_then(|guards| guards.media.as_mut());
+        let media = media.expect("the media are mounted");
         if media.is_frozen {
             return Ok(());
         }
         // The list that says so must find its place.
         while media.list_blocks() < Media::LIST_BLOCKS.into()
-            && let Some(block) = media.take_from_reserve()
+            && let Some(block) = media.take_from_reserve(|it| array.behind(it).0 >= first)
         {
             media.list_blocks.push(block);
         }

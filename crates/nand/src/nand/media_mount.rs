@@ -57,10 +57,13 @@ impl Nand {
     fn resume_media(&mut self, lists: &[(BlockId, FoundInBlock)], version: u64) -> Result<()> {
         let (all, of_ftl) = (*self.array.geometry(), *self.geometry());
         let moves = self.its_media().moves.clone();
-        let bad = moves.bad.iter().map(|(block, _)| *block);
-        let taken = bad.chain(moves.behind.values().copied()).collect::<BTreeSet<_>>();
+        for (number, block) in moves.behind {
+            self.array.put_behind(number, block);
+        }
+        // Numbers of the reserve may have any block behind them, since blocks change places.
+        let bad = moves.bad.iter().map(|(block, _)| *block).collect::<BTreeSet<_>>();
         let free = (of_ftl.blocks()..all.blocks()).map(BlockId);
-        let free = free.filter(|block| !taken.contains(block)).collect();
+        let free = free.filter(|number| !bad.contains(&self.array.behind(*number))).collect();
         let holds =
             |found: &FoundInBlock| found.list.as_ref().is_some_and(|list| list.version == version);
         let holders = lists.iter().filter(|(_, found)| holds(found));
@@ -70,9 +73,6 @@ impl Nand {
         self.its_media().share_out(&holders, free, &all);
         if let Some(die) = self.its_media().exhausted {
             self.freeze(die)?;
-        }
-        for (number, block) in moves.behind {
-            self.array.put_behind(number, block);
         }
         self.erase_unsealed(&newer)?;
         if let (&[first, second], []) = (&holders[..], &newer[..]) {
@@ -95,7 +95,7 @@ impl Nand {
                 continue;
             }
             self.its_media().begin_list(block);
-            if !self.erase_of_media(block)? {
+            if !self.erase_of_media(block, Cause::Media)? {
                 self.its_media().forget(block);
             }
         }

@@ -5,9 +5,11 @@
 //!
 //! Its operations are in `operations`, a mount's accounts in `mounting`, its power in `power`.
 //! Blocks that fail are in `media`, what the chip does about them in `on_media` and `media_mount`,
-//! and failures on command in `media_commands`.
+//! and failures on command in `media_commands`. Policies of wear levelling are in `wear`, what the
+//! chip does for them in `level`.
 
 mod guard;
+mod level;
 pub mod media;
 mod media_commands;
 mod media_mount;
@@ -16,6 +18,7 @@ mod on_media;
 mod operations;
 pub mod power;
 mod seen_pages;
+pub mod wear;
 
 use core::any::Any;
 
@@ -81,6 +84,8 @@ pub struct Nand {
     guards: Option<Box<Guards>>,
     /// Present while a cut is armed, snapshots are recorded or the power is off.
     power: Option<Box<TestPower>>,
+    /// Whether an FTL is to take the least worn of its free blocks.
+    takes_least_worn: bool,
 }
 
 impl Nand {
@@ -108,6 +113,7 @@ impl Nand {
             guards: None,
             seen: Some(SeenPages::none(array.of_ftl())),
             power: None,
+            takes_least_worn: false,
             array,
         }
     }

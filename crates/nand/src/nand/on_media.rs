@@ -201,7 +201,8 @@ impl Nand {
                     BlockId(self.geometry().blocks())
                 }
             };
-            if self.erase_of_media(by)? && self.move_pages(number, by, failed)? {
+            let is_ready = self.erase_of_media(by, Cause::Media)?;
+            if is_ready && self.move_pages(number, by, failed, Cause::Media)? {
                 let behind = self.array.behind(by);
                 let media = self.its_media();
                 if !media.is_frozen {
@@ -218,7 +219,13 @@ impl Nand {
 
     /// Copies the pages of a block to another one. Returns whether that is good; if not, it is
     /// marked.
-    fn move_pages(&mut self, number: BlockId, by: BlockId, failed: Option<Ppn>) -> Result<bool> {
+    pub(super) fn move_pages(
+        &mut self,
+        number: BlockId,
+        by: BlockId,
+        failed: Option<Ppn>,
+        cause: Cause,
+    ) -> Result<bool> {
         self.array.use_as(by, number);
         let (from, to) = (self.geometry().first_page(number), self.geometry().first_page(by));
         let mut moved = 0;
@@ -228,13 +235,15 @@ impl Nand {
                 continue;
             }
             let write = |array: &mut FlashArray| array.move_page(source, ppn);
-            if !self.program_of_media(ppn, Some(source), write, &[])? {
+            if !self.program_of_media(ppn, Some((source, cause)), write, &[])? {
                 self.mark_bad(by, Failure::Program);
                 return Ok(false);
             }
             moved += 1;
         }
-        self.its_media().count_moved(moved);
+        if cause == Cause::Media {
+            self.its_media().count_moved(moved);
+        }
         Ok(true)
     }
 
@@ -243,17 +252,18 @@ impl Nand {
     fn program_of_media(
         &mut self,
         ppn: Ppn,
-        from: Option<Ppn>,
+        from: Option<(Ppn, Cause)>,
         write: impl FnOnce(&mut FlashArray) -> Result<()>,
         exchange: &[(BlockId, BlockId)],
     ) -> Result<bool> {
         let operation = Interruptible::Program(ppn);
         let cut = self.begin(operation)?;
         self.array.without_losses(write)?;
-        match from.map(|from| self.place_in_ledger(from)) {
-            Some(from) => {
-                let (to, owners) = (self.place_in_ledger(ppn), &[Lpn::SYSTEM.0]);
-                self.ledger.record(Cause::Media, Operation::Copy { from: &[from], to, owners });
+        match from {
+            Some((from, cause)) => {
+                let [from, to] = [from, ppn].map(|page| self.place_in_ledger(page));
+                let owners = &[Lpn::SYSTEM.0];
+                self.ledger.record(cause, Operation::Copy { from: &[from], to, owners });
             }
             None => self.record_program(ppn),
         }
@@ -267,15 +277,16 @@ impl Nand {
         Ok(!fails)
     }
 
-    /// Erases a block for the media. Returns whether it is good; if not, it is marked.
-    pub(super) fn erase_of_media(&mut self, block: BlockId) -> Result<bool> {
+    /// Erases a block for the media, under this cause. Returns whether it is good; if not, it is
+    /// marked.
+    pub(super) fn erase_of_media(&mut self, block: BlockId, cause: Cause) -> Result<bool> {
         let operation = Interruptible::Erase(block);
         let cut = self.begin(operation)?;
         self.array.without_losses(|array| array.erase(block))?;
         self.its_media().erases += 1;
         let place =
             self.geometry().block_of(self.place_in_ledger(self.geometry().first_page(block)));
-        self.ledger.record(Cause::Media, Operation::Erase { block: place });
+        self.ledger.record(cause, Operation::Erase { block: place });
         let failure = self.erase_failure(block)?;
         self.end(operation, cut)?;
         if let Some(failure) = failure {
@@ -367,7 +378,10 @@ impl Nand {
             media.begin_list(place.block);
             return Ok(Some(place));
         }
-        let Some(block) = media.take_list_block() else {
+        let (array, first) = (&self.array, self.array.of_ftl().blocks());
+        let media = self.guards.as_mut().and_then(|guards| guards.media.as_mut());
+        let media = media.expect("the media are mounted");
+        let Some(block) = media.take_list_block(|number| array.behind(number).0 >= first) else {
             self.freeze(0)?;
             return Ok(None);
         };
@@ -375,7 +389,7 @@ impl Nand {
         media.copies[copy] = None;
         media.list_blocks.extend(last.map(|place| place.block));
         let place = ListPlace { block, page: 0 };
-        Ok(self.erase_of_media(block)?.then_some(place))
+        Ok(self.erase_of_media(block, Cause::Media)?.then_some(place))
     }
 
     // ---- The ledger ------------------------------------------------------------------------

@@ -224,7 +224,11 @@ impl Nand {
         erased?;
         let failure = if self.array.lives().is_some() { self.erase_failure(block)? } else { None };
         self.end(operation, cut)?;
-        failure.map_or(Ok(()), |failure| self.replace(block, None, failure))
+        match failure {
+            Some(failure) => self.replace(block, None, failure),
+            None if self.guards.is_some() => self.level_wear(block),
+            None => Ok(()),
+        }
     }
 
     /// Makes everything that was programmed and erased so far outlive the process.

@@ -9,3 +9,4 @@ mod payload;
 mod power_cuts;
 mod rules;
 mod stores;
+mod wear;

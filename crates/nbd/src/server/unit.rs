@@ -145,7 +145,7 @@ impl Unit {
             }
             Command::FailFlash(failure) => {
                 let failed = self.live.store.disk.fail(failure).map_err(|error| error.to_string());
-                Some(failed.map(|_| crate::control::stats::of_media(&self.live)))
+                Some(failed.map(|()| crate::control::stats::of_media(&self.live)))
             }
             Command::Mark(name) => {
                 Some(self.live.store.recorder.mark(&name).map(|()| serde_json::json!({})))

@@ -153,6 +153,10 @@ experiment! {
     /// a number such as 20blocks; by default 2% if `--media` can fail
     reserve: Option<Extra> = None, Notation::OWN, DEVICE.value("SHARE|Nblocks").reported_if_set(15);
 
+    /// How wear is levelled, below the FTL; see `ftlab list wear`. `static` and `swap` move data,
+    /// which needs `--media real`
+    wear: String = "none".into(), TEXT, DEVICE.value("SPEC").with_keys().reported_if_set(16);
+
     /// What must survive a power cut: with `paper` flushed writes, but trims may be undone; with
     /// `full` trims too
     durability: Durability = Durability::Paper, Notation::OWN, DEVICE.reported(7);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use drive::Profile;
 use ftl::{Choice, Layers};
-use nand::{ChipModel, MediaModel, Op};
+use nand::{ChipModel, MediaModel, Op, WearChoice};
 use spec::Spec;
 use trace::RequestTable;
 
@@ -37,6 +37,8 @@ pub struct Setup {
     pub drive: Option<Profile>,
     /// How flash fails; none if it never does.
     pub media: Option<MediaModel>,
+    /// How wear is levelled.
+    pub wear: WearChoice,
 }
 
 /// A trace and the way in which it is replayed.
@@ -64,6 +66,7 @@ impl Setup {
             ftl: scheme(experiment)?,
             drive: drive(experiment, &chip)?,
             media: MediaModel::parse(&experiment.media, chip.rated_cycles)?,
+            wear: WearChoice::parse(&experiment.wear)?,
             chip,
         };
         setup.layers.check(setup.ftl.scheme, &setup.ftl.given, &setup.chip)?;

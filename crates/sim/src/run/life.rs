@@ -57,6 +57,8 @@ pub struct Life {
     pub media: String,
     pub seed: u64,
     pub is_filled: bool,
+    /// The policy of wear levelling.
+    pub levelling: String,
     pub capacity_bytes: u64,
     pub blocks: u64,
     pub reserve_blocks: u64,
@@ -177,6 +179,7 @@ impl Stages<'_> {
             media: self.setup.experiment.media.clone(),
             seed: self.setup.experiment.seed,
             is_filled: self.setup.experiment.precondition == Precondition::Fill,
+            levelling: self.setup.experiment.wear.clone(),
             capacity_bytes: device.capacity_bytes(),
             blocks,
             reserve_blocks,
@@ -290,6 +293,26 @@ mod tests {
             assert!((ratio - 1.0).abs() < 0.05, "{ftl}: {ratio}");
             assert!(unevenness > 1.05, "{ftl}: the wear is never even: {unevenness}");
         }
+    }
+
+    /// The blocks with hot data wear out first, and the device with them; with the swap all take
+    /// part.
+    #[test]
+    fn a_device_whose_wear_is_levelled_lives_longer() {
+        let of = |wear: &str| {
+            lived(|experiment| {
+                experiment.trace = None;
+                let loads = ["skew:writes=20K,hot=90/10", "sequential:writes=1@open"];
+                experiment.load = loads.map(|load| load.parse().unwrap()).into();
+                (experiment.ftl, experiment.wear) = ("last".into(), wear.into());
+            })
+            .unwrap()
+        };
+        let (none, swap) = (of("none"), of("swap"));
+        assert!(swap.drive_writes > 1.4 * none.drive_writes, "{swap:?}");
+        assert!(swap.first_retired_after.unwrap() > 1.4 * none.first_retired_after.unwrap());
+        assert!(swap.wear.gini < none.wear.gini / 2.0);
+        assert!(swap.erases.wear > 0 && none.erases.wear == 0);
     }
 
     #[test]

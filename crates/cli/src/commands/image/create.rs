@@ -19,7 +19,7 @@ impl Selection for DeviceOptions {
     const REQUIRED: &'static str = "capacity";
 
     fn takes(option: &ExperimentOption) -> bool {
-        let own = ["ftl", "chip", "capacity", "extra", "media", "reserve", "seed"];
+        let own = ["ftl", "chip", "capacity", "extra", "media", "reserve", "wear", "seed"];
         own.contains(&option.name) || option.is_of_layer()
     }
 }

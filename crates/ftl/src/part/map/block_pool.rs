@@ -1,5 +1,6 @@
 //! The blocks of a scheme: the free ones, taken in the order in which they were freed, and the log
-//! of trims, which must know of every erase.
+//! of trims, which must know of every erase. If wear is levelled by `dynamic`, the least worn of
+//! the free ones is taken instead; of those with the same wear, the one that was freed longest ago.
 //!
 //! A mount cannot tell a half-finished erase from a complete one. A block that a mount found
 //! without useful contents is therefore *doubtful*: the pool erases it again before it hands it
@@ -49,18 +50,25 @@ impl BlockPool {
         self.free.is_empty()
     }
 
-    /// Takes the block that was freed longest ago, ready to be programmed. The pool must not be
-    /// empty.
+    /// Takes the next block, ready to be programmed. The pool must not be empty.
     ///
     /// # Errors
     /// The power fails while a doubtful block is erased.
     pub fn take(&mut self, nand: &mut Nand) -> Result<BlockId> {
-        let (block, doubtful) = self.free.pop_front().expect("took a block from an empty pool");
+        let next = if nand.takes_least_worn() { self.least_worn(nand) } else { 0 };
+        let (block, doubtful) = self.free.remove(next).expect("took a block from an empty pool");
         if doubtful {
             nand.erase(block, Cause::Meta)?;
         }
         debug_assert_eq!(block_audit::erased(nand, block), Ok(()), "{block:?} was free");
         Ok(block)
+    }
+
+    /// The place of the least worn block.
+    fn least_worn(&self, nand: &Nand) -> usize {
+        let wear = nand.array().wear_of_blocks();
+        let erases = |&at: &usize| wear[self.free[at].0.0 as usize];
+        (0..self.free.len()).min_by_key(erases).unwrap_or(0)
     }
 
     /// Erases a block in which no page counts, and adds it. A mount that has not committed does not

@@ -43,8 +43,9 @@
 //!
 //! **Recovery**: see `recovery.rs`.
 //!
-//! Departure: the paper exchanges hot and cold blocks to level their wear. Wear levelling is not a
-//! task of the scheme here.
+//! **Wear** (§3.4.3). Blocks of the hot partition are erased often, and those with cold data nearly
+//! never, so the paper exchanges hot and cold blocks periodically. `--wear swap` does that, below
+//! this scheme and every other one: see [`nand::wear`].
 
 pub mod beyond;
 pub mod merge_costs;

@@ -26,6 +26,7 @@ use crate::address::BlockId;
 use crate::error::{Error, Result};
 use crate::flash_array::BlockLives;
 use crate::geometry::Geometry;
+use crate::nand::wear::levelling::Levelling;
 use model::MediaModel;
 use move_list::{Failure, Moves};
 
@@ -106,20 +107,51 @@ impl Factory {
         factory.check(of_ftl, reserve_blocks).map(|()| factory)
     }
 
-    fn check(&self, of_ftl: &Geometry, reserve_blocks: u32) -> Result<()> {
-        let mut left = vec![0_i64; self.all.dies() as usize];
-        let of_lists = of_ftl.blocks() + reserve_blocks;
-        let mut bad = 0;
-        for block in (0..of_lists).map(BlockId) {
+    /// By die: good blocks in reserve that are left when bad ones in use are replaced.
+    fn left_in_reserve(&self, of_ftl: &Geometry, reserve_blocks: u32) -> Vec<i64> {
+        let mut left = vec![0; self.all.dies() as usize];
+        for block in (0..of_ftl.blocks() + reserve_blocks).map(BlockId) {
             let (is_bad, is_in_use) = (self.lives.is_factory_bad(block), block.0 < of_ftl.blocks());
-            bad += u64::from(is_bad);
             left[self.all.die_of(block) as usize] += match (is_in_use, is_bad) {
                 (true, true) => -1,
                 (false, false) => 1,
                 _ => 0,
             };
         }
+        left
+    }
+
+    /// Whether data can change places on these media.
+    ///
+    /// # Errors
+    /// The list of moves may become too long, or a die has no block in reserve.
+    pub(crate) fn check_levelling(&self, of_ftl: &Geometry, reserve_blocks: u32) -> Result<()> {
+        // Any number may have another block behind it, and blocks beyond them may be bad.
+        let (all, per_block) = (&self.all, self.all.pages_per_block());
+        let pages = move_list::pages(all.blocks() as usize, all.page_bytes());
+        if pages > per_block {
+            return Err(Error::ImpossibleChip(format!(
+                "wear levelling that moves data may need a list of moves of {pages} pages for {} \
+                 blocks, and a block has {per_block}; take a smaller device, or `--wear dynamic`",
+                all.blocks()
+            )));
+        }
+        let left = self.left_in_reserve(of_ftl, reserve_blocks);
+        match left.iter().position(|&left| left < 1) {
+            Some(die) => Err(Error::ImpossibleChip(format!(
+                "wear levelling that moves data needs a block in reserve on each die, and die \
+                 {die} has none; give more with `--reserve`"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn check(&self, of_ftl: &Geometry, reserve_blocks: u32) -> Result<()> {
+        let of_lists = of_ftl.blocks() + reserve_blocks;
+        let left = self.left_in_reserve(of_ftl, reserve_blocks);
         if let Some(die) = left.iter().position(|&left| left < 0) {
+            let blocks = (0..of_lists).map(BlockId);
+            let bad = blocks.filter(|&block| self.lives.is_factory_bad(block)).count();
             return Err(Error::ImpossibleChip(format!(
                 "{bad} blocks come bad from the factory, and die {die} has too few in reserve to \
                  replace its own; give more with `--reserve`"
@@ -169,6 +201,8 @@ pub struct Media {
     pub(crate) is_frozen: bool,
     /// Whether it has been so since a time when the host could write.
     froze_in_use: bool,
+    /// Present if wear is levelled by moving data.
+    pub(crate) levelling: Option<Box<Levelling>>,
 }
 
 impl Media {
@@ -203,6 +237,7 @@ impl Media {
             exhausted: None,
             is_frozen: false,
             froze_in_use: false,
+            levelling: None,
         };
         media.quiet_programs = gap(&mut media.rng, media.program_fail);
         media.quiet_erases = gap(&mut media.rng, media.erase_fail);
@@ -320,19 +355,28 @@ impl Media {
         self.holders.push(block);
     }
 
-    /// Takes a block for the next list; none if there is none left.
-    pub(crate) fn take_list_block(&mut self) -> Option<BlockId> {
+    /// Takes a block for the next list; none if there is none left. A mount looks for lists only in
+    /// blocks that `can_be_found`.
+    pub(crate) fn take_list_block(
+        &mut self,
+        can_be_found: impl Fn(BlockId) -> bool,
+    ) -> Option<BlockId> {
         let mut blocks = self.list_blocks.iter();
         if let Some(at) = blocks.position(|&block| !self.is_only_holder(block)) {
             return Some(self.list_blocks.remove(at));
         }
-        self.take_from_reserve()
+        self.take_from_reserve(can_be_found)
     }
 
-    /// Takes a block from the die that has most in reserve.
-    pub(crate) fn take_from_reserve(&mut self) -> Option<BlockId> {
-        let most = self.reserve.iter_mut().max_by_key(|blocks| blocks.len());
-        most.and_then(Vec::pop)
+    /// Takes one of these blocks from the die that has most in reserve.
+    pub(crate) fn take_from_reserve(
+        &mut self,
+        can_be_found: impl Fn(BlockId) -> bool,
+    ) -> Option<BlockId> {
+        let last = |blocks: &[BlockId]| blocks.iter().rposition(|&block| can_be_found(block));
+        let usable = self.reserve.iter_mut().filter(|blocks| last(blocks).is_some());
+        let most = usable.max_by_key(|blocks| blocks.len())?;
+        last(most).map(|at| most.remove(at))
     }
 
     /// This block is of no use any more.

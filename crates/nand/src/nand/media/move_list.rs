@@ -1,4 +1,5 @@
-//! The list of moves: which blocks are bad, and which take their places. It is on flash, in two
+//! The list of moves: which blocks are bad, and which block stands behind each number of the FTL,
+//! because it has replaced another one or has changed places with it. It is on flash, in two
 //! copies.
 //!
 //! ```text
@@ -95,13 +96,18 @@ impl Moves {
         bytes
     }
 
-    /// Whether these blocks and numbers exist, and no block stands behind two numbers.
+    /// Whether these blocks and numbers exist, and no block stands behind two numbers: if one
+    /// behind another number is of the FTL, another one must stand behind its own number.
     pub(crate) fn is_possible(&self, all: &Geometry, of_ftl: &Geometry) -> bool {
         let blocks: BTreeSet<_> = self.behind.values().collect();
         let bad = self.bad.iter().map(|(block, _)| block);
         blocks.len() == self.behind.len()
             && bad.chain(self.behind.values()).all(|block| block.0 < all.blocks())
             && self.behind.keys().all(|number| number.0 < of_ftl.blocks())
+            && self
+                .behind
+                .values()
+                .all(|block| block.0 >= of_ftl.blocks() || self.behind.contains_key(block))
     }
 
     /// Takes an entry of a list; none if it is malformed.
@@ -270,5 +276,7 @@ mod tests {
         assert!(!is_possible(&[], &[(3, 50)]), "no such block");
         assert!(!is_possible(&[], &[(40, 41)]), "no number of the FTL");
         assert!(!is_possible(&[], &[(3, 41), (4, 41)]), "behind two numbers");
+        assert!(is_possible(&[], &[(3, 4), (4, 3)]), "two blocks that have changed places");
+        assert!(!is_possible(&[], &[(3, 4)]), "4 has its own block, too");
     }
 }

@@ -1,0 +1,84 @@
+"""Media that fail below images and served disks: opening, the end, failures on command, the checker."""
+
+PACKAGES = [
+    "ftlab-nand --lib",
+    "ftlab-disk --test disk",
+    "ftlab-nbd --test server",
+    "ftlab-check --lib",
+]
+
+ARRAY = "crates/nand/src/flash_array/mod.rs"
+LIVES = "crates/nand/src/flash_array/block_lives.rs"
+ON_MEDIA = "crates/nand/src/nand/on_media.rs"
+MEDIA = "crates/nand/src/nand/media/mod.rs"
+COMMANDS = "crates/nand/src/nand/media_commands.rs"
+DISK = "crates/disk/src/disk/mod.rs"
+RECIPE = "crates/disk/src/recipe.rs"
+STORE = "crates/image/src/image_store.rs"
+SUPERBLOCK = "crates/image/src/format/superblock.rs"
+ERRORS = "crates/ftl/src/contract/error.rs"
+FAILURES = "crates/nbd/src/device/failures.rs"
+COMMAND = "crates/nbd/src/control/command.rs"
+
+MUTANTS = [
+    ("disk-erases-forgotten", "opening: blocks of an image begin their lives anew", ARRAY,
+     "        lives.resume(&self.wear);\n",
+     ""),
+    ("disk-media-forgotten", "image: its head does not say how the flash fails", SUPERBLOCK,
+     "for text in [chip, scheme, layers, parameters, media] {",
+     "for text in [chip, scheme, layers, parameters] {\n            let _ = media;"),
+    ("disk-reserve-is-extra", "recipe: blocks in reserve count as extra ones", RECIPE,
+     "all.checked_sub(others).filter(|&blocks| blocks > 0)",
+     "all.checked_sub(others.min(0)).filter(|&blocks| blocks > 0)"),
+    ("disk-wear-forgotten", "recipe: how wear is levelled is not kept", RECIPE,
+     "    media.chain(wear.map(|wear| (\"wear\", wear))).collect()",
+     "    let _ = wear;\n    media.collect()"),
+    ("disk-unknown-media", "recipe: unknown options of media are passed over", RECIPE,
+     "            _ => return Err(unknown()),\n        }\n    }\n    match",
+     "            _ => {}\n        }\n    }\n    match"),
+    ("disk-end-writes", "end: a disk takes writes although the flash is worn out", DISK,
+     "        Ok(self.nand().map_or(Ok(()), Nand::expect_writable)?)",
+     "        Ok(())"),
+    ("disk-end-is-failure", "end: the first refused write ends the disk", ERRORS,
+     "nand::Error::Unreadable(_) | nand::Error::WornOut { .. }",
+     "nand::Error::Unreadable(_)"),
+    ("disk-end-is-io", "end: clients are told of a failure of the disk", FAILURES,
+     "ftl::Error::ReadOnly | ftl::Error::Chip(nand::Error::WornOut { .. })",
+     "ftl::Error::ReadOnly"),
+    ("disk-end-not-closed", "end: an image whose flush was refused is not closed", DISK,
+     "let flushed = if self.is_off() { Ok(()) } else { self.flush() };",
+     "let flushed = Ok(());\n        if !self.is_off() {\n            self.flush()?;\n        }"),
+    ("disk-view-writes", "end: the view of a worn out file writes to it", STORE,
+     "                let view = View::of(reader).map_err(storage)?;\n                Ok(Box::new(self.copy_on(Box::new(view))))",
+     "                Ok(Box::new(self.copy_on(reader)))"),
+    ("disk-sync-lost", "end: a sync that had begun ends on the copy in memory", ARRAY,
+     "            (Some(flash), _) => flash.end_sync(done),\n",
+     "            (Some(_), Some(pages)) => pages.store_mut().end_sync(done),\n            (Some(_), None) => done,\n"),
+    ("disk-all-loses", "end: each flush of a worn out disk is refused", MEDIA,
+     "self.froze_in_use && self.quiet_programs < u64::MAX",
+     "self.is_frozen"),
+    ("disk-nothing-loses", "end: a flush is answered although pages are in memory only", MEDIA,
+     "self.froze_in_use && self.quiet_programs < u64::MAX",
+     "self.froze_in_use && self.quiet_programs < 3"),
+    ("disk-mount-loses", "end: what a mount changes counts as written by the host", ON_MEDIA,
+     "freeze(die, !is_mounting)",
+     "freeze(die, is_mounting || !is_mounting)"),
+    ("disk-other-place", "numbers: the header of a page names its number, not its place", ARRAY,
+     "let place = self.stored().store().page(ppn);",
+     "let place = ppn;"),
+    ("disk-wear-out-later", "command: a worn out block takes another erase", LIVES,
+     "self.limits[block.0 as usize] = self.erases[block.0 as usize];",
+     "self.limits[block.0 as usize] = self.erases[block.0 as usize] + 1;"),
+    ("disk-leave-one-die", "command: the reserve is used up on one die only", COMMANDS,
+     "for blocks in &mut media.reserve {",
+     "for blocks in media.reserve.iter_mut().take(1) {"),
+    ("disk-leave-not-end", "command: without a reserve the host can still write", COMMANDS,
+     "        self.its_media().look_for_exhausted(&all);\n",
+     "        let _ = all;\n"),
+    ("disk-program-for-erase", "command: an erase that was to fail is a program", COMMAND,
+     '"fail_erase" => Ok(FlashFailure::Erase { after: value }),',
+     '"fail_erase" => Ok(FlashFailure::Program { after: value }),'),
+    ("checker-keeps-numbers", "checker: decayed states lose the numbers of blocks", "crates/check/src/cut/power_loss.rs",
+     "        flash.decayed().map_err(|error| self.storage_failed(error))",
+     "        let decayed = flash.decayed().map(|it| nand::Nand::power_up(it).into_array());\n        decayed.map_err(|error| self.storage_failed(error))"),
+]
