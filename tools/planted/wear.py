@@ -3,6 +3,7 @@
 PACKAGES = [
     "ftlab-nand",
     "ftlab-sim --test wear",
+    "ftlab-check --test known_cuts",
 ]
 
 LEVEL = "crates/nand/src/nand/level.rs"
@@ -61,4 +62,7 @@ MUTANTS = [
     ("wear-dynamic-first", "wear: dynamic takes the most worn free block", POOL,
      "(0..self.free.len()).min_by_key(erases)",
      "(0..self.free.len()).max_by_key(erases)"),
+    ("wear-all-pages", "move: pages that a block with one bit per cell has not are moved, too", "crates/nand/src/nand/on_media.rs",
+     "for at in 0..self.array.usable_pages(number) {",
+     "for at in 0..self.geometry().pages_per_block() {"),
 ]

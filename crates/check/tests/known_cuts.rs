@@ -89,6 +89,16 @@ fn a_copy_does_not_stand_in_for_a_page_whose_block_was_erased() {
     subject_survives(&subject, &[geometry, "hot"], 5_025_000, &cuts);
 }
 
+/// A page went astray into a block with one bit per cell, behind the pages that this has. Wear
+/// levelling moved the block, and that page could be programmed nowhere.
+#[test]
+fn a_block_with_one_bit_per_cell_moves_without_what_it_cannot_hold() {
+    let geometry = "tiny:page=512,spare=78,pages_per_block=36,program_order=any,cell_bits=3,\
+                    pair_distance=7,logical=3,extra=0,reserve=18,levelling=2";
+    let ftl = "superblock:blocks=1,physical=2";
+    survives(&[ftl, geometry, "fill-random"], 4001, &["170:looks-erased", "832:misdirected"]);
+}
+
 fn under_sector_log(ftl: &str) -> Subject {
     let mut options = LayerOptions::default();
     let log = layer_options().find(|option| option.name == "sector_log").unwrap();

@@ -56,7 +56,7 @@ fn every_law_can_be_broken() {
         ("copies", |r| r.copies.merge = 1),
         ("reads.total", |r| r.reads.rmw += 1),
         ("programs.total", |r| r.programs.meta += 1),
-        ("erases.total", |r| r.erases.wear += 1),
+        ("erases.total", |r| r.erases.map += 1),
         ("copies.total", |r| r.copies.total += 1),
         ("spare_reads.total", |r| r.spare_reads.map += 1),
         ("Σ of its fields", |r| r.time_us.gc += 1.0),

@@ -30,6 +30,8 @@ const FACTORY_BAD: u32 = 5;
 const FAILING_PROGRAM_MAX: u32 = 64;
 const FAILING_ERASE_MAX: u32 = 8;
 const ENDURANCE_MAX: u32 = 24;
+/// The largest difference of erases at which blocks change places.
+const LEVELLING_MAX: u32 = 4;
 
 impl DeviceModel {
     /// A device that is drawn from a seed. It may be impossible. Every third one has
@@ -83,7 +85,7 @@ impl TinyMedia {
             endurance: if rng.one_in(4) { 1 + rng.below(ENDURANCE_MAX) } else { 0 },
             failing_program: rng.below(FAILING_PROGRAM_MAX + 1),
             failing_erase: rng.below(FAILING_ERASE_MAX + 1),
-            levelling: 0,
+            levelling: if rng.one_in(3) { 1 + rng.below(LEVELLING_MAX) } else { 0 },
         }
     }
 
@@ -137,6 +139,7 @@ mod tests {
         assert_eq!(ends(|it| it.media.failing_program), [0, 64]);
         assert_eq!(ends(|it| it.media.failing_erase), [0, 8]);
         assert_eq!(ends(|it| it.media.endurance), [0, 24]);
+        assert_eq!(ends(|it| it.media.levelling), [0, 4]);
         let on_media = drawn.iter().filter(|it| it.media.reserve > 0).count();
         assert!((1100..1400).contains(&on_media), "{on_media} of 5000");
         for order in ProgramOrder::ALL {

@@ -674,6 +674,14 @@ impl FlashArray {
         if self.keeps_pages() { self.half_erase(block) } else { Ok(()) }
     }
 
+    /// Pages that can be programmed in a block.
+    pub(crate) fn usable_pages(&self, block: BlockId) -> u32 {
+        match self.is_slc(block) {
+            true => self.geometry.slc_pages(),
+            false => self.geometry.pages_per_block(),
+        }
+    }
+
     /// Uses a block with one bit per cell if another one is used so.
     pub(crate) fn use_as(&mut self, block: BlockId, other: BlockId) {
         if self.is_slc(other) {

@@ -229,7 +229,8 @@ impl Nand {
         self.array.use_as(by, number);
         let (from, to) = (self.geometry().first_page(number), self.geometry().first_page(by));
         let mut moved = 0;
-        for at in 0..self.geometry().pages_per_block() {
+        // A page that went astray may lie where a block with one bit per cell has none.
+        for at in 0..self.array.usable_pages(number) {
             let (source, ppn) = (from.plus(at), to.plus(at));
             if self.array.is_erased(source) || failed == Some(source) {
                 continue;

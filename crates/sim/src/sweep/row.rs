@@ -230,7 +230,7 @@ mod tests {
         let is_absent = |column: &str| {
             let is_in =
                 |part: &&str| column.strip_prefix(*part).is_some_and(|it| it.starts_with('.'));
-            let left_out = ["run.streams", "run.trim", "run.media", "run.reserve"];
+            let left_out = ["run.streams", "run.trim", "run.media", "run.reserve", "run.wear"];
             left_out.contains(&column) || absent.iter().chain(&["media"]).any(is_in)
         };
         let mut expected: Vec<String> = columns
