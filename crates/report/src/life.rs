@@ -49,12 +49,13 @@ fn provenance(trace: &str, lives: &[Life]) -> String {
     };
     format!(
         "Trace {trace}, repeated until a die has no block left in reserve. Device {}: {} in {} \
-         blocks, and {} in reserve. Media {}. {filled}. Seed {}.",
+         blocks, and {} in reserve. Media {}. Wear levelling {}. {filled}. Seed {}.",
         life.chip,
         bytes(life.capacity_bytes),
         blocks(|life| life.blocks),
         blocks(|life| life.reserve_blocks),
         life.media,
+        life.levelling,
         life.seed,
     )
 }

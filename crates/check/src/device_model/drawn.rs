@@ -23,7 +23,7 @@ const ON_MEDIA_ONE_IN: u32 = 4;
 const RESERVE_MIN: u32 = 6;
 /// The list of moves of a device has a single page.
 const RESERVE_MAX: u32 = 24;
-/// Blocks in reserve for each die, where failures are asked for: enough for all power-ons of a case.
+/// Blocks in reserve for each die, where failures are asked for: enough for a case.
 const RESERVE_OF_DIE: u32 = 24;
 /// Blocks of a hundred that come bad from the factory, if any does.
 const FACTORY_BAD: u32 = 5;

@@ -27,9 +27,11 @@ impl<'a> Lives<'a> {
     pub fn text(&self) -> String {
         let Some(first) = self.lives.first() else { return String::new() };
         let head = format!(
-            "trace    {}, repeated\nmedia    {}\ndevice   {} in {} blocks, and {} in reserve\n",
+            "trace    {}, repeated\nmedia    {}\nwear     {}\n\
+             device   {} in {} blocks, and {} in reserve\n",
             self.trace,
             first.media,
+            first.levelling,
             bytes(first.capacity_bytes),
             count(first.blocks),
             count(first.reserve_blocks)
