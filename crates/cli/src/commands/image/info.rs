@@ -10,8 +10,8 @@ use image::ImageStore;
 use nand::page_store::PageStore;
 use nand::{BlockId, Op};
 use report::number_format::{bytes, count, decimals};
-use sim::result::media_part::MediaPart;
 use serde_json::{Value, json};
+use sim::result::media_part::MediaPart;
 
 use super::failures::{failed, unsalvageable};
 use crate::failure::{Failure, Result};
