@@ -79,7 +79,7 @@ class Blocks:
     """
 
     def __init__(
-        self, lists: tuple[bytes, bytes, bytes, bytes], pages_per_block: int, now: int
+        self, lists: tuple[bytes, bytes, bytes, bytes, bytes], pages_per_block: int, now: int
     ) -> None:
         self._lists = lists
         self.pages_per_block = pages_per_block
@@ -109,6 +109,14 @@ class Blocks:
     def old_class(self) -> Column:
         """The class of each (uint8)."""
         return _column(self._lists[3], "B")
+
+    @cached_property
+    def erases(self) -> Column:
+        """Erases that each has taken (uint32).
+
+        On media that can fail, those of the block of the chip behind the number.
+        """
+        return _column(self._lists[4], "I")
 
 
 def _column(entries: bytes, code: str) -> Column:

@@ -155,6 +155,7 @@ def test_a_policy_is_told_what_happens() -> None:
             assert list(blocks.number) == sorted(set(blocks.number))
             assert max(blocks.valid) < blocks.pages_per_block and max(blocks.age) <= blocks.now
             assert set(blocks.old_class) <= {0, 1}
+            assert len(blocks.erases) == len(blocks) and sum(blocks.erases) <= self.erases
             return len(blocks) - 1
 
     policy = Recorder()

@@ -182,8 +182,9 @@ impl PagePolicy for Attached {
 fn blocks<'py>(py: Python<'py>, candidates: &Candidates) -> PyResult<Bound<'py, PyAny>> {
     let words = |list: &[u32]| bytes(py, list.iter().map(|one| one.to_ne_bytes()));
     let longs = |list: &[u64]| bytes(py, list.iter().map(|one| one.to_ne_bytes()));
-    let Candidates { blocks, valid, ages, classes, pages_per_block, now } = candidates;
-    let lists = (words(blocks), words(valid), longs(ages), PyBytes::new(py, classes));
+    let Candidates { blocks, valid, ages, classes, erases, pages_per_block, now } = candidates;
+    let classes = PyBytes::new(py, classes);
+    let lists = (words(blocks), words(valid), longs(ages), classes, words(erases));
     py.import("ftlab.policy")?.getattr("Blocks")?.call1((lists, *pages_per_block, *now))
 }
 

@@ -153,6 +153,9 @@ pub struct Candidates {
     pub ages: Vec<u64>,
     /// The class of each.
     pub classes: Vec<Class>,
+    /// Erases that each has taken. On media that can fail: the block of the chip that stands behind
+    /// its number.
+    pub erases: Vec<u32>,
     /// Pages of a block.
     pub pages_per_block: u32,
     /// Host pages written so far.

@@ -141,6 +141,40 @@ fn the_rule_of_a_policy_by_hand_is_that_policy() {
     }
 }
 
+/// Among the victims with the fewest valid pages, the one with the fewest erases.
+fn least_worn(candidates: &Candidates) -> usize {
+    let lists = candidates.valid.iter().zip(&candidates.erases).enumerate();
+    lists.min_by_key(|&(_, it)| it).unwrap().0
+}
+
+/// The erases of a candidate are those that its block was told of, and a rule can level the wear.
+#[test]
+fn a_policy_knows_how_worn_the_candidates_are() {
+    let told = Arc::new(Mutex::new(HashMap::<u32, u32>::new()));
+    let count = Arc::clone(&told);
+    let erased = move |block: &ErasedBlock| {
+        *count.lock().unwrap().entry(block.block.0).or_default() += 1;
+    };
+    let policy = Tested {
+        victim: Some(least_worn),
+        erased: Arc::new(Mutex::new(erased)),
+        ..Tested::plain(1)
+    };
+    let spread = |policy: &Tested| {
+        let mut real = policy.on("page", "sequential", 8, 3).unwrap();
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        (0..3000).for_each(|_| step(&mut rng, 8).run_on(&mut real));
+        let wear = real.nand.array().wear().to_vec();
+        (wear.iter().max().unwrap() - wear.iter().min().unwrap(), wear)
+    };
+    let (levelled, wear) = spread(&policy);
+    let greedily = Tested { victim: Some(greedy), ..Tested::plain(1) };
+    assert!(levelled < spread(&greedily).0, "{levelled}");
+    for (&block, &erases) in told.lock().unwrap().iter() {
+        assert_eq!(wear[block as usize], erases, "block {block}");
+    }
+}
+
 /// Audits after every step, with the fewest extra blocks that a policy may have.
 #[test]
 fn the_reserve_is_enough_for_any_placement() {

@@ -281,11 +281,14 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
 
     fn list_candidates(&mut self, nand: &Nand) {
         let now = self.map.written();
-        let Candidates { blocks, valid, ages, classes, pages_per_block, .. } = &mut self.candidates;
+        let Candidates { blocks, valid, ages, classes, erases, pages_per_block, .. } =
+            &mut self.candidates;
+        let taken = nand.array().erases_of_blocks();
         blocks.clear();
         valid.clear();
         ages.clear();
         classes.clear();
+        erases.clear();
         for block in (0..nand.geometry().blocks()).map(BlockId) {
             let life = &self.blocks[block.0 as usize];
             let count = self.map.valid_pages_of_full(block).map(u32::from);
@@ -294,6 +297,7 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
                 valid.push(count);
                 ages.push(now - life.filled);
                 classes.push(self.classes.of(block));
+                erases.push(taken[block.0 as usize]);
             }
         }
         self.candidates.now = now;
