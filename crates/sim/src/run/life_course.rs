@@ -4,7 +4,7 @@
 //! pages written  0 ──── fill ──┬──┬──┬──┬── first block retired ──┬──┬──┬── last block, end
 //! ```
 //! A look behind each batch of requests costs two comparisons. When there are more than
-//! [`POINTS_MAX`] moments, every second one is dropped, and the distance doubles.
+//! `POINTS_MAX` moments, every second one is dropped, and the distance doubles.
 
 use nand::{Media, Op};
 use serde::Serialize;
