@@ -1,11 +1,6 @@
-"""Media that fail below images and served disks: opening, the end, failures on command, the checker."""
+"""Media that fail below images and disks: opening, the end, failures on command."""
 
-PACKAGES = [
-    "ftlab-nand --lib",
-    "ftlab-disk --test disk",
-    "ftlab-nbd --test server",
-    "ftlab-check --lib",
-]
+PACKAGES = ["ftlab-nand --lib", "ftlab-disk --test disk"]
 
 ARRAY = "crates/nand/src/flash_array/mod.rs"
 LIVES = "crates/nand/src/flash_array/block_lives.rs"
@@ -17,8 +12,6 @@ RECIPE = "crates/disk/src/recipe.rs"
 STORE = "crates/image/src/image_store.rs"
 SUPERBLOCK = "crates/image/src/format/superblock.rs"
 ERRORS = "crates/ftl/src/contract/error.rs"
-FAILURES = "crates/nbd/src/device/failures.rs"
-COMMAND = "crates/nbd/src/control/command.rs"
 
 MUTANTS = [
     ("disk-erases-forgotten", "opening: blocks of an image begin their lives anew", ARRAY,
@@ -42,9 +35,6 @@ MUTANTS = [
     ("disk-end-is-failure", "end: the first refused write ends the disk", ERRORS,
      "nand::Error::Unreadable(_) | nand::Error::WornOut { .. }",
      "nand::Error::Unreadable(_)"),
-    ("disk-end-is-io", "end: clients are told of a failure of the disk", FAILURES,
-     "ftl::Error::ReadOnly | ftl::Error::Chip(nand::Error::WornOut { .. })",
-     "ftl::Error::ReadOnly"),
     ("disk-end-not-closed", "end: an image whose flush was refused is not closed", DISK,
      "let flushed = if self.is_off() { Ok(()) } else { self.flush() };",
      "let flushed = Ok(());\n        if !self.is_off() {\n            self.flush()?;\n        }"),
@@ -69,16 +59,7 @@ MUTANTS = [
     ("disk-wear-out-later", "command: a worn out block takes another erase", LIVES,
      "self.limits[block.0 as usize] = self.erases[block.0 as usize];",
      "self.limits[block.0 as usize] = self.erases[block.0 as usize] + 1;"),
-    ("disk-leave-one-die", "command: the reserve is used up on one die only", COMMANDS,
-     "for blocks in &mut media.reserve {",
-     "for blocks in media.reserve.iter_mut().take(1) {"),
     ("disk-leave-not-end", "command: without a reserve the host can still write", COMMANDS,
      "        self.its_media().look_for_exhausted(&all);\n",
      "        let _ = all;\n"),
-    ("disk-program-for-erase", "command: an erase that was to fail is a program", COMMAND,
-     '"fail_erase" => Ok(FlashFailure::Erase { after: value }),',
-     '"fail_erase" => Ok(FlashFailure::Program { after: value }),'),
-    ("checker-keeps-numbers", "checker: decayed states lose the numbers of blocks", "crates/check/src/cut/power_loss.rs",
-     "        flash.decayed().map_err(|error| self.storage_failed(error))",
-     "        let decayed = flash.decayed().map(|it| nand::Nand::power_up(it).into_array());\n        decayed.map_err(|error| self.storage_failed(error))"),
 ]

@@ -3,6 +3,8 @@
 PACKAGES = ["ftlab-nbd --test protocol", "ftlab-nbd --test server"]
 
 NBD = "crates/nbd/src/"
+FAILURES = NBD + "device/failures.rs"
+CONTROL = NBD + "control/command.rs"
 LIVE = NBD + "device/live.rs"
 GATE = NBD + "device/gate.rs"
 GROUPED_SYNC = NBD + "device/grouped_sync.rs"
@@ -121,4 +123,10 @@ MUTANTS = [
     ("served-aside-rest-lost", "server: what has come behind a large request is lost", SESSION,
      "        self.aside.came(came);\n",
      ""),
+    ("disk-end-is-io", "end: clients are told of a failure of the disk", FAILURES,
+     "ftl::Error::ReadOnly | ftl::Error::Chip(nand::Error::WornOut { .. })",
+     "ftl::Error::ReadOnly"),
+    ("disk-program-for-erase", "command: an erase that was to fail is a program", CONTROL,
+     '"fail_erase" => Ok(FlashFailure::Erase { after: value }),',
+     '"fail_erase" => Ok(FlashFailure::Program { after: value }),'),
 ]

@@ -1,9 +1,9 @@
 //! Disks whose flash fails: they go on while blocks are in reserve, and can only be read in the end.
 
-use disk::{Disk, Error, opening, recipe};
+use disk::{Disk, Error, FlashFailure, opening, recipe};
 use ftl::{Device, Layers};
 use image::Recipe;
-use nand::{Cause, Cut, MediaModel, Op, Outcome, WearChoice};
+use nand::{BlockId, Cause, Cut, MediaModel, Op, Outcome, WearChoice};
 
 use crate::devices::{blank, device, devices, name, open};
 use crate::model::{Model, Random};
@@ -96,6 +96,63 @@ fn blocks_of_an_image_change_places() {
         }
     }
     assert!(moved > 100, "only {moved} pages moved");
+}
+
+/// A block takes its erases once, however often the image is opened.
+#[test]
+fn blocks_keep_their_erases_when_an_image_is_opened_anew() {
+    let media = "real:factory_bad=0%,endurance=6,spread=0%";
+    let device = on_media(device("page", &Layers::default()).unwrap(), media, 6);
+    let medium = blank(&device);
+    for opened in 0..200 {
+        let mut disk = open(&medium, &device);
+        let page = [opened as u8; 4096];
+        let pages = device.capacity_bytes() / 4096;
+        let done = (0..pages).try_for_each(|at| disk.write(at * 4096, &page, false));
+        let flash = disk.nand().unwrap().array();
+        assert!(flash.erases_of_blocks().iter().all(|&erases| erases <= 7), "{opened}");
+        let is_worn_out = done.is_err();
+        let _ = disk.close();
+        if is_worn_out {
+            assert!(opened > 2, "after {opened} times");
+            return;
+        }
+    }
+    panic!("it never wears out");
+}
+
+#[test]
+fn flash_fails_on_command() {
+    let device = on_media(device("page", &Layers::default()).unwrap(), "real:factory_bad=0%", 9);
+    let mut disk = Disk::in_memory(device).unwrap();
+    let pages = disk.device().capacity_bytes() / 4096;
+    let overwrite = |disk: &mut Disk| {
+        (0..3 * pages).try_for_each(|at| disk.write(at * 7 % pages * 4096, &[5; 4096], false))
+    };
+    disk.fail(FlashFailure::WornOut(BlockId(3))).unwrap();
+    overwrite(&mut disk).unwrap();
+    let counts = disk.nand().unwrap().media().unwrap().counts();
+    assert_eq!((counts.worn_out, counts.retired()), (1, 1), "{counts:?}");
+    disk.fail(FlashFailure::Erase { after: 1 }).unwrap();
+    disk.fail(FlashFailure::Program { after: 5 }).unwrap();
+    overwrite(&mut disk).unwrap();
+    let counts = disk.nand().unwrap().media().unwrap().counts();
+    assert_eq!((counts.erase_failures, counts.program_failures), (1, 1), "{counts:?}");
+    let left = |disk: &Disk| disk.nand().unwrap().media().unwrap().in_reserve();
+    disk.fail(FlashFailure::UsedUp { left: 2 }).unwrap();
+    assert_eq!(left(&disk), 2);
+    overwrite(&mut disk).unwrap();
+    disk.fail(FlashFailure::UsedUp { left: 0 }).unwrap();
+    for _ in 0..2 {
+        assert_eq!(left(&disk), 0);
+        overwrite(&mut disk).unwrap_err();
+        disk.power_on().unwrap();
+    }
+    let why = disk.fail(FlashFailure::WornOut(BlockId(99))).unwrap_err().to_string();
+    assert!(why.contains("block 99 does not exist"), "{why}");
+    let perfect = self::device("page", &Layers::default()).unwrap();
+    let refused = Disk::in_memory(perfect).unwrap().fail(FlashFailure::UsedUp { left: 0 });
+    assert!(matches!(refused, Err(Error::PerfectFlash)));
 }
 
 /// Writes until the disk refuses. Returns the sentence.
