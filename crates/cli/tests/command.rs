@@ -810,8 +810,8 @@ fn a_run_prints_the_parameters_that_have_an_effect() {
 
 #[test]
 fn list_alone_lists_what_can_be_listed() {
-    const LISTS: [&str; 7] =
-        ["ftls", "chips", "workloads", "formats", "layers", "victims", "drives"];
+    const LISTS: [&str; 8] =
+        ["ftls", "chips", "workloads", "formats", "layers", "victims", "drives", "wear"];
     let text = printed(&["list"]);
     let names: Vec<&str> = text.lines().map(|line| line.split(' ').nth(2).unwrap()).collect();
     assert_eq!(names, LISTS);

@@ -1,4 +1,4 @@
-//! Disks whose flash fails: they go on while blocks are in reserve, and can only be read in the end.
+//! Disks whose flash fails: they go on while blocks are in reserve, then they can only be read.
 
 use disk::{Disk, Error, FlashFailure, opening, recipe};
 use ftl::{Device, Layers};
