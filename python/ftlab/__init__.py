@@ -23,6 +23,7 @@ from ftlab.lists import (
     list_ftls,
     list_layers,
     list_victims,
+    list_wear,
     list_workloads,
 )
 from ftlab.lives import Lives
@@ -56,6 +57,7 @@ __all__ = [
     "list_ftls",
     "list_layers",
     "list_victims",
+    "list_wear",
     "list_workloads",
     "papers",
     "policy",

@@ -53,3 +53,8 @@ def list_victims() -> Entries:
 def list_drives() -> Entries:
     """Drives with channels and dies, for ``drive=``."""
     return _entries("drives")
+
+
+def list_wear() -> Entries:
+    """Policies of wear levelling, for ``wear=``."""
+    return _entries("wear")

@@ -73,6 +73,7 @@ class LifeOptions(TypedDict, total=False):
     extra: Value
     media: Value
     reserve: Value
+    wear: Value
     durability: Value
     precondition: Value
     seed: Value

@@ -186,6 +186,7 @@ def test_lists_name_what_the_command_names(command: Command) -> None:
         "layers": ftlab.list_layers,
         "victims": ftlab.list_victims,
         "drives": ftlab.list_drives,
+        "wear": ftlab.list_wear,
     }
     assert json.loads(command("list", "--json").stdout) == {
         name: entries() for name, entries in listed.items()

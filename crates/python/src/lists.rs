@@ -1,4 +1,4 @@
-//! The lists of FTLs, chips, workloads, formats, layers, victim policies and drives.
+//! The lists of FTLs, chips, workloads, formats, layers, victim policies, drives and wear policies.
 
 use pyo3::prelude::*;
 
