@@ -28,9 +28,10 @@ use std::ffi::OsString;
 use std::io;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use commands::sizing::{bound, size};
 use commands::{
-    bound, check, compare, completions, ctl, drive, image, life, list, manual, papers, run, serve,
-    size, sweep, trace,
+    check, compare, completions, ctl, drive, image, life, list, manual, papers, run, serve, sweep,
+    trace,
 };
 use failure::{DONE, Result};
 pub use guests::HOST as GUEST_PROCESS;
