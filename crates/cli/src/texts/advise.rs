@@ -30,13 +30,13 @@ pub fn text(advice: &Advice) -> String {
     }
     let spread = advice.confidence.found().map(|it| it.spread);
     page.answer("over-provisioning", &advice.spare, |it| spare(it, spread));
-    page.answer("endurance", &advice.endurance, endurance);
+    page.answer("endurance", &advice.endurance, |it| endurance(it, spread));
     page.answer("latency", &advice.latency, latency);
     page.answer("what helps", &advice.effects, |it| effects(it, spread.unwrap_or(0.0)));
     page.answer("placement", &advice.placement, placement);
     page.answer("how sure", &advice.confidence, confidence);
     page.refusals();
-    page.part("notes", &[&advice.look.notes[..], &advice.notes].concat());
+    page.part("notes", &advice.notes);
     page.text
 }
 
@@ -145,16 +145,13 @@ fn device(look: &Look, device: &AdvisedDevice, is_measured: bool) -> Vec<String>
         _ => "It has the addresses of the trace",
     };
     let writes = look.page_writes as f64 * look.page_bytes as f64 / device.capacity_bytes as f64;
+    let writes = number(writes);
     let measured = match device.round_passes {
         _ if !is_measured => String::new(),
-        1 => format!(
-            "the trace writes it {} times and is repeated until it is steady",
-            number(writes)
-        ),
+        1 => format!("; the trace writes it {writes} times and is repeated until it is steady"),
         passes => format!(
-            "; the trace is short: it writes the device {} times, so it is repeated in rounds of \
-             {passes} passes until they are steady",
-            number(writes)
+            "; the trace is short: it writes the device {writes} times, so it is repeated in \
+             rounds of {passes} passes until they are steady"
         ),
     };
     vec![
@@ -215,7 +212,7 @@ fn points(spare: &Spare, spread: Option<f64>) -> String {
     }
 }
 
-fn endurance(endurance: &Endurance) -> Vec<String> {
+fn endurance(endurance: &Endurance, spread: Option<f64>) -> Vec<String> {
     let mut table = Table::new(&[
         "class",
         "capacity",
@@ -228,9 +225,10 @@ fn endurance(endurance: &Endurance) -> Vec<String> {
     ]);
     endurance.classes.iter().for_each(|class| table.row(&class_row(class)));
     let mut lines = vec![table.text()];
+    let sure = spread.map_or(String::new(), |spread| format!(" ({})", plus_minus(spread)));
     lines.push(format!(
-        "Years until flash of {} P/E cycles is worn out evenly, and until the drive has written \
-         what it is rated for. With more of the drive cold or free it lasts longer.",
+        "Years{sure} until flash of {} P/E cycles is worn out evenly, and until the drive has \
+         written what it is rated for. With more of the drive cold or free it lasts longer.",
         count(endurance.cycles.into())
     ));
     if let Some(refusal) = endurance.bytes_per_day.refused() {
@@ -279,9 +277,17 @@ fn latency(latency: &Latency) -> Vec<String> {
         "p99.9",
     ]);
     latency.depths.iter().for_each(|depth| table.row(&depth_row(depth)));
+    let costs = latency.depths.first().and_then(|depth| depth.write_amplification);
+    let costs = costs.map_or(String::new(), |costs| {
+        format!(" With its blocks, write amplification is {}.", decimals(costs, 3))
+    });
     vec![
         table.text(),
-        format!("Drive {}, in the trace's own mix, as fast as it answers.", latency.drive),
+        format!(
+            "Drive {}, in the trace's own mix, as fast as it answers.{costs}{}",
+            latency.drive,
+            latency.fit.map_or(String::new(), |fit| format!(" {fit}"))
+        ),
     ]
 }
 
@@ -299,7 +305,9 @@ fn effects(effects: &Effects, spread: f64) -> Vec<String> {
         Answer::Refused(refusal) => vec![format!("{} {}", refusal.why, refusal.instead)],
     };
     lines.extend(effects.streams.iter().map(|it| effect(it, spread)));
-    lines.push(effect(&effects.buffer, spread));
+    let buffer = effect(&effects.buffer, spread);
+    let share = percent(effects.buffer_share);
+    lines.push(format!("{buffer} The buffer has {share} % of the size of the device."));
     lines
 }
 

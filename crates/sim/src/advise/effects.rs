@@ -24,6 +24,8 @@ pub struct Effects {
     pub discards: Answer<Effect>,
     pub streams: Vec<Effect>,
     pub buffer: Effect,
+    /// The buffer as a share of the device.
+    pub buffer_share: f64,
 }
 
 /// What one thing changes.
@@ -82,8 +84,13 @@ pub fn effects(subject: &Subject, own: &RunResult, bench: &Bench) -> Result<Effe
     let discards = Answer::unless(subject.look.without_trims(), || {
         Ok::<_, crate::Error>(discards.expect("a trace with discards was run without them"))
     })?;
-    let buffer = buffer.expect("a buffer was tried");
-    Ok(Effects { write_amplification_bytes: base, discards, streams, buffer })
+    Ok(Effects {
+        write_amplification_bytes: base,
+        discards,
+        streams,
+        buffer: buffer.expect("a buffer was tried"),
+        buffer_share: spec::parse_size(BUFFER)? as f64 / subject.capacity_bytes() as f64,
+    })
 }
 
 /// A run that differs in one thing.

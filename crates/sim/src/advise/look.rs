@@ -36,6 +36,7 @@ pub struct Look {
     pub volumes: u64,
     pub has_streams: bool,
     /// Sentences about how the trace was read.
+    #[serde(skip)]
     pub notes: Vec<String>,
 }
 

@@ -46,6 +46,7 @@ use crate::advise::spare::Spare;
 use crate::advise::subject::{Choices, Subject};
 use crate::error::Result;
 use crate::result::run_result::RunResult;
+use crate::run::until_steady::REPEATED;
 use crate::sizing::bound::Bound;
 use crate::sizing::probe::is_for_want_of_blocks;
 
@@ -66,7 +67,8 @@ pub struct Advice {
     pub effects: Answer<Effects>,
     pub placement: Answer<Bound>,
     pub confidence: Answer<Confidence>,
-    /// Notes of the run with the drive's own over-provisioning.
+    /// Sentences about how the trace was read, and about the run with the drive's own
+    /// over-provisioning.
     pub notes: Vec<String>,
 }
 
@@ -139,9 +141,15 @@ pub fn advise(choices: &Choices, question: &Question, bench: &Bench) -> Result<A
         effects: possible(effects::effects(&subject, &own, bench))?,
         placement: possible(placement::placement(&subject, bench))?,
         confidence: possible(confidence::confidence(choices, &subject, &own, bench))?,
-        notes: own.notes,
+        notes: notes(&subject.look, &own),
         look: subject.look,
     })
+}
+
+/// What is to be noted about the trace, then about a run of it, each sentence once.
+fn notes(look: &Look, run: &RunResult) -> Vec<String> {
+    let of_run = run.notes.iter().filter(|note| !look.notes.contains(note) && *note != REPEATED);
+    look.notes.iter().chain(of_run).cloned().collect()
 }
 
 /// An answer, unless a scheme needs more extra blocks than the device has.
@@ -167,6 +175,7 @@ impl Advice {
     fn none(look: Look, device: Option<AdvisedDevice>, refusal: &Refusal) -> Advice {
         Advice {
             schema: SCHEMA,
+            notes: look.notes.clone(),
             look,
             device,
             spare: Answer::Refused(refusal.clone()),
@@ -175,7 +184,6 @@ impl Advice {
             effects: Answer::Refused(refusal.clone()),
             placement: Answer::Refused(refusal.clone()),
             confidence: Answer::Refused(refusal.clone()),
-            notes: Vec::new(),
         }
     }
 
