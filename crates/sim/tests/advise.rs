@@ -16,7 +16,7 @@ fn advised(trace: &str, target: f64) -> Advice {
         capacity_bytes: Some(64 << 20),
         ..Experiment::default()
     };
-    let choices = Choices { experiment, has_chip: false, has_fit: false };
+    let choices = Choices { experiment, ..Choices::default() };
     let memory = MemoryBudget::new(None);
     let monitor = |_: &str| -> Box<dyn sim::Progress> { Box::new(NoProgress) };
     let jobs = NonZeroUsize::new(2).unwrap();

@@ -2,6 +2,7 @@
 
 use report::bound::{law, percent};
 use report::number_format::{bytes, count, decimals, number};
+use serde::Serialize;
 use sim::advise::answer::{Answer, Refusal};
 use sim::advise::confidence::Confidence;
 use sim::advise::effects::{Effect, Effects};
@@ -9,19 +10,33 @@ use sim::advise::endurance::{ClassEndurance, Endurance};
 use sim::advise::latency::{DepthLatency, Latency};
 use sim::advise::look::Look;
 use sim::advise::spare::Spare;
-use sim::advise::{Advice, AdvisedDevice};
+use sim::advise::{Advice, AdvisedDevice, SCHEMA};
 use sim::result::latencies::Summary;
 use sim::sizing::bound::{Bound, BoundRun};
 
 use crate::texts::table::{Table, real};
 
-/// The advices on several logs, one below the other.
-pub fn texts(advices: &[Advice]) -> String {
-    advices.iter().map(text).collect::<Vec<_>>().join("\n")
+/// The advices on several logs, as JSON writes them.
+#[derive(Debug, Serialize)]
+pub struct Advices<'a> {
+    schema: &'static str,
+    advices: &'a [Advice],
+}
+
+impl<'a> Advices<'a> {
+    /// The advices on these logs.
+    pub fn new(advices: &'a [Advice]) -> Advices<'a> {
+        Advices { schema: SCHEMA, advices }
+    }
+
+    /// One below the other.
+    pub fn text(&self) -> String {
+        self.advices.iter().map(text).collect::<Vec<_>>().join("\n")
+    }
 }
 
 /// The advice on a log.
-pub fn text(advice: &Advice) -> String {
+fn text(advice: &Advice) -> String {
     let mut page = Page::default();
     page.part("load", &look(&advice.look));
     if let Some(found) = &advice.device {

@@ -112,6 +112,9 @@ fn halves(choices: &Choices, subject: &Subject, bench: &Bench) -> Result<Answer<
 /// A workload with other seeds.
 fn seeds(choices: &Choices, bench: &Bench) -> Result<Option<Vec<f64>>> {
     let experiment = &choices.experiment;
+    if choices.requests.is_some() {
+        return Ok(None);
+    }
     let name = experiment.trace_names().into_iter().next().map(NamedTrace::parse).transpose()?;
     if !name.is_some_and(|name| name.is_workload()) {
         return Ok(None);

@@ -44,7 +44,8 @@ use crate::advise::latency::Latency;
 use crate::advise::look::Look;
 use crate::advise::spare::Spare;
 use crate::advise::subject::{Choices, Subject};
-use crate::error::Result;
+use crate::config::experiment::ExperimentOption;
+use crate::error::{Error, Result};
 use crate::result::run_result::RunResult;
 use crate::run::until_steady::REPEATED;
 use crate::sizing::bound::Bound;
@@ -95,10 +96,44 @@ pub struct Question {
     pub depths: Vec<u32>,
 }
 
+impl Question {
+    /// The question for this target and these depths, in any order.
+    ///
+    /// # Errors
+    /// The target is below 1, or there are no depths, or one is 0.
+    pub fn new(target: f64, mut depths: Vec<u32>) -> Result<Question> {
+        if !(target >= 1.0 && target.is_finite()) {
+            return Err(Error::Impossible(format!(
+                "a target of {target}: every page that the host writes is programmed at least \
+                 once, so write amplification is at least 1"
+            )));
+        }
+        depths.sort_unstable();
+        depths.dedup();
+        match depths.first() {
+            Some(1..) => Ok(Question { target, depths }),
+            _ => Err(Error::Impossible(
+                "queue depths are at least 1, and at least one is needed".into(),
+            )),
+        }
+    }
+}
+
 impl Default for Question {
     fn default() -> Question {
         Question { target: 1.5, depths: vec![1, 8, 32, 128] }
     }
+}
+
+/// The options that describe logs, and a drive in place of the one of today.
+const TAKEN: [&str; 12] = [
+    "trace", "format", "skip_bad", "sort", "limit", "fit", "ftl", "chip", "capacity", "extra",
+    "drive", "seed",
+];
+
+/// Whether an advice takes this option of experiments.
+pub fn takes(option: &ExperimentOption) -> bool {
+    TAKEN.contains(&option.name)
 }
 
 /// The page in which a trace is looked at before it has a chip.

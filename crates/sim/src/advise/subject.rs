@@ -38,6 +38,8 @@ pub struct Choices {
     pub has_chip: bool,
     /// Whether the treatment of addresses is the user's.
     pub has_fit: bool,
+    /// Requests in memory, in place of a log.
+    pub requests: Option<Arc<RequestTable>>,
 }
 
 impl Choices {
@@ -85,6 +87,9 @@ pub struct Subject {
 /// # Errors
 /// The log cannot be read.
 pub fn requests(choices: &Choices, progress: &dyn Progress) -> Result<Arc<RequestTable>> {
+    if let Some(requests) = &choices.requests {
+        return Ok(requests.clone());
+    }
     // A workload is generated for the pages of its chip.
     let chip = provisional_chip(choices);
     let experiment = Experiment { drive: None, chip, ..choices.experiment.clone() };

@@ -3,10 +3,9 @@
 use std::num::NonZeroU32;
 
 use report::number_format::count;
-use serde::Serialize;
 use sim::advise::bench::Bench;
 use sim::advise::subject::Choices;
-use sim::advise::{Advice, Question, SCHEMA, advise};
+use sim::advise::{Advice, Question, advise, takes};
 use sim::config::experiment::ExperimentOption;
 use sim::{Experiment, MemoryBudget};
 
@@ -16,7 +15,7 @@ use crate::output::command_files::CommandFiles;
 use crate::parallel_args::JobsArg;
 use crate::progress::ComparisonMonitor;
 use crate::result_outputs::{JsonArg, write_answer};
-use crate::texts::advise as texts;
+use crate::texts::advise::Advices;
 
 /// Options of `ftlab advise`.
 #[derive(clap::Args)]
@@ -53,25 +52,12 @@ pub struct Args {
 /// The options that describe logs, and a drive in place of the one of today.
 pub struct AdvisedOptions;
 
-/// The names of these options.
-const TAKEN: [&str; 12] = [
-    "trace", "format", "skip_bad", "sort", "limit", "fit", "ftl", "chip", "capacity", "extra",
-    "drive", "seed",
-];
-
 impl Selection for AdvisedOptions {
     const REPEATED: &'static [&'static str] = &["trace"];
 
     fn takes(option: &ExperimentOption) -> bool {
-        TAKEN.contains(&option.name)
+        takes(option)
     }
-}
-
-/// The answers as JSON.
-#[derive(Serialize)]
-struct Answers<'a> {
-    schema: &'static str,
-    advices: &'a [Advice],
 }
 
 /// Runs the subcommand.
@@ -83,8 +69,8 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let json = args.json.open(experiments[0].trace.as_deref(), &mut files)?;
     let advices = experiments.iter().map(|log| args.advice(log, &question, limit_bytes));
     let advices = advices.collect::<Result<Vec<Advice>>>()?;
-    let answers = Answers { schema: SCHEMA, advices: &advices };
-    write_answer(json.as_ref(), &answers, args.quiet, || texts::texts(&advices))?;
+    let answers = Advices::new(&advices);
+    write_answer(json.as_ref(), &answers, args.quiet, || answers.text())?;
     match advices.iter().filter(|advice| !advice.answers()).count() {
         0 => Ok(()),
         1 if advices.len() == 1 => {
@@ -99,17 +85,8 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
 
 impl Args {
     fn question(&self) -> Result<Question> {
-        if !(self.target >= 1.0 && self.target.is_finite()) {
-            return Err(Failure::usage(format!(
-                "`--target {}`: every page that the host writes is programmed at least once, so \
-                 write amplification is at least 1",
-                self.target
-            )));
-        }
-        let mut depths: Vec<u32> = self.depths.iter().map(|depth| depth.get()).collect();
-        depths.sort_unstable();
-        depths.dedup();
-        Ok(Question { target: self.target, depths })
+        let depths = self.depths.iter().map(|depth| depth.get()).collect();
+        Ok(Question::new(self.target, depths)?)
     }
 
     /// The advice on a log.
@@ -124,6 +101,7 @@ impl Args {
             experiment: log.clone(),
             has_chip: given.contains(&"chip"),
             has_fit: given.contains(&"fit"),
+            requests: None,
         };
         let monitor = ComparisonMonitor::new(self.quiet);
         let memory = MemoryBudget::new(limit_bytes);
