@@ -19,7 +19,7 @@
 //! * [`plan`]       many experiments in one file, with claims and drawings
 //! * [`sweep`]      the runs of a plan on all cores, resumable
 //! * [`sizing`]     the least over-provisioning, TBW and DWPD; bounds of placement
-//! * [`mod@advise`] sizing, endurance, latency and more from a log, in one answer
+//! * [`advise`]     sizing, endurance, latency and more from a log, in one answer
 //! * [`memory`]     the memory that runs take, estimated and shared
 //! * [`parallel_runs`] several runs at a time
 //! * [`progress`]   reports of progress, and the way to stop a run

@@ -1,6 +1,6 @@
 //! Results and traces as texts: tables, the pages of comparisons, JSON of traces.
 //!
-//! * [`mod@advise`]  the advice on a load
+//! * [`advise`]      the advice on a load
 //! * [`bound`]       what placement could achieve
 //! * [`result`]      one result
 //! * [`comparison`]  several results side by side

@@ -8,8 +8,8 @@
 //! searches that exist.
 //!
 //! * [`answer`]      an answer, or why there is none
-//! * [`bench`]       runs on all cores
-//! * [`line`]        a line through write amplifications
+//! * [`mod@bench`]   runs on all cores
+//! * [`mod@line`]    a line through write amplifications
 //! * [`look`]        what the trace does
 //! * [`subject`]     the device for it, and how it is measured
 //! * [`spare`]       over-provisioning for a write amplification

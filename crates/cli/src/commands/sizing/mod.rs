@@ -1,6 +1,6 @@
 //! Which drive does a load need?
 //!
-//! * [`mod@advise`] all questions at once, from a log
+//! * [`advise`] all questions at once, from a log
 //! * [`size`]   the least over-provisioning, TBW and DWPD, data sheets
 //! * [`bound`]  what placement could achieve
 
