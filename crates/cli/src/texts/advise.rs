@@ -44,10 +44,11 @@ fn text(advice: &Advice) -> String {
         page.part("device", &device(&advice.look, found, is_measured));
     }
     let spread = advice.confidence.found().map(|it| it.spread);
-    page.answer("over-provisioning", &advice.spare, |it| spare(it, spread));
+    let chance = advice.confidence.found().map(|it| it.chance);
+    page.answer("over-provisioning", &advice.spare, |it| spare(it, spread, chance));
     page.answer("endurance", &advice.endurance, |it| endurance(it, spread));
     page.answer("latency", &advice.latency, latency);
-    page.answer("what helps", &advice.effects, |it| effects(it, spread.unwrap_or(0.0)));
+    page.answer("what helps", &advice.effects, |it| effects(it, chance.unwrap_or(0.0)));
     page.answer("placement", &advice.placement, placement);
     page.answer("how sure", &advice.confidence, confidence);
     page.refusals();
@@ -186,7 +187,7 @@ fn device(look: &Look, device: &AdvisedDevice, is_measured: bool) -> Vec<String>
 
 // ---- Answers ------------------------------------------------------------------------------------
 
-fn spare(spare: &Spare, spread: Option<f64>) -> Vec<String> {
+fn spare(spare: &Spare, spread: Option<f64>, chance: Option<f64>) -> Vec<String> {
     let blocks = spare.sizing.logical_blocks as f64;
     let target = number(spare.target);
     let found = match &spare.sizing.least {
@@ -194,7 +195,7 @@ fn spare(spare: &Spare, spread: Option<f64>) -> Vec<String> {
             "Write amplification of at most {target} needs {} %{} over-provisioning, (T − U) / U; \
              (T − U) / T is {} %. It is found in steps of {} %.",
             percent(least.over_provisioning.of_capacity),
-            points(spare, spread),
+            points(spare, chance),
             percent(least.over_provisioning.of_flash),
             percent(spare.step_blocks as f64 / blocks)
         ),
@@ -216,13 +217,13 @@ fn spare(spare: &Spare, spread: Option<f64>) -> Vec<String> {
     ]
 }
 
-/// What the spread of write amplification means for the over-provisioning, in per cent of the
+/// What chance in write amplification means for the over-provisioning, in per cent of the
 /// capacity, but at least a step.
-fn points(spare: &Spare, spread: Option<f64>) -> String {
-    let (Some(slope), Some(spread)) = (spare.slope, spread) else { return String::new() };
+fn points(spare: &Spare, chance: Option<f64>) -> String {
+    let (Some(slope), Some(chance)) = (spare.slope, chance) else { return String::new() };
     let step = spare.step_blocks as f64 / spare.sizing.logical_blocks as f64;
     match slope < 0.0 {
-        true => format!(" (± {})", percent((spread * spare.target / -slope).max(step))),
+        true => format!(" (± {})", percent((chance * spare.target / -slope).max(step))),
         false => String::new(),
     }
 }
@@ -314,22 +315,22 @@ fn depth_row(depth: &DepthLatency) -> Vec<String> {
     [rates, us(&depth.read), us(&depth.write)].concat()
 }
 
-fn effects(effects: &Effects, spread: f64) -> Vec<String> {
+fn effects(effects: &Effects, chance: f64) -> Vec<String> {
     let mut lines = match &effects.discards {
-        Answer::Found(discards) => vec![effect(discards, spread)],
+        Answer::Found(discards) => vec![effect(discards, chance)],
         Answer::Refused(refusal) => vec![format!("{} {}", refusal.why, refusal.instead)],
     };
-    lines.extend(effects.streams.iter().map(|it| effect(it, spread)));
-    let buffer = effect(&effects.buffer, spread);
+    lines.extend(effects.streams.iter().map(|it| effect(it, chance)));
+    let buffer = effect(&effects.buffer, chance);
     let share = percent(effects.buffer_share);
     lines.push(format!("{buffer} The buffer has {share} % of the size of the device."));
     lines
 }
 
-/// A change below the spread may be chance.
-fn effect(effect: &Effect, spread: f64) -> String {
-    let sure = match effect.change.abs() <= spread {
-        true => format!(", within the spread of {}", plus_minus(spread)),
+/// A small change may be chance.
+fn effect(effect: &Effect, chance: f64) -> String {
+    let sure = match effect.change.abs() <= chance {
+        true => format!(", which may be chance ({})", plus_minus(chance)),
         false => String::new(),
     };
     let mut what = effect.what.to_owned();

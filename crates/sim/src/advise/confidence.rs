@@ -32,7 +32,9 @@ pub struct Confidence {
     pub halves: Answer<[f64; 2]>,
     /// With other seeds; none if the trace is no workload.
     pub seeds: Option<Vec<f64>>,
-    /// Half of the distance between the largest and the smallest figure, as a share of their mean.
+    /// What chance alone may change: the larger of resonance and the spread over seeds, as a share.
+    pub chance: f64,
+    /// The larger of that and the spread over the whole trace and its halves, as a share.
     pub spread: f64,
 }
 
@@ -56,10 +58,11 @@ pub fn confidence(
     let seeds = seeds(choices, bench)?;
     let own_amplification = amplifications(own)[0];
     let resonance = Line::through(&neighbours).map_or(0.0, |line| line.farthest(&neighbours));
-    let apart = halves.found().into_iter().flatten().chain(seeds.iter().flatten()).copied();
-    let spread = spread(apart.chain([own_amplification])).max(resonance);
+    let with_own = |values: Vec<f64>| spread(values.into_iter().chain([own_amplification]));
+    let chance = with_own(seeds.clone().unwrap_or_default()).max(resonance);
+    let spread = with_own(halves.found().map_or(Vec::new(), |it| it.to_vec())).max(chance);
     let steady = own.steady.as_ref().is_some_and(|steady| steady.reached);
-    Ok(Confidence { steady, neighbours, resonance, halves, seeds, spread })
+    Ok(Confidence { steady, neighbours, resonance, halves, seeds, chance, spread })
 }
 
 /// Half of the range, as a share of its middle.
