@@ -44,6 +44,13 @@ class LifeOptions(TypedDict, total=False):
 
 '''
 
+ADVICE = '''
+
+class AdviceOptions(TypedDict, total=False):
+    """The options of :func:`ftlab.advise`, apart from the trace."""
+
+'''
+
 # The options in which the runs of a comparison differ.
 COMPARED = ["ftl", "durability", "trim"]
 
@@ -62,7 +69,9 @@ def text(options: list[dict[str, Any]]) -> str:
     compared = [fields[name] for name in COMPARED]
     of_life = [one["name"] for one in options if one["is_of_life"]]
     lived = [fields[name] for name in of_life if name not in ["trace", "ftl"]]
-    return "".join([HEAD, *shared, OPTIONS, *compared, LIFE, *lived])
+    of_advice = [one["name"] for one in options if one["is_of_advice"]]
+    advised = [fields[name] for name in of_advice if name != "trace"]
+    return "".join([HEAD, *shared, OPTIONS, *compared, LIFE, *lived, ADVICE, *advised])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 ``run`` replays a trace on one device under one FTL and returns exact counts of flash operations and
 serial times. ``compare`` does it for several FTLs, ``sweep`` for the rows of a plan, ``life`` until
-the flash is worn out. Options have the names, notations and defaults of the command ``ftlab``;
+the flash is worn out; ``advise`` says which drive a load needs. Options have the names, notations and defaults of the command ``ftlab``;
 ``help(ftlab.run)`` lists them.
 
 >>> import ftlab
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from ftlab import errors, figures, guest, papers, policy, trace
 from ftlab._native import __version__
+from ftlab.advices import Advice
 from ftlab.errors import BugError, Error, RunError, UsageError, ViolationError
 from ftlab.guest import Ftl, check
 from ftlab.lists import (
@@ -29,10 +30,11 @@ from ftlab.lists import (
 from ftlab.lives import Lives
 from ftlab.requests import Requests
 from ftlab.result import Comparison, Result
-from ftlab.runs import compare, life, run
+from ftlab.runs import advise, compare, life, run
 from ftlab.sweeps import Sweep, sweep
 
 __all__ = [
+    "Advice",
     "BugError",
     "Comparison",
     "Error",
@@ -45,6 +47,7 @@ __all__ = [
     "UsageError",
     "ViolationError",
     "__version__",
+    "advise",
     "check",
     "compare",
     "errors",

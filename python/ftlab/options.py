@@ -82,3 +82,19 @@ class LifeOptions(TypedDict, total=False):
     sector_log: Value
     dram: Value
     split: Value
+
+
+class AdviceOptions(TypedDict, total=False):
+    """The options of :func:`ftlab.advise`, apart from the trace."""
+
+    format: Value
+    skip_bad: bool | None
+    sort: bool | None
+    limit: Value
+    fit: Value
+    ftl: Value
+    chip: Value
+    capacity: Value
+    extra: Value
+    drive: Value
+    seed: Value

@@ -1,14 +1,15 @@
-"""Runs of one trace: under one FTL, under several side by side, or until the flash is worn out."""
+"""Runs of one trace: under one FTL, under several, until the flash is worn out, or for advice."""
 
 from __future__ import annotations
 
 import inspect
 import os
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ftlab import _native
+from ftlab.advices import Advice
 from ftlab.lives import Lives
 from ftlab.progress import Progress, shown
 from ftlab.requests import Requests
@@ -18,7 +19,7 @@ from ftlab.trace import Trace
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ftlab.options import LifeOptions, Options, SharedOptions
+    from ftlab.options import AdviceOptions, LifeOptions, Options, SharedOptions
     from ftlab.policy import Policy
 
 
@@ -183,6 +184,51 @@ def life(
     return Lives(native)
 
 
+def advise(
+    trace: Any = None,
+    *,
+    target: float = 1.5,
+    depths: Sequence[int] = (1, 8, 32, 128),
+    jobs: int | None = None,
+    progress: Progress = None,
+    memory_limit: int | str | None = None,
+    **options: Unpack[AdviceOptions],
+) -> Advice:
+    """Say which drive a load needs: over-provisioning, endurance, latency, and what helps.
+
+    Parameters
+    ----------
+    trace
+        As for :func:`run`.
+    target
+        The write amplification for which over-provisioning is sought.
+    depths
+        The queue depths at which the trace is replayed.
+    jobs
+        As for :func:`compare`.
+    progress, memory_limit
+        As for :func:`run`.
+    **options
+        The options of ``ftlab advise``, listed below. Chip, addresses, extra blocks and drive are
+        those of today unless they are given; ``docs/advise.md`` says which.
+
+    Raises
+    ------
+    As :func:`run`. A trace that does not answer raises nothing: the advice says why.
+    """
+    name, requests = _origin(trace)
+    with shown(progress, ["advice"]) as callback:
+        native = _native.advise(
+            {"trace": name, **options},
+            question=(target, list(depths)),
+            requests=requests,
+            jobs=jobs,
+            progress=callback,
+            memory_limit=memory_limit,
+        )
+    return Advice(native)
+
+
 def _origin(trace: Any) -> tuple[Any, _native.NativeRequests | None]:
     """The name of a file or workload, or requests in memory."""
     if trace is None or isinstance(trace, (str, os.PathLike)):
@@ -223,3 +269,4 @@ def _listed(options: list[dict[str, Any]]) -> str:
 _describe(run, lambda option: True)
 _describe(compare, lambda option: True)
 _describe(life, lambda option: bool(option["is_of_life"]))
+_describe(advise, lambda option: bool(option["is_of_advice"]))

@@ -91,7 +91,9 @@ def test_the_types_of_options_are_those_of_the_command() -> None:
 def test_signatures_and_documentation_list_every_option() -> None:
     every = _native.run_options()
     of_life = [option for option in every if option["is_of_life"]]
-    for function, options in [(ftlab.run, every), (ftlab.compare, every), (ftlab.life, of_life)]:
+    of_advice = [option for option in every if option["is_of_advice"]]
+    some = [(ftlab.life, of_life), (ftlab.advise, of_advice)]
+    for function, options in [(ftlab.run, every), (ftlab.compare, every), *some]:
         names = {option["name"] for option in options}
         assert names <= set(inspect.signature(function).parameters), function.__name__
         for option in options:

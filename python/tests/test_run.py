@@ -7,6 +7,7 @@ import pickle
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import ftlab
 import pytest
@@ -83,6 +84,27 @@ def test_lives_give_the_bytes_of_the_command(command: Command, tmp_path: Path) -
         ftlab.life(TRACE, media="real:endurance=40", warmup=2)  # type: ignore[call-arg]
     with pytest.raises(ftlab.UsageError, match="lives for ever"):
         ftlab.life(TRACE, capacity="8MiB")
+
+
+def test_advice_gives_the_bytes_of_the_command(command: Command, tmp_path: Path) -> None:
+    out = tmp_path / "advice.json"
+    words = ["--capacity", "32MiB", "--target", "3", "--depths", "1,4"]
+    done = command("advise", "oltp:requests=20K,reads=30%", *words, "--json", out)
+    assert done.returncode == 0, done.stderr
+    given: dict[str, Any] = {"capacity": "32MiB", "target": 3, "depths": [4, 1]}
+    advice = ftlab.advise("oltp:requests=20K,reads=30%", **given)
+    assert str(advice) == done.stdout and advice.to_json() == out.read_text()
+    spare = advice.found("spare")
+    assert advice.answers and spare is not None
+    assert f"{spare['write_amplification']:.3f}" in repr(advice)
+    assert advice["confidence"]["found"]["steady"] is True
+    assert advice.found("latency") is None, "the device has no dies"
+    with pytest.raises(TypeError, match="an advice has no option `warmup`"):
+        ftlab.advise(TRACE, warmup=2)  # type: ignore[call-arg]
+    with pytest.raises(ftlab.UsageError, match="at least 1"):
+        ftlab.advise(TRACE, target=0.5)
+    requests = ftlab.trace.generate("oltp:requests=20K,reads=100%")
+    assert not ftlab.advise(requests).answers
 
 
 def test_values_may_be_numbers_texts_and_lists() -> None:

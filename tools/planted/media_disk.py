@@ -3,7 +3,6 @@
 PACKAGES = ["ftlab-nand --lib", "ftlab-disk --test disk"]
 
 ARRAY = "crates/nand/src/flash_array/mod.rs"
-LIVES = "crates/nand/src/flash_array/block_lives.rs"
 ON_MEDIA = "crates/nand/src/nand/on_media.rs"
 MEDIA = "crates/nand/src/nand/media/mod.rs"
 COMMANDS = "crates/nand/src/nand/media_commands.rs"
@@ -26,18 +25,12 @@ MUTANTS = [
     ("disk-wear-forgotten", "recipe: how wear is levelled is not kept", RECIPE,
      "    media.chain(wear.map(|wear| (\"wear\", wear))).collect()",
      "    let _ = wear;\n    media.collect()"),
-    ("disk-unknown-media", "recipe: unknown options of media are passed over", RECIPE,
-     "            _ => return Err(unknown()),\n        }\n    }\n    match",
-     "            _ => {}\n        }\n    }\n    match"),
     ("disk-end-writes", "end: a disk takes writes although the flash is worn out", DISK,
      "        Ok(self.nand().map_or(Ok(()), Nand::expect_writable)?)",
      "        Ok(())"),
     ("disk-end-is-failure", "end: the first refused write ends the disk", ERRORS,
      "nand::Error::Unreadable(_) | nand::Error::WornOut { .. }",
      "nand::Error::Unreadable(_)"),
-    ("disk-end-not-closed", "end: an image whose flush was refused is not closed", DISK,
-     "let flushed = if self.is_off() { Ok(()) } else { self.flush() };",
-     "let flushed = Ok(());\n        if !self.is_off() {\n            self.flush()?;\n        }"),
     ("disk-view-writes", "end: the view of a worn out file writes to it", STORE,
      "                let view = View::of(reader).map_err(storage)?;\n                Ok(Box::new(self.copy_on(Box::new(view))))",
      "                Ok(Box::new(self.copy_on(reader)))"),
@@ -56,9 +49,6 @@ MUTANTS = [
     ("disk-other-place", "numbers: the header of a page names its number, not its place", ARRAY,
      "let place = self.stored().store().page(ppn);",
      "let place = ppn;"),
-    ("disk-wear-out-later", "command: a worn out block takes another erase", LIVES,
-     "self.limits[block.0 as usize] = self.erases[block.0 as usize];",
-     "self.limits[block.0 as usize] = self.erases[block.0 as usize] + 1;"),
     ("disk-leave-not-end", "command: without a reserve the host can still write", COMMANDS,
      "        self.its_media().look_for_exhausted(&all);\n",
      "        let _ = all;\n"),

@@ -119,6 +119,10 @@ impl<S: Selection> ExperimentArgs<S> {
         let hides = option.keywords.is_empty() && !option.is_switch;
         let arg = Arg::new(option.name).help(help).hide_possible_values(hides);
         let arg = match option.usage.is_positional {
+            true if is_repeated => {
+                let arg = arg.value_name("LOG").value_parser(ValueOf(option));
+                return arg.action(ArgAction::Append).num_args(1..);
+            }
             true => return arg.value_name("TRACE").value_parser(ValueOf(option)),
             false => arg.long(option.name.replace('_', "-")).help_heading(option.usage.heading),
         };

@@ -28,9 +28,10 @@ use std::ffi::OsString;
 use std::io;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use commands::sizing::{advise, bound, size};
 use commands::{
-    bound, check, compare, completions, ctl, drive, image, life, list, manual, papers, run, serve,
-    size, sweep, trace,
+    check, compare, completions, ctl, drive, image, life, list, manual, papers, run, serve, sweep,
+    trace,
 };
 use failure::{DONE, Result};
 pub use guests::HOST as GUEST_PROCESS;
@@ -53,6 +54,8 @@ struct Cli {
 /// Points to the documentation of results.
 const RESULTS: &str = "docs/results.md in the repository describes each field of a result.";
 
+/// Points to the documentation of advice.
+const ADVISE: &str = "docs/advise.md in the repository says what each sentence means.";
 /// Points to the documentation of sizing.
 const BOUND: &str = "docs/bound.md in the repository says how to read the answer.";
 const SIZING: &str = "docs/sizing.md in the repository says what is searched, and how.";
@@ -71,6 +74,9 @@ enum Command {
     /// Find the least over-provisioning for a write amplification; TBW, DWPD, data sheets
     #[command(after_help = SIZING)]
     Size(size::Args),
+    /// Say from a log which drive it needs: over-provisioning, endurance, latency, what helps
+    #[command(after_help = ADVISE)]
+    Advise(advise::Args),
     /// Repeat a load until the flash is worn out, and compare how long it takes
     Life(life::Args),
     /// Find what placement could achieve on a trace, and how far schemes are from it
@@ -122,6 +128,7 @@ impl Command {
             Command::Sweep(args) => sweep::run(args, limit_bytes, given),
             Command::Bound(args) => bound::run(args, limit_bytes),
             Command::Size(args) => size::run(args, limit_bytes),
+            Command::Advise(args) => advise::run(args, limit_bytes),
             Command::Life(args) => life::run(args, limit_bytes),
             Command::Papers(args) => papers::run(args, limit_bytes),
             Command::Trace(args) => trace::run(args),

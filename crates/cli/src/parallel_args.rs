@@ -38,6 +38,21 @@ impl ParallelArgs {
     }
 }
 
+/// The number of runs at a time, for a command that keeps its requests in memory anyway.
+#[derive(clap::Args)]
+pub struct JobsArg {
+    /// Number of runs at a time; by default the number of cores
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+impl JobsArg {
+    /// The number of runs at a time.
+    pub fn jobs(&self) -> NonZeroUsize {
+        parallel_runs::jobs(self.jobs)
+    }
+}
+
 /// An input that is read once for several runs, which share the machine.
 pub struct SharedInput {
     /// The input.

@@ -6,6 +6,7 @@
 //! * `options` keywords become an experiment
 //! * `watched` work without the interpreter, which looks for Ctrl-C and shows progress
 //! * `run`     runs and comparisons, and their results
+//! * `advices` advice on a load, from its log
 //! * `lives`   lives of devices: a load until the flash is worn out
 //! * `columns` requests and results as columns: NumPy, pandas, Arrow
 //! * `traces`  trace files and workloads
@@ -23,6 +24,7 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+mod advices;
 mod columns;
 mod command;
 mod failure;
@@ -44,6 +46,7 @@ mod watched;
 mod _native {
     #[pymodule_export]
     use crate::{
+        advices::{NativeAdvice, advise},
         columns::requests::{NativeRequests, RequestsBuilder, op_code},
         columns::result_rows::rows_stream,
         command::command,

@@ -104,7 +104,8 @@ pub fn memory_limit(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
 }
 
 /// Every option of a run: its name, help, default as text, keywords to choose from, whether it
-/// takes several values, the heading under which help lists it, and whether a life has it, too.
+/// takes several values, the heading under which help lists it, and whether a life and an advice
+/// have it, too.
 #[pyfunction]
 pub fn run_options(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let described = |option: &ExperimentOption| {
@@ -117,6 +118,7 @@ pub fn run_options(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         entry.set_item("is_list", option.is_list)?;
         entry.set_item("heading", option.usage.heading)?;
         entry.set_item("is_of_life", sim::run::life::takes(option))?;
+        entry.set_item("is_of_advice", sim::advise::takes(option))?;
         Ok(entry)
     };
     options().iter().map(described).collect()

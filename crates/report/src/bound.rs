@@ -1,7 +1,7 @@
 //! The page of a bound: what placement could achieve on a trace, and where the schemes are.
 
 use serde_json::{Map, Value, json};
-use sim::bound::{Bound, BoundLaw, BoundRun};
+use sim::sizing::bound::{Bound, BoundLaw, BoundRun};
 
 use crate::charts::{Facets, Point, draw};
 use crate::figure::{DataTable, Figure, axis, logarithmic_axis, spec};

@@ -18,8 +18,8 @@
 //! * [`result`]     the result of a run as JSON, and the laws that it obeys
 //! * [`plan`]       many experiments in one file, with claims and drawings
 //! * [`sweep`]      the runs of a plan on all cores, resumable
-//! * [`sizing`]     the least over-provisioning, TBW and DWPD
-//! * [`bound`]      what placement could achieve on a trace
+//! * [`sizing`]     the least over-provisioning, TBW and DWPD; bounds of placement
+//! * [`advise`]     sizing, endurance, latency and more from a log, in one answer
 //! * [`memory`]     the memory that runs take, estimated and shared
 //! * [`parallel_runs`] several runs at a time
 //! * [`progress`]   reports of progress, and the way to stop a run
@@ -31,7 +31,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod bound;
+pub mod advise;
 pub mod clock;
 pub mod config;
 pub mod device;

@@ -1,6 +1,5 @@
 //! The subcommands, one file each.
 
-pub mod bound;
 pub mod check;
 pub mod compare;
 pub mod completions;
@@ -13,6 +12,6 @@ pub mod manual;
 pub mod papers;
 pub mod run;
 pub mod serve;
-pub mod size;
+pub mod sizing;
 pub mod sweep;
 pub mod trace;

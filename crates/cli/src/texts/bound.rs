@@ -2,7 +2,7 @@
 
 use report::bound::{law, percent};
 use report::number_format::{count, decimals};
-use sim::bound::{Bound, BoundRun};
+use sim::sizing::bound::{Bound, BoundRun};
 
 use crate::texts::table::Table;
 

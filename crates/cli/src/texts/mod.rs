@@ -1,5 +1,6 @@
 //! Results and traces as texts: tables, the pages of comparisons, JSON of traces.
 //!
+//! * [`advise`]      the advice on a load
 //! * [`bound`]       what placement could achieve
 //! * [`result`]      one result
 //! * [`comparison`]  several results side by side
@@ -10,6 +11,7 @@
 //! * [`sweep`]       the rows and claims of a sweep
 //! * [`table`]       rows of cells
 
+pub mod advise;
 pub mod bound;
 pub mod comparison;
 pub mod description;

@@ -12,11 +12,13 @@
 //! * [`reach`]             whether a trace reaches collection at all
 //! * [`probe`]             a run with a number of extra blocks
 //! * [`answer`]            the answer for an FTL, as JSON
+//! * [`bound`]             what placement could achieve on a trace
 //! * [`mean_field`]        the closed form of greedy on uniform writes, and its inverse
 //! * [`data_sheet`]        write amplification by the figures of a data sheet
 //! * [`endurance`]         TBW, DWPD and P/E cycles
 
 pub mod answer;
+pub mod bound;
 pub mod data_sheet;
 pub mod endurance;
 pub mod mean_field;

@@ -72,6 +72,6 @@ fn measured(extra_blocks: u64, result: &RunResult) -> Result<Probe> {
 }
 
 /// Whether more extra blocks would help.
-fn is_for_want_of_blocks(error: &Error) -> bool {
+pub fn is_for_want_of_blocks(error: &Error) -> bool {
     matches!(error, Error::Ftl(ftl::Error::TooFewExtra { .. } | ftl::Error::NoRoom { .. }))
 }

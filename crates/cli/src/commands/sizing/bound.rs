@@ -1,8 +1,8 @@
 //! `ftlab bound`: what placement could achieve on a trace, and how far schemes are from it.
 
 use serde::Serialize;
-use sim::bound::{Bound, oracle};
 use sim::config::experiment::ExperimentOption;
+use sim::sizing::bound::{Bound, oracle};
 use sim::{Experiment, RunResult, Setup};
 
 use crate::experiment_args::{ExperimentArgs, Selection};

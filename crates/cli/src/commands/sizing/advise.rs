@@ -1,0 +1,115 @@
+//! `ftlab advise`: which drive a load needs, from its log.
+
+use std::num::NonZeroU32;
+
+use report::number_format::count;
+use sim::advise::bench::Bench;
+use sim::advise::subject::Choices;
+use sim::advise::{Advice, Question, advise, takes};
+use sim::config::experiment::ExperimentOption;
+use sim::{Experiment, MemoryBudget};
+
+use crate::experiment_args::{ExperimentArgs, Selection};
+use crate::failure::{Failure, Result};
+use crate::output::command_files::CommandFiles;
+use crate::parallel_args::JobsArg;
+use crate::progress::ComparisonMonitor;
+use crate::result_outputs::{JsonArg, write_answer};
+use crate::texts::advise::Advices;
+
+/// Options of `ftlab advise`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    experiments: ExperimentArgs<AdvisedOptions>,
+
+    /// The write amplification for which over-provisioning is sought, in pages programmed per host
+    /// page
+    #[arg(long, value_name = "X", default_value = "1.5", help_heading = "Advice")]
+    target: f64,
+
+    /// The queue depths at which the trace is replayed
+    #[arg(
+        long,
+        value_name = "N,…",
+        value_delimiter = ',',
+        default_values = ["1", "8", "32", "128"],
+        help_heading = "Advice"
+    )]
+    depths: Vec<NonZeroU32>,
+
+    #[command(flatten)]
+    parallel: JobsArg,
+
+    #[command(flatten)]
+    json: JsonArg,
+
+    /// Print neither a text nor progress
+    #[arg(long, help_heading = "Output")]
+    quiet: bool,
+}
+
+/// The options that describe logs, and a drive in place of the one of today.
+pub struct AdvisedOptions;
+
+impl Selection for AdvisedOptions {
+    const REPEATED: &'static [&'static str] = &["trace"];
+
+    fn takes(option: &ExperimentOption) -> bool {
+        takes(option)
+    }
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
+    let question = args.question()?;
+    let experiments = &args.experiments.experiments;
+    let mut files = CommandFiles::new();
+    files.traces(experiments.iter())?;
+    let json = args.json.open(experiments[0].trace.as_deref(), &mut files)?;
+    let advices = experiments.iter().map(|log| args.advice(log, &question, limit_bytes));
+    let advices = advices.collect::<Result<Vec<Advice>>>()?;
+    let answers = Advices::new(&advices);
+    write_answer(json.as_ref(), &answers, args.quiet, || answers.text())?;
+    match advices.iter().filter(|advice| !advice.answers()).count() {
+        0 => Ok(()),
+        1 if advices.len() == 1 => {
+            Err(Failure::failed("the trace answers none of these questions".into()))
+        }
+        some => {
+            let all = count(advices.len() as u64);
+            Err(Failure::failed(format!("{some} of {all} traces answer none of these questions")))
+        }
+    }
+}
+
+impl Args {
+    fn question(&self) -> Result<Question> {
+        let depths = self.depths.iter().map(|depth| depth.get()).collect();
+        Ok(Question::new(self.target, depths)?)
+    }
+
+    /// The advice on a log.
+    fn advice(
+        &self,
+        log: &Experiment,
+        question: &Question,
+        limit_bytes: Option<u64>,
+    ) -> Result<Advice> {
+        let given = &self.experiments.given;
+        let choices = Choices {
+            experiment: log.clone(),
+            has_chip: given.contains(&"chip"),
+            has_fit: given.contains(&"fit"),
+            requests: None,
+        };
+        let monitor = ComparisonMonitor::new(self.quiet);
+        let memory = MemoryBudget::new(limit_bytes);
+        let bench = Bench {
+            jobs: self.parallel.jobs(),
+            memory: &memory,
+            monitor: &|label: &str| Box::new(monitor.run(label)),
+        };
+        Ok(advise(&choices, question, &bench)?)
+    }
+}

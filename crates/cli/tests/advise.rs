@@ -1,0 +1,211 @@
+//! `ftlab advise`: what it prints, its JSON, what it refuses, and real traces.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const FTLAB: &str = env!("CARGO_BIN_EXE_ftlab");
+
+fn ftlab(args: &[&str]) -> Output {
+    Command::new(FTLAB).args(args).stdin(Stdio::null()).output().expect("the binary starts")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+fn printed(args: &[&str]) -> String {
+    let output = ftlab(args);
+    assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+    text(&output.stdout).to_owned()
+}
+
+/// The only advice of a command.
+fn advice(args: &[&str]) -> Value {
+    let output = ftlab(&[&["advise"], args, &["--json"]].concat());
+    let mut found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["schema"], "ftlab.advise/1");
+    assert_eq!(found["advices"].as_array().unwrap().len(), 1);
+    found["advices"][0].take()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+const OLTP: &str = "oltp:requests=60K,reads=30%,interarrival=10ms";
+
+#[test]
+fn the_page_answers_every_question() {
+    let args = ["advise", OLTP, "--capacity", "128MiB", "--target", "3", "--depths", "4,1"];
+    let page = printed(&args);
+    let parts = ["load", "device", "over-provisioning", "endurance", "latency", "what helps"];
+    for part in parts.iter().chain(&["placement", "how sure"]) {
+        assert!(page.lines().any(|line| line.starts_with(part)), "{part}: {page}");
+    }
+    for sentence in [
+        "Write amplification of at most 3 needs ",
+        "The drive's own 14.",
+        "consumer        1,000 GB",
+        "Streams by request size (`--ftl streams --streams size`): ",
+        "The trace has no discards. Mount the file system with `discard`",
+        "oracle:open=",
+        "Other seeds have ",
+    ] {
+        assert!(page.contains(sentence), "{sentence}: {page}");
+    }
+    assert_eq!(page, printed(&[&args[..], &["--jobs", "1"]].concat()), "whatever the cores");
+}
+
+#[test]
+fn the_json_has_the_figures_of_single_runs() {
+    let options = ["--capacity", "128MiB", "--target", "3", "--depths", "8"];
+    let found = advice(&[&[OLTP], &options[..]].concat());
+    let (device, spare) = (&found["device"], &found["spare"]["found"]);
+    let chip = device["chip"].as_str().unwrap();
+    let extra = format!("{}blocks", device["extra_blocks"]);
+    let base = ["run", OLTP, "--capacity", "128MiB", "--chip", chip, "--extra", &extra];
+    let run = |more: &[&str]| -> Value {
+        serde_json::from_str(&printed(&[&base[..], more, &["--json"]].concat())).unwrap()
+    };
+    let repeated = number(&run(&["--warmup", "9"])["write_amplification"]);
+    let own = number(&spare["write_amplification"]);
+    assert!((own / repeated - 1.0).abs() < 0.02, "{own}, after repeats {repeated}");
+
+    let latency = &found["latency"]["found"];
+    let drive = latency["drive"].as_str().unwrap();
+    assert!(drive.starts_with("zoned-nvme:erase="), "{drive}");
+    assert_eq!(latency["depths"][0]["depth"], 8);
+    for op in ["read", "write"] {
+        for percentile in ["p50", "p99", "p999"] {
+            assert!(number(&latency["depths"][0][op][percentile]) > 0.0, "{op} {percentile}");
+        }
+    }
+    let classes = found["endurance"]["found"]["classes"].as_array().unwrap();
+    let read_intensive = &classes[1];
+    let [load, years, writes] = ["load_dwpd", "years", "drive_writes"];
+    let [load, years, writes] = [load, years, writes].map(|name| number(&read_intensive[name]));
+    assert!((load * years * 365.0 / writes - 1.0).abs() < 1e-9);
+    assert_eq!(found["effects"]["found"]["streams"].as_array().unwrap().len(), 1);
+    assert_eq!(found["placement"]["found"]["schemes"][0]["ftl"], "page");
+    assert!(found["confidence"]["found"]["spread"].is_number());
+}
+
+fn file(name: &str, content: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, content).unwrap();
+    (folder, path.to_str().unwrap().to_owned())
+}
+
+/// The page of a command that answers nothing.
+fn unanswered(args: &[&str]) -> String {
+    let output = ftlab(args);
+    assert_eq!(output.status.code(), Some(1), "{args:?}: {}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("answers none of these questions"));
+    text(&output.stdout).to_owned()
+}
+
+#[test]
+fn what_a_trace_cannot_tell_is_refused_with_a_line_to_record() {
+    let head = "fio version 2 iolog\n/dev/x add\n/dev/x open\n";
+    let (_folder, empty) = file("empty.log", &format!("{head}/dev/x close\n"));
+    for (trace, why) in [
+        (&*empty, "neither reads nor writes"),
+        ("sequential:requests=50K", "does not reach collection: 0 of its 50000 page writes"),
+    ] {
+        let page = unanswered(&["advise", trace]);
+        assert!(page.contains(why), "{page}");
+        assert!(page.contains("`blktrace -d /dev/DEVICE -a issue -w 86400 -o load`"), "{page}");
+        assert!(page.contains("Nothing about over-provisioning, endurance, latency,"), "{page}");
+    }
+}
+
+#[test]
+fn reads_alone_have_a_latency() {
+    let page = printed(&["advise", "uniform:requests=30K,reads=100%", "--depths", "1,16"]);
+    assert!(page.contains("only reads") && page.contains("\nlatency  "), "{page}");
+    assert!(!page.contains("\nendurance "), "{page}");
+}
+
+#[test]
+fn without_times_there_are_no_years() {
+    let mut log = "fio version 2 iolog\n/dev/x add\n/dev/x open\n".to_owned();
+    // Pages of 64 MiB, written in an order without a pattern.
+    let page = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50;
+    (0..60_000).for_each(|n| log += &format!("/dev/x write {} 4096\n", page(n) * 4096));
+    let (_folder, path) = file("no_times.log", &log);
+    let found = advice(&[&path, "--depths", "1"]);
+    let endurance = &found["endurance"]["found"];
+    assert!(endurance["bytes_per_day"]["refused"]["why"].as_str().unwrap().contains("no times"));
+    assert_eq!(endurance["classes"][0]["years"], Value::Null);
+    assert!(number(&endurance["classes"][0]["flash_dwpd"]) > 0.0);
+    assert!(printed(&["advise", &path, "--depths", "1"]).contains("No years: The trace has no"));
+}
+
+#[test]
+fn several_logs_have_a_page_each() {
+    let traces = ["uniform:requests=30K,reads=100%", "sequential:requests=20K"];
+    let output = ftlab(&["advise", traces[0], traces[1], "--depths", "1"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("1 of 2 traces answer none"), "{:?}", output.stderr);
+    let page = text(&output.stdout);
+    assert_eq!(page.matches("\nload  ").count() + 1, 2, "{page}");
+}
+
+#[test]
+fn nonsense_is_refused() {
+    for (args, hint) in [
+        (&["oltp", "--target", "0.5"][..], "at least 1"),
+        (&["oltp", "--depths", "0"], "--depths"),
+        (&["oltp", "--until", "steady"], "--until"),
+    ] {
+        let output = ftlab(&[&["advise"], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(text(&output.stderr).contains(hint), "{args:?}: {}", text(&output.stderr));
+    }
+}
+
+fn traces() -> Option<PathBuf> {
+    let directory = std::env::var_os("FTLAB_TRACES").map(PathBuf::from);
+    if directory.is_none() {
+        let required = std::env::var("FTLAB_REQUIRE").unwrap_or_default();
+        let needed = required.split(',').any(|what| what.trim() == "traces");
+        assert!(!needed, "FTLAB_TRACES names no directory");
+        println!("skipped: FTLAB_TRACES names no directory");
+    }
+    directory
+}
+
+/// A fine sweep crosses the target at the same over-provisioning, and twenty repeats have the same
+/// write /// amplification within 2 %.
+#[test]
+fn real_traces_are_answered_as_long_runs_say() {
+    let Some(directory) = traces() else { return };
+    let path = |name: &str| -> String { Path::join(&directory, name).to_str().unwrap().into() };
+    let log = path("blkreplay/linux-mysql.load.zst");
+    let found = advice(&[&log, "--depths", "32"]);
+    let (device, spare) = (&found["device"], &found["spare"]["found"]);
+    let chip = device["chip"].as_str().unwrap();
+    let cost = |extra: u64| {
+        let extra = format!("{extra}blocks");
+        let device = ["--chip", chip, "--fit", "compact", "--extra", &extra];
+        let run = ["run", &log, "--warmup", "19", "--json"];
+        let result: Value = serde_json::from_str(&printed(&[&run[..], &device].concat())).unwrap();
+        number(&result["write_amplification"])
+    };
+    let own = number(&spare["write_amplification"]);
+    let repeated = cost(device["extra_blocks"].as_u64().unwrap());
+    assert!((own / repeated - 1.0).abs() < 0.02, "{own} {repeated}");
+    let least = spare["sizing"]["least"]["extra_blocks"].as_u64().unwrap();
+    let step = spare["step_blocks"].as_u64().unwrap();
+    let target = number(&spare["target"]);
+    // The repeated trace is in step with some of these devices, so single ones are better or worse.
+    let mean = |from: u64, to: u64| (from..=to).map(cost).sum::<f64>() / (to - from + 1) as f64;
+    assert!(mean(least, least + 2 * step) <= target, "{least}");
+    assert!(mean(least - 3 * step, least - step) > target, "{least}");
+
+    let page = unanswered(&["advise", &path("blkparse/squid-proxy.txt.zst")]);
+    assert!(page.contains("does not reach collection"), "{page}");
+}

@@ -1,0 +1,54 @@
+"""Advice on a load: which drive it needs, from its log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ftlab import _native
+
+
+class Advice(Mapping[str, Any]):
+    """The advice on a load; ``docs/advise.md`` describes all fields.
+
+    ``str(advice)`` is the page of ``ftlab advise``. An answer such as ``advice["spare"]`` has
+    either ``"found"`` or ``"refused"``; :meth:`found` gives what was found, or ``None``.
+    """
+
+    def __init__(self, native: _native.NativeAdvice) -> None:
+        self._native = native
+        self._advice: dict[str, Any] = json.loads(native.to_json())["advices"][0]
+
+    def __getitem__(self, name: str) -> Any:
+        return self._advice[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._advice)
+
+    def __len__(self) -> int:
+        return len(self._advice)
+
+    def found(self, question: str) -> dict[str, Any] | None:
+        """The answer to a question such as ``"spare"``; ``None`` if it is refused."""
+        found: dict[str, Any] | None = self._advice[question].get("found")
+        return found
+
+    @property
+    def answers(self) -> bool:
+        """Whether any question is answered."""
+        return self._native.answers
+
+    def to_json(self) -> str:
+        """The JSON that ``ftlab advise --json`` writes, byte for byte."""
+        return self._native.to_json()
+
+    def __str__(self) -> str:
+        """The page of ``ftlab advise``."""
+        return self._native.text()
+
+    def __repr__(self) -> str:
+        spare = self.found("spare")
+        if spare is None:
+            return "<ftlab.Advice, which says nothing about writing>"
+        return f"<ftlab.Advice, write amplification {spare['write_amplification']:.3f}>"
