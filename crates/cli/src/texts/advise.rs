@@ -207,8 +207,8 @@ fn spare(spare: &Spare, spread: Option<f64>, chance: Option<f64>) -> Vec<String>
     vec![
         found,
         format!(
-            "The drive's own {} % give {}{sure} ({} in bytes, with what small requests cost). If as \
-             much again is cold, it is {}.",
+            "The drive's own {} % give {}{sure} ({} in bytes, with what small requests cost). If \
+             as much again is cold, it is {}.",
             percent(spare.own.of_capacity),
             decimals(spare.write_amplification, 3),
             decimals(spare.write_amplification_bytes, 3),
