@@ -17,8 +17,8 @@ pub struct Recipe {
     pub layers: String,
     /// The parameters of scheme and layers.
     pub parameters: String,
-    /// How the flash fails, the blocks in reserve, and how wear is levelled; empty if the flash never
-    /// fails and nothing is levelled.
+    /// How the flash fails, the blocks in reserve, and how wear is levelled; empty if the flash
+    /// never fails and nothing is levelled.
     pub media: String,
     /// The seed of whatever the FTL and the media draw.
     pub seed: u64,

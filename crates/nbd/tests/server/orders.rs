@@ -206,6 +206,9 @@ fn flash_fails_on_demand() {
     // Blocks of the list of moves fail, too.
     assert!(retired > 180 && (210..=214).contains(&(retired + left)), "{media}");
     assert_eq!(media["read_only"], false);
+    for (reason, least) in [("program_failures", 100), ("erase_failures", 10), ("worn_out", 5)] {
+        assert!(media[reason].as_u64().unwrap() >= least, "{media}");
+    }
     let media = operator.ask(r#"{"media":{"leave":0}}"#);
     assert_eq!((&media["in_reserve"], &media["read_only"]), (&0.into(), &true.into()));
     for _ in 0..2 {

@@ -7,9 +7,9 @@
 //! the pages that the trace touches: pages that nobody writes are cold, and a device full of them
 //! would be better than the load deserves.
 //!
-//! **Whole passes are measured**, because parts of a trace differ. The trace is repeated in rounds of
-//! whole passes that write the device at least once, until they are steady: the best line through
-//! five rounds rises or falls by at most 3 %.
+//! **Whole passes are measured**, because parts of a trace differ. The trace is repeated in rounds
+//! of whole passes that write the device at least once, until they are steady: the best line
+//! through five rounds rises or falls by at most 3 %.
 
 use std::sync::Arc;
 

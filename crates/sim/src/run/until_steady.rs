@@ -22,8 +22,8 @@ use crate::run::simulator::Simulator;
 use crate::run::write_course::PageCounts;
 
 /// The note on a trace that was repeated.
-pub const REPEATED: &str = "The trace is shorter than the rounds and was repeated from its start, so \
-                        pages that it does not write stayed cold.";
+pub const REPEATED: &str = "The trace is shorter than the rounds and was repeated from its start, \
+                            so pages that it does not write stayed cold.";
 
 const NOT_STEADY: &str = "The device did not become steady: write amplification of the last five \
                           rounds still changes too much. Allow more rounds with `--until \
