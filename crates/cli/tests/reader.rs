@@ -151,7 +151,7 @@ fn an_image_whose_blocks_failed_is_read() {
     }
     let media = "real:factory_bad=5%,endurance=200,program_fail=2%,erase_fail=2%";
     for chip in CHIPS {
-        let place = Place::new(&["--chip", chip, "--media", media, "--reserve", "120blocks"]);
+        let place = Place::new(&["--chip", chip, "--media", media, "--reserve", "500blocks"]);
         place.check();
         for ms in KILLS {
             let more = ["--precondition", "none", "--warmup", "1000"];
