@@ -14,7 +14,8 @@ Each case is one command, run with both binaries:
 - the real traces below DIR (default: the environment variable FTLAB_TRACES), their first 20,000 requests.
 
 The JSON must be the same byte for byte, apart from the object `wall`; so must the numbers in the tables of `check`, and the
-exit code of a refusal. Fields that only NEW has are named at the end and do not count as differences. Its message may be reworded: such pairs are printed as "wording" and do not count as differences.
+exit code of a refusal. Fields that only NEW has are named at the end and do not count as differences. Its message may
+be reworded: such pairs are printed as "wording" and do not count as differences.
 A difference prints both commands and the first lines that differ; the exit code is then 1.
 """
 

@@ -1,25 +1,11 @@
 //! `ftlab advise`: what it prints, its JSON, what it refuses, and real traces.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+mod common;
 
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 
-const FTLAB: &str = env!("CARGO_BIN_EXE_ftlab");
-
-fn ftlab(args: &[&str]) -> Output {
-    Command::new(FTLAB).args(args).stdin(Stdio::null()).output().expect("the binary starts")
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
-}
-
-fn printed(args: &[&str]) -> String {
-    let output = ftlab(args);
-    assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
-    text(&output.stdout).to_owned()
-}
+use common::{ftlab, printed, text};
 
 /// The only advice of a command.
 fn advice(args: &[&str]) -> Value {

@@ -1,25 +1,11 @@
 //! `ftlab size`: what it prints, its JSON, its report and its refusals.
 
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+mod common;
 
 use serde_json::Value;
+use std::io::Write;
 
-const FTLAB: &str = env!("CARGO_BIN_EXE_ftlab");
-
-fn ftlab(args: &[&str]) -> Output {
-    Command::new(FTLAB).args(args).stdin(Stdio::null()).output().expect("the binary starts")
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
-}
-
-fn printed(args: &[&str]) -> String {
-    let output = ftlab(args);
-    assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
-    text(&output.stdout).to_owned()
-}
+use common::{ftlab, printed, text};
 
 fn json(args: &[&str]) -> Value {
     serde_json::from_str(&printed(args)).unwrap()

@@ -213,8 +213,8 @@ impl Device {
     /// The same device, whose wear is levelled by this policy.
     ///
     /// # Errors
-    /// The policy moves data, and the media never fail, are too small or too large for that, or a
-    /// guest has the raw chip.
+    /// The policy moves data, and the media never fail, or are too small or too large for that; or
+    /// the FTL is a guest, which levels its own wear.
     pub fn levelled_by(self, wear: WearChoice) -> Result<Device> {
         if wear.moves_data() {
             let refuse = |why: &str| Err(Error::Impossible(why.to_owned()));

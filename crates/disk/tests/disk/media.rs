@@ -185,7 +185,7 @@ fn short_lived() -> Device {
     on_media(device("page", &Layers::default()).unwrap(), SHORT, 6)
 }
 
-/// What the last write before the end was refused for did not change the model's older values.
+/// Wears a disk out and flushes it. Returns what it may hold, and the sentence that refuses writes.
 fn wear_out_and_flush(disk: &mut Disk, seed: u64) -> (Model, String) {
     let (mut model, mut random) = (Model::new(disk), Random::new(seed));
     let sentence = wear_out(disk, &mut model, &mut random);

@@ -257,8 +257,12 @@ impl FlashArray {
 
     /// Erases of the block that stands behind each number of the FTL.
     pub fn wear_of_blocks(&self) -> &[u32] {
-        let erases = self.lives.as_ref().map_or(&self.wear[..], |lives| lives.erases());
-        &erases[..self.of_ftl.blocks() as usize]
+        &self.erases_of_blocks()[..self.of_ftl.blocks() as usize]
+    }
+
+    /// The same for all numbers, also those in reserve.
+    pub fn erases_of_blocks(&self) -> &[u32] {
+        self.lives.as_ref().map_or(&self.wear, |lives| lives.erases())
     }
 
     /// Pages skipped, or unused when their block was erased, since the counters were reset.
@@ -614,11 +618,6 @@ impl FlashArray {
     /// The lives of all blocks, if they can fail.
     pub(crate) fn lives(&self) -> Option<&BlockLives> {
         self.lives.as_deref()
-    }
-
-    /// Erases of the block behind each number. The FTL counts those of the number.
-    pub fn erases_of_blocks(&self) -> &[u32] {
-        self.lives.as_ref().map_or(&self.wear, |lives| lives.erases())
     }
 
     /// The block behind a number.

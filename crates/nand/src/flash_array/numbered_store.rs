@@ -43,7 +43,7 @@ impl NumberedStore {
         &*self.store
     }
 
-    /// The same.
+    /// Gives the store back. Every block has its own number there.
     pub(crate) fn into_store(self) -> Box<dyn PageStore> {
         self.store
     }

@@ -283,7 +283,7 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
         let now = self.map.written();
         let Candidates { blocks, valid, ages, classes, erases, pages_per_block, .. } =
             &mut self.candidates;
-        let taken = nand.array().erases_of_blocks();
+        let taken = nand.array().wear_of_blocks();
         blocks.clear();
         valid.clear();
         ages.clear();
