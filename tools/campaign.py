@@ -44,8 +44,9 @@ MODELS = {
     "small-tlc": (512, 0),
     "windows": (512, 0),
 }
-# Of the first and of the further cuts on drawn chips, one in this number.
-ON_DRAWN = {"memory": (8, 64), "image": (40, 8192)}
+# Of the first and of the further cuts on drawn chips, one in this number. Dies that are reordered are tried by themselves
+# too: few cuts of all come while several operations are in flight.
+ON_DRAWN = {"memory": (8, 64), "reordered": (1, 32), "image": (40, 8192)}
 DRAWN_SECONDS = 20
 LAYERS = {
     "none": [],
@@ -96,7 +97,8 @@ def cut_commands(first_seed: int, models: list, place: list):
 
 
 def drawn_commands(first_seed: int):
-    """A scheme under a layer on drawn chips, without end. A case has a chip of its own; one command in four is on images.
+    """A scheme under a layer on drawn chips, without end. A case has a chip of its own; one command in four is on images, and
+    one in four cuts only while several dies are busy.
 
     The number of cuts of a case grows with the cube of its length, so each command has a time.
     """
@@ -104,10 +106,11 @@ def drawn_commands(first_seed: int):
     for number in itertools.count():
         seed = first_seed + 1000 * number
         drawn = random.Random(seed)
-        place = drawn.choice(["image", "memory", "memory", "memory"])
-        first, further = [str(one_in) for one_in in ON_DRAWN[place]]
+        kind = drawn.choice(["image", "memory", "memory", "reordered"])
+        place, faults = ("memory", kind) if kind == "reordered" else (kind, "all")
+        first, further = [str(one_in) for one_in in ON_DRAWN[kind]]
         rare = ["--first-cuts", first, "--second-cuts", further, "--depth", "3", "--budget", f"{DRAWN_SECONDS}s"]
-        common = ["--geometry", "drawn", "--seed", str(seed), "--on", place, *rare]
+        common = ["--geometry", "drawn", "--seed", str(seed), "--on", place, "--faults", faults, *rare]
         layer = drawn.choice(list(LAYERS))
         name = drawn.choice(SCHEMES_WITH_MAPS if layer == "one DRAM budget" else names)
         suffix = " on images" if place == "image" else ""

@@ -67,6 +67,10 @@ impl SecondCuts {
 
 /// After a first cut that is followed by second ones, at least one in this number of them is tried.
 const DENSE: u32 = 16;
+/// After two cuts, fewer are tried in an action of more operations than this: the number of third
+/// cuts grows with the square of the operations of a mount, and a case should not take the time of
+/// a hundred others.
+const THINNED_FROM: usize = 24;
 
 /// Which power cuts are tried.
 #[derive(Clone, Copy, Debug)]
@@ -214,6 +218,8 @@ struct Recording {
     idle: FlashArray,
     /// The operations since then. With one die, all are idle before each operation.
     in_flight: Vec<Snapshot>,
+    /// Number of operations of the action under way.
+    of_action: usize,
 }
 
 impl Recording {
@@ -281,7 +287,7 @@ impl<'a> Explorer<'a> {
             device.record();
             let idle = device.nand().array().try_clone();
             let idle = idle.map_err(|error| self.storage_failed(error))?;
-            recording = Some(Recording { idle, in_flight: Vec::new() });
+            recording = Some(Recording { idle, in_flight: Vec::new(), of_action: 0 });
         }
         let (start, mut after, mut mounted_in) = (device.programs_and_erases(), 0, 0);
         for (index, &action) in actions.iter().enumerate() {
@@ -295,8 +301,11 @@ impl<'a> Explorer<'a> {
             if action == Action::Mount {
                 mounted_in = device.mounted_in();
             }
-            for (at, snapshot) in std::mem::take(&mut device.snapshots).into_iter().enumerate() {
+            let snapshots = std::mem::take(&mut device.snapshots);
+            let of_action = snapshots.len();
+            for (at, snapshot) in snapshots.into_iter().enumerate() {
                 let recording = recording.as_mut().expect("the start of a recording is kept");
+                recording.of_action = of_action;
                 recording.add(snapshot);
                 if self.is_scheduled(index) {
                     self.try_cuts(recording, at == 0, after, &device.oracle_during_action)?;
@@ -343,7 +352,7 @@ impl<'a> Explorer<'a> {
             let is_known = outcome == Outcome::Untouched && !is_first;
             if is_known
                 || !promises(self.case, cut)
-                || !self.is_drawn(cut)
+                || !self.is_drawn(cut, recording.of_action)
                 || self.observer.is_stopped()
             {
                 continue;
@@ -364,7 +373,7 @@ impl<'a> Explorer<'a> {
         after: u64,
         oracle: &Oracle,
     ) -> Result<(), FailedCase> {
-        let Recording { idle, in_flight } = recording;
+        let &Recording { ref idle, ref in_flight, of_action } = recording;
         let outcomes = self.schedule.faults.outcomes(&[Outcome::Reordered, Outcome::BrownedOut]);
         let outcomes: Vec<Outcome> = outcomes.collect();
         let is_tried = in_flight.len() > 1 && idle.can_reorder() && !outcomes.is_empty();
@@ -374,7 +383,7 @@ impl<'a> Explorer<'a> {
         for outcome in outcomes {
             for draw in 0..DRAWS {
                 let cut = PowerCut { draw, ..PowerCut::new(after, outcome) };
-                if self.is_drawn(cut) && !self.observer.is_stopped() {
+                if self.is_drawn(cut, of_action) && !self.observer.is_stopped() {
                     let dies = die_draw(self.case, draw);
                     self.try_cut(cut, idle, reordered(idle, in_flight, outcome, dies), oracle)?;
                 }
@@ -574,10 +583,15 @@ impl<'a> Explorer<'a> {
         FailedCase::new(self.case, &self.cuts, Finding::of_storage(error))
     }
 
-    fn is_drawn(&self, cut: PowerCut) -> bool {
-        let one_in = match self.cuts.is_empty() {
-            true => self.schedule.one_first_in,
-            false => self.schedule.second_cuts.one_second_in(),
+    /// Whether a cut is tried. `of_action`: the operations of the action that it interrupts.
+    fn is_drawn(&self, cut: PowerCut, of_action: usize) -> bool {
+        let CutSchedule { one_first_in, second_cuts, .. } = self.schedule;
+        let one_in = match (self.cuts.len(), second_cuts) {
+            (0, _) => one_first_in,
+            (2.., SecondCuts::OneIn(_)) => {
+                second_cuts.one_second_in() * (1 + (of_action / THINNED_FROM) as u32)
+            }
+            _ => second_cuts.one_second_in(),
         };
         one_in == 1 || self.rng(Draw::Tried, &[cut]).one_in(one_in)
     }
@@ -666,7 +680,7 @@ mod tests {
             let mut explorer = explorer(&case, SecondCuts::OneIn(100));
             explorer.cuts.push(PowerCut::new(first, Outcome::Torn));
             if explorer.is_cut_again() {
-                let second = |after| explorer.is_drawn(PowerCut::new(after, Outcome::Torn));
+                let second = |after| explorer.is_drawn(PowerCut::new(after, Outcome::Torn), 1);
                 tried += (0..100).filter(|&after| second(after)).count();
             }
         }
@@ -678,7 +692,7 @@ mod tests {
     fn one_in_n_first_cuts_is_tried() {
         let case = case();
         let explorer = explorer(&case, SecondCuts::None);
-        let is_drawn = |&after: &u64| explorer.is_drawn(PowerCut::new(after, Outcome::Torn));
+        let is_drawn = |&after: &u64| explorer.is_drawn(PowerCut::new(after, Outcome::Torn), 100);
         let drawn = (0..3000).filter(is_drawn).count();
         assert!((900..1100).contains(&drawn), "{drawn}");
     }
