@@ -107,7 +107,7 @@ def drawn_commands(first_seed: int):
         seed = first_seed + 1000 * number
         drawn = random.Random(seed)
         kind = drawn.choice(["image", "memory", "memory", "reordered"])
-        place, faults = ("memory", kind) if kind == "reordered" else (kind, "all")
+        place, faults = ("memory", kind) if kind == "reordered" else (kind, "all,unreadable")
         first, further = [str(one_in) for one_in in ON_DRAWN[kind]]
         rare = ["--first-cuts", first, "--second-cuts", further, "--depth", "3", "--budget", f"{DRAWN_SECONDS}s"]
         common = ["--geometry", "drawn", "--seed", str(seed), "--on", place, "--faults", faults, *rare]

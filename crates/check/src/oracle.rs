@@ -9,7 +9,7 @@
 //! permits a value from before the last flush. A scheme may make more durable than it must. The
 //! values that are read after a mount become the state, so the next mount must show the same ones.
 
-use nand::{SectorMask, Stamp};
+use nand::{Lpn, SectorMask, Stamp};
 
 use crate::finding::{Defect, Finding};
 use crate::workload::host_operation::Extent;
@@ -49,11 +49,15 @@ pub struct Oracle {
     restores_flushes: bool,
     /// Whether a flush has begun and was not answered.
     is_flushing: bool,
+    /// By page: copies of it may be lost that hold versions from before this place. Empty as long
+    /// as nothing is lost.
+    lost_before: Vec<u32>,
 }
 
 impl Clone for Oracle {
     fn clone(&self) -> Oracle {
-        Oracle { versions: self.versions.clone(), newest: self.newest.clone(), ..*self }
+        let (versions, newest) = (self.versions.clone(), self.newest.clone());
+        Oracle { versions, newest, lost_before: self.lost_before.clone(), ..*self }
     }
 
     fn clone_from(&mut self, other: &Oracle) {
@@ -61,7 +65,7 @@ impl Clone for Oracle {
             (std::mem::take(&mut self.versions), std::mem::take(&mut self.newest));
         versions.clone_from(&other.versions);
         newest.clone_from(&other.newest);
-        *self = Oracle { versions, newest, ..*other };
+        *self = Oracle { versions, newest, lost_before: other.lost_before.clone(), ..*other };
     }
 }
 
@@ -88,6 +92,7 @@ impl Oracle {
             undoes_trims: false,
             restores_flushes: false,
             is_flushing: false,
+            lost_before: Vec::new(),
         }
     }
 
@@ -151,6 +156,49 @@ impl Oracle {
         }
         self.flush();
         debug_assert!((0..found.len()).all(|sector| self.is_durable(sector)));
+    }
+
+    /// A copy of a page cannot be read any more. It may be any of those made so far.
+    pub fn lose(&mut self, page: u32) {
+        self.lost_before.resize(self.newest.len() / self.sectors_per_page as usize, 0);
+        self.lost_before[page as usize] = self.versions.len() as u32;
+    }
+
+    /// A write was refused, and this sector has the value that it had before, or still may.
+    pub fn keep(&mut self, sector: u32, value: u32) {
+        if self.newest(sector as usize) != value {
+            self.push(sector, value);
+        }
+    }
+
+    /// The stamps of a page with its newest values.
+    pub fn newest_stamps(&self, page: u32) -> impl Iterator<Item = Stamp> {
+        let sectors = page * self.sectors_per_page..(page + 1) * self.sectors_per_page;
+        sectors.into_iter().map(|sector| match self.newest(sector as usize) {
+            0 => Stamp::default(),
+            number => Stamp::new(Lpn(sector), 0, 1, number),
+        })
+    }
+
+    /// Whether nothing can be wrong with a read of a page that fails: some sector may have a value
+    /// whose copy was lost.
+    pub fn may_be_lost(&self, page: u32, expect: Expect) -> bool {
+        let Some(&before) = self.lost_before.get(page as usize) else { return false };
+        if expect == Expect::Survivor && self.undoes_trims {
+            return before > 0;
+        }
+        let sectors = page * self.sectors_per_page..(page + 1) * self.sectors_per_page;
+        sectors.into_iter().any(|sector| {
+            let durable = self.places_of(sector as usize).find(|&at| {
+                expect == Expect::Newest || self.versions[at as usize].epoch < self.epoch
+            });
+            durable.is_some_and(|oldest| oldest < before)
+        })
+    }
+
+    /// Whether a copy of any page was lost.
+    pub fn knows_losses(&self) -> bool {
+        !self.lost_before.is_empty()
     }
 
     /// Sectors per page.
@@ -265,13 +313,13 @@ impl Oracle {
 
     /// The versions of a sector, from the newest to the initial zero.
     fn versions_of(&self, sector: usize) -> impl Iterator<Item = Version> {
-        let mut next = Some(self.newest[sector]);
-        std::iter::from_fn(move || {
-            let at = next?;
-            let version = self.versions[at as usize];
-            next = (at != BLANK).then_some(version.previous);
-            Some(version)
-        })
+        self.places_of(sector).map(|at| self.versions[at as usize])
+    }
+
+    /// Their places in the list.
+    fn places_of(&self, sector: usize) -> impl Iterator<Item = u32> {
+        let previous = |&at: &u32| (at != BLANK).then(|| self.versions[at as usize].previous);
+        std::iter::successors(Some(self.newest[sector]), previous)
     }
 
     fn push(&mut self, sector: u32, value: u32) {
@@ -373,6 +421,28 @@ mod tests {
 
     fn defect(oracle: &Oracle, writes: [u32; 4], expect: Expect) -> Option<Defect> {
         oracle.judge(0, &stamps(writes), expect).err().map(|finding| finding.defect)
+    }
+
+    #[test]
+    fn a_page_may_be_unreadable_while_a_copy_that_was_lost_may_be_the_newest() {
+        let mut oracle = oracle();
+        assert!(!oracle.knows_losses());
+        oracle.write(&page(0, FULL), FULL);
+        oracle.flush();
+        oracle.lose(0);
+        let may = |oracle: &Oracle, expect| [0, 1].map(|page| oracle.may_be_lost(page, expect));
+        assert_eq!(may(&oracle, Expect::Newest), [true, false]);
+        assert_eq!(may(&oracle, Expect::Survivor), [true, false]);
+        oracle.write(&page(0, 1), FULL);
+        assert_eq!(may(&oracle, Expect::Newest), [true, false], "its other sector is old");
+        oracle.write(&page(0, FULL), FULL);
+        assert_eq!(may(&oracle, Expect::Newest), [false; 2]);
+        assert_eq!(may(&oracle, Expect::Survivor), [true, false], "the write may not survive");
+        assert_eq!(may(&oracle.clone(), Expect::Survivor), [true, false]);
+        oracle.flush();
+        assert_eq!(may(&oracle, Expect::Survivor), [false; 2]);
+        oracle.keep(0, 1);
+        assert_eq!(oracle.newest(0), 1, "a write of it was refused");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Cuts that once lost data or could not be mounted, on chips that are not in the list.
 
 use check::case::Case;
+use check::conformance;
 use check::cut::power_loss;
 use check::device::power_cut::PowerCut;
 use check::device_model::DeviceModel;
@@ -97,6 +98,29 @@ fn a_block_with_one_bit_per_cell_moves_without_what_it_cannot_hold() {
                     pair_distance=7,logical=3,extra=0,reserve=18,levelling=2";
     let ftl = "superblock:blocks=1,physical=2";
     survives(&[ftl, geometry, "fill-random"], 4001, &["170:looks-erased", "832:misdirected"]);
+}
+
+/// The old data of a page of which the host writes a part moved in this very write, and could not be
+/// read at their new place. The maps in spare areas of superblock and lsb had been told of the page
+/// already, dac had renewed its age, and the oracle had lost its open block.
+#[test]
+fn a_write_lives_on_if_its_old_data_are_lost_when_they_move() {
+    let geometry = "tiny:reserve=24,lost_page=5";
+    subject_conforms(&Subject::from_spec("superblock").unwrap(), geometry, "merges", 1);
+    survives(&["lsb", geometry, "merges"], 1, &["104:mixed@48"]);
+    let dac = "tiny:spare=20,pages_per_block=22,program_order=any,pair_distance=5,logical=3,\
+               extra=4,reserve=24,lost_page=28";
+    subject_conforms(&under_sector_log("dac"), dac, "partial", 4);
+    let oracle = "tiny:page=1536,spare=29,pages_per_block=8,program_order=any,cell_bits=2,\
+                  pair_distance=2,extra=0,reserve=24,lost_page=40";
+    subject_conforms(&under_sector_log("oracle"), oracle, "sequential", 8);
+}
+
+/// Without a cut, with mounts between operations.
+fn subject_conforms(subject: &Subject, geometry: &str, workload: &str, seed: u64) {
+    let model = DeviceModel::from_spec(geometry).unwrap();
+    let case = Case::new(subject, &model, workload, seed, Durability::Full).unwrap();
+    conformance::check(&case).unwrap_or_else(|it| panic!("{it}"));
 }
 
 fn under_sector_log(ftl: &str) -> Subject {

@@ -75,6 +75,28 @@ fn every_scheme_survives_cuts_on_media_that_fail_under_every_layer() {
     parts.iter().for_each(|part| _ = finds_nothing(part, 10));
 }
 
+/// After each power-on a page of the host cannot be read: its reads fail, writes of a part of it are
+/// refused, and everything else goes on. Cuts strike before and after, on media that fail too.
+#[test]
+fn every_scheme_lives_on_with_pages_that_cannot_be_read() {
+    let chips = ["least", "tiny", "tiny-mlc", "tiny-dies", "odd-any"];
+    let media = (1..9).map(|at| TinyMedia {
+        lost_page: 3 * at - 2,
+        ..failing(if at % 3 == 0 { 5 * at } else { 0 }, if at % 4 == 0 { 2 } else { 0 })
+    });
+    let campaign = campaign(defaults(), on(&chips, media.clone()));
+    let names = workloads(&["random", "partial", "forced", "trims"]);
+    let (one_first_in, second_cuts) = (8 * ONE_CUT_IN, SecondCuts::OneIn(500));
+    let parts = one_in(9, &Campaign { workloads: names, one_first_in, ..campaign });
+    parts.iter().for_each(|part| {
+        finds_nothing(&Campaign { second_cuts, ..part.clone() }, 20);
+    });
+    let layered = common::campaign(under(&corners()), on(&["tiny", "least"], media.take(5)));
+    let (workloads, one_first_in) = (workloads(&["random", "partial"]), 16 * ONE_CUT_IN);
+    let parts = one_in(10, &Campaign { workloads, one_first_in, ..layered });
+    parts.iter().for_each(|part| _ = finds_nothing(part, 10));
+}
+
 /// Cold data move to worn blocks while the scheme knows nothing of it. Cuts strike inside a move,
 /// in the list of moves, and in the mount after it. Operations of a move fail, too.
 #[test]

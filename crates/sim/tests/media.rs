@@ -51,6 +51,39 @@ fn failures_change_no_data_and_no_count_of_another_cause() {
     }
 }
 
+/// Pages that cannot be read cost nothing but the reads that are made again, as long as the host
+/// writes whole pages. Its requests for them fail and are counted.
+#[test]
+fn unreadable_pages_fail_requests_and_change_no_count() {
+    let of = |media: &str| {
+        let experiment = Experiment {
+            trace: Some("oltp:requests=20K,reads=30%".into()),
+            capacity_bytes: Some(8 << 20),
+            extra: Some("20%".parse().unwrap()),
+            ftl: "dac".into(),
+            media: media.into(),
+            ..Experiment::default()
+        };
+        run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap()
+    };
+    let plain = of("real:factory_bad=0%,endurance=1M");
+    let lossy = of("real:factory_bad=0%,endurance=1M,unreadable=1%,read_fail=2%");
+    let media = lossy.media.unwrap();
+    assert!(media.unreadable_pages > 500, "{media:?}");
+    let read = lossy.host_pages.read as f64;
+    let share = media.failed_requests as f64 / read;
+    assert!((0.005..0.1).contains(&share), "{media:?}: of {read} pages read");
+    assert_eq!((plain.programs, plain.erases), (lossy.programs, lossy.erases));
+    let again = lossy.reads.media as f64 / (lossy.reads.total - lossy.reads.media) as f64;
+    assert!((0.015..0.025).contains(&again), "{again} of the reads");
+    let plain = plain.media.unwrap();
+    assert_eq!((plain.unreadable_pages, plain.failed_requests), (0, 0));
+    let verified =
+        Experiment { media: "real:unreadable=1%".into(), verify: true, ..Experiment::default() };
+    let why = Setup::new(&verified).unwrap_err().to_string();
+    assert!(why.contains("check --faults unreadable"), "{why}");
+}
+
 /// In a drive, what media do takes time on the die of the block that failed.
 #[test]
 fn a_drive_waits_for_what_media_do() {

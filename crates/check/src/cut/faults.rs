@@ -10,7 +10,7 @@
 //! reordered  reordered        dies end their operations in another order than they were begun
 //! brown-out  browned-out                 the same, and all that they completed is weak
 //!
-//! program-fail, erase-fail, bad-block    the device of each case has media that fail
+//! program-fail, erase-fail, bad-block, unreadable    the device of each case has media that fail
 //! ```
 
 use std::fmt;
@@ -49,10 +49,20 @@ named_enum! {
         EraseFail = "erase-fail",
         /// No cut: some blocks come bad from the factory.
         BadBlock = "bad-block",
+        /// No cut: after each power-on a page of the host cannot be read.
+        Unreadable = "unreadable",
     }
 }
 
 impl FaultClass {
+    /// The classes that no cut brings.
+    const OF_MEDIA: [FaultClass; 4] = [
+        FaultClass::ProgramFail,
+        FaultClass::EraseFail,
+        FaultClass::BadBlock,
+        FaultClass::Unreadable,
+    ];
+
     /// The class to which an outcome belongs.
     pub fn of(outcome: Outcome) -> FaultClass {
         match outcome {
@@ -119,14 +129,11 @@ impl Faults {
 
     /// The device with media that fail so, unless it has some; the places are drawn from the seed.
     pub fn on_media(self, model: &DeviceModel, seed: u64) -> DeviceModel {
-        let [program, erase, bad] =
-            [FaultClass::ProgramFail, FaultClass::EraseFail, FaultClass::BadBlock]
-                .map(|class| self.contains(class));
-        if !(program || erase || bad) || model.media != TinyMedia::default() {
+        let fails = FaultClass::OF_MEDIA.map(|class| self.contains(class));
+        if !fails.contains(&true) || model.media != TinyMedia::default() {
             return *model;
         }
-        let mut rng = Rng::new(seed);
-        let media = TinyMedia::failing([program, erase, bad], model.dies, &mut rng);
+        let media = TinyMedia::failing(fails, model.dies, &mut Rng::new(seed));
         DeviceModel { media, ..*model }
     }
 
@@ -158,7 +165,10 @@ fn bits(class: FaultClass) -> u32 {
         FaultClass::Paired => 1 << 7,
         FaultClass::Reordered => 1 << 8,
         FaultClass::BrownOut => 1 << 9,
-        FaultClass::ProgramFail | FaultClass::EraseFail | FaultClass::BadBlock => 0,
+        FaultClass::ProgramFail
+        | FaultClass::EraseFail
+        | FaultClass::BadBlock
+        | FaultClass::Unreadable => 0,
     }
 }
 
@@ -211,7 +221,7 @@ mod tests {
         for text in ["basic", "basic,lasting", "erase,spare,paired"] {
             assert_eq!(Faults::parse(text).unwrap().to_string(), text);
         }
-        let cuts = FaultClass::NAMES.split_last_chunk::<3>().unwrap().0.join(",");
+        let cuts = FaultClass::NAMES.split_last_chunk::<4>().unwrap().0.join(",");
         assert_eq!(Faults::parse("all").unwrap().to_string(), cuts);
         let all = Faults::parse("bad-block,all").unwrap().to_string();
         assert_eq!(all, format!("{cuts},bad-block"));
@@ -229,6 +239,8 @@ mod tests {
             let TinyMedia { reserve, failing_program, failing_erase, factory_bad, .. } =
                 of("program-fail", seed);
             assert!(reserve > 0 && failing_program > 0 && failing_erase + factory_bad == 0);
+            let TinyMedia { lost_page, failing_program, .. } = of("unreadable", seed);
+            assert!(lost_page > 0 && failing_program == 0);
             let media = of("all,erase-fail,bad-block", seed);
             assert!(media.failing_program == 0 && media.failing_erase > 0 && media.factory_bad > 0);
         }

@@ -32,6 +32,11 @@ impl HostBuffer {
         &self.stamps
     }
 
+    /// Takes these stamps for what was read.
+    pub fn set(&mut self, stamps: Vec<Stamp>) {
+        self.stamps = stamps;
+    }
+
     /// The data of a write.
     pub fn fill(&mut self, extent: &Extent, number: u32) -> Data<'_> {
         if self.storage == Storage::Memory {

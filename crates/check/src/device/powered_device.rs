@@ -65,6 +65,8 @@ pub struct PoweredDevice<'a> {
     pub oracle_during_action: Oracle,
     /// Pages written by the host since power-on.
     pages_written: u64,
+    /// Pages of writes that were refused. Some of them may have been written.
+    pages_refused: u64,
     /// Pages that entered the scheme between power-on and the last mount.
     entered_before: u64,
     /// Flash operations of the last mount.
@@ -82,6 +84,8 @@ pub struct PoweredDevice<'a> {
     /// The oracle before a mount that left the flash as it is. What such a mount finds may not be
     /// there for the next one: it cannot save pages that are weak.
     oracle_of_flash: Option<Oracle>,
+    /// The pages that the media have lost since power-on and that the oracle knows.
+    losses_noted: usize,
 }
 
 /// A device whose chip is on an image, directly after power-on.
@@ -104,6 +108,7 @@ impl<'a> PoweredDevice<'a> {
             case,
             at_power_on: None,
             oracle_of_flash: None,
+            losses_noted: 0,
             nand,
             ftl: None,
             oracle_during_action: oracle.clone(),
@@ -112,6 +117,7 @@ impl<'a> PoweredDevice<'a> {
             armed: false,
             snapshots: Vec::new(),
             pages_written: 0,
+            pages_refused: 0,
             entered_before: 0,
             mounted_in: 0,
             buffer: HostBuffer::new(case.storage, case.dimensions()),
@@ -327,13 +333,15 @@ impl<'a> PoweredDevice<'a> {
     fn mount(&mut self) -> Result<(), Stop> {
         let mounted = self.case.mount_media(&mut self.nand);
         unless_stopped(mounted, Defect::Unmountable)?;
+        self.losses_noted = 0;
         self.at_power_on.get_or_insert_with(|| free_and_erased(&self.nand));
         let before = operations_of_ftl(&self.nand);
         let mounted = self.case.mount(&mut self.nand);
+        self.note_losses();
         let ftl = unless_stopped(mounted, Defect::Unmountable)?;
         self.check_mount_bound(before)?;
         self.ftl = Some(ftl);
-        self.read_all()?;
+        let lost = self.read_all(Expect::Survivor)?;
         self.oracle.judge(0, self.buffer.stamps(), Expect::Survivor)?;
         self.check_occupancy()?;
         self.keep_snapshots();
@@ -341,11 +349,13 @@ impl<'a> PoweredDevice<'a> {
             self.oracle_of_flash.get_or_insert_with(|| self.oracle.clone());
         }
         self.oracle.adopt(self.buffer.stamps());
+        // Whatever copy was found, it stays lost.
+        lost.into_iter().for_each(|page| self.oracle.lose(page));
         Ok(self.audit()?)
     }
 
     fn check(&mut self) -> Result<(), Stop> {
-        self.read_all()?;
+        self.read_all(Expect::Newest)?;
         self.keep_snapshots();
         self.oracle.judge(0, self.buffer.stamps(), Expect::Newest)?;
         Ok(self.audit()?)
@@ -371,6 +381,7 @@ impl<'a> PoweredDevice<'a> {
             self.oracle.begin_flush();
         }
         let full = self.case.dimensions().full();
+        let before = self.case.model.media.lost_page.checked_sub(1).map(|_| self.oracle.clone());
         let (nand, ftl) = (&mut self.nand, self.ftl.as_mut().expect("the device is mounted"));
         let done = match operation {
             HostOperation::Write(extent) | HostOperation::Force(extent) => {
@@ -395,6 +406,9 @@ impl<'a> PoweredDevice<'a> {
             true => done.and_then(|()| Ok(nand.sync()?)),
             false => done,
         };
+        self.note_losses();
+        let in_part =
+            before.as_ref().map_or(Vec::new(), |before| self.lost_in_part(operation, before));
         if let Err(Error::Guest(fault)) = &done
             && fault.kind == GuestFaultKind::Unreadable
         {
@@ -408,9 +422,84 @@ impl<'a> PoweredDevice<'a> {
             self.keep_snapshots();
             return Ok(());
         }
+        // A layer may find later that it has only a part of them.
+        in_part.iter().for_each(|&page| self.oracle.lose(page));
+        if let (Err(error), Some(before)) = (&done, before)
+            && self.is_for_loss(error, &in_part)
+        {
+            let settled = self.settle(operation, error, &before);
+            self.keep_snapshots();
+            return settled;
+        }
         unless_stopped(done, Defect::Refused)?;
         self.keep_snapshots();
         self.answered(operation);
+        Ok(())
+    }
+
+    // ---- Pages that cannot be read ------------------------------------------------------------
+
+    /// Tells the oracle which pages the media have lost.
+    fn note_losses(&mut self) {
+        let lost = self.nand.media().map_or(&[][..], Media::lost);
+        // A page of the map has an owner beyond them. It can be made again.
+        let pages = self.case.dimensions().pages;
+        let of_host = lost[self.losses_noted..].iter().filter(|lpn| lpn.0 < pages);
+        of_host.for_each(|lpn| self.oracle.lose(lpn.0));
+        self.losses_noted = lost.len();
+    }
+
+    /// The pages of which the operation writes a part, and whose other sectors may be lost.
+    fn lost_in_part(&self, operation: HostOperation, before: &Oracle) -> Vec<u32> {
+        let full = self.case.dimensions().full();
+        let Some(extent) = operation.changed(full) else { return Vec::new() };
+        let last = extent.first + extent.pages - 1;
+        let mut ends = vec![(extent.first, extent.head), (last, extent.tail)];
+        ends.retain(|&(page, mask)| {
+            let may_be_lost = |oracle: &Oracle| oracle.may_be_lost(page, Expect::Newest);
+            mask != full && (may_be_lost(before) || may_be_lost(&self.oracle))
+        });
+        ends.into_iter().map(|(page, _)| page).collect()
+    }
+
+    /// Whether an operation may end with this error, because a page that it needs is lost. A write
+    /// needs the old data of the pages of which it writes a part; a layer finds out at a flush that
+    /// sectors in it are lost.
+    fn is_for_loss(&self, error: &Error, in_part: &[u32]) -> bool {
+        match error {
+            Error::Lost(_) => !self.case.subject.layers.is_empty() && self.oracle.knows_losses(),
+            error => error.is_of_request() && !in_part.is_empty(),
+        }
+    }
+
+    /// The operation was refused. A flush has not happened. Of a write, each page has its old value
+    /// or its new one; the next checks expect what it has now.
+    fn settle(
+        &mut self,
+        operation: HostOperation,
+        error: &Error,
+        before: &Oracle,
+    ) -> Result<(), Stop> {
+        let full = self.case.dimensions().full();
+        let Some(extent) = operation.changed(full) else { return Ok(()) };
+        self.pages_refused += u64::from(extent.pages);
+        if matches!(error, Error::Lost(_)) {
+            return Ok(());
+        }
+        let per_page = self.case.dimensions().sectors_per_page;
+        for page in extent.first..extent.first + extent.pages {
+            let was_lost = before.may_be_lost(page, Expect::Newest);
+            let is_lost = !self.read_page(page, Expect::Newest, was_lost)?;
+            for (at, sector) in (page * per_page..(page + 1) * per_page).enumerate() {
+                let old = before.newest(sector as usize);
+                if is_lost || self.buffer.stamps()[at].write() == old {
+                    self.oracle.keep(sector, old);
+                }
+            }
+            if is_lost {
+                self.oracle.lose(page);
+            }
+        }
         Ok(())
     }
 
@@ -440,7 +529,7 @@ impl<'a> PoweredDevice<'a> {
     }
 
     fn read_back(&mut self, extent: &Extent) -> Result<(), Stop> {
-        self.read(extent)?;
+        self.read(extent, Expect::Newest)?;
         self.keep_snapshots();
         let full = self.case.dimensions().full();
         Ok(self.oracle.judge_extent(extent, full, self.buffer.stamps())?)
@@ -455,18 +544,63 @@ impl<'a> PoweredDevice<'a> {
         }
     }
 
-    fn read_all(&mut self) -> Result<(), Stop> {
+    fn read_all(&mut self, expect: Expect) -> Result<Vec<u32>, Stop> {
         let dimensions = self.case.dimensions();
-        self.read(&Extent::whole(0, dimensions.pages, dimensions.full()))
+        self.read(&Extent::whole(0, dimensions.pages, dimensions.full()), expect)
     }
 
-    /// Reads these sectors into the buffer.
-    fn read(&mut self, extent: &Extent) -> Result<(), Stop> {
+    /// Reads these sectors into the buffer. Returns the pages that are lost; they look as if they
+    /// had their newest values.
+    fn read(&mut self, extent: &Extent, expect: Expect) -> Result<Vec<u32>, Stop> {
+        match self.read_at_once(extent) {
+            Err(error) if error.is_of_request() && self.oracle.knows_losses() => {
+                self.read_by_page(extent, expect)
+            }
+            done => {
+                unless_stopped(done, Defect::Refused)?;
+                self.buffer.take(extent)?;
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    fn read_at_once(&mut self, extent: &Extent) -> ftl::Result<()> {
         let ftl = self.ftl.as_mut().expect("the device is mounted");
         let run = run(extent, Data::None, self.case);
         let done = ftl.read(&mut self.nand, &run, &mut self.buffer.sink(extent));
-        unless_stopped(done, Defect::Refused)?;
-        Ok(self.buffer.take(extent)?)
+        // To look a page up may write pages of the map, and move others.
+        self.note_losses();
+        done
+    }
+
+    fn read_by_page(&mut self, extent: &Extent, expect: Expect) -> Result<Vec<u32>, Stop> {
+        let (mut stamps, mut lost) = (Vec::new(), Vec::new());
+        for page in extent.first..extent.first + extent.pages {
+            if self.read_page(page, expect, false)? {
+                stamps.extend(self.buffer.stamps());
+            } else {
+                stamps.extend(self.oracle.newest_stamps(page));
+                lost.push(page);
+            }
+        }
+        self.buffer.set(stamps);
+        Ok(lost)
+    }
+
+    /// Reads a page into the buffer. Returns whether it can be read: it must, unless a copy of it
+    /// may be lost.
+    fn read_page(&mut self, page: u32, expect: Expect, was_lost: bool) -> Result<bool, Stop> {
+        let one = Extent::whole(page, 1, self.case.dimensions().full());
+        let done = self.read_at_once(&one);
+        let may_be_lost = was_lost || self.oracle.may_be_lost(page, expect);
+        match done {
+            Err(error) if error.is_of_request() && may_be_lost => Ok(false),
+            done => {
+                unless_stopped(done, Defect::Refused)?;
+                self.buffer.take(&one)?;
+                Ok(true)
+            }
+        }
     }
 
     fn audit(&self) -> Result<()> {
@@ -537,6 +671,12 @@ impl<'a> PoweredDevice<'a> {
         let entered = self.ftl.as_ref().and_then(|ftl| ftl.report().entered());
         let now = entered.map(|entered| self.entered_before + entered.written);
         now.unwrap_or(self.pages_written)
+    }
+
+    /// Pages of writes that were refused, since the device was new. Some of them may have entered the
+    /// scheme.
+    pub fn pages_refused(&self) -> u64 {
+        self.pages_refused
     }
 
     /// Pages that were free when the power was switched on, and the erases of all blocks.

@@ -86,17 +86,24 @@ impl TinyMedia {
             failing_program: rng.below(FAILING_PROGRAM_MAX + 1),
             failing_erase: rng.below(FAILING_ERASE_MAX + 1),
             levelling: if rng.one_in(3) { 1 + rng.below(LEVELLING_MAX) } else { 0 },
+            lost_page: if rng.one_in(3) { 1 + rng.below(FAILING_PROGRAM_MAX) } else { 0 },
         }
     }
 
-    /// Programs or erases that fail, or bad blocks, with blocks in reserve for them on each die.
-    pub fn failing([program, erase, bad]: [bool; 3], dies: u32, rng: &mut Rng) -> TinyMedia {
+    /// Programs or erases that fail, bad blocks, or pages that cannot be read, with blocks in
+    /// reserve on each die.
+    pub fn failing(
+        [program, erase, bad, unreadable]: [bool; 4],
+        dies: u32,
+        rng: &mut Rng,
+    ) -> TinyMedia {
         TinyMedia {
             reserve: RESERVE_OF_DIE * dies,
             factory_bad: if bad { FACTORY_BAD } else { 0 },
             endurance: 0,
             failing_program: if program { 1 + rng.below(FAILING_PROGRAM_MAX) } else { 0 },
             failing_erase: if erase { 1 + rng.below(FAILING_ERASE_MAX) } else { 0 },
+            lost_page: if unreadable { 1 + rng.below(FAILING_PROGRAM_MAX) } else { 0 },
             levelling: 0,
         }
     }
@@ -138,6 +145,7 @@ mod tests {
         assert_eq!(ends(|it| it.media.reserve), [0, 24]);
         assert_eq!(ends(|it| it.media.failing_program), [0, 64]);
         assert_eq!(ends(|it| it.media.failing_erase), [0, 8]);
+        assert_eq!(ends(|it| it.media.lost_page), [0, 64]);
         assert_eq!(ends(|it| it.media.endurance), [0, 24]);
         assert_eq!(ends(|it| it.media.levelling), [0, 4]);
         let on_media = drawn.iter().filter(|it| it.media.reserve > 0).count();

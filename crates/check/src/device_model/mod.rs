@@ -25,6 +25,9 @@ pub struct TinyMedia {
     pub failing_program: u32,
     /// The same for erases.
     pub failing_erase: u32,
+    /// From the program with this number on after each power-on, the first page of the host cannot
+    /// be read; 0 if all can.
+    pub lost_page: u32,
     /// Erases by which blocks must differ that change places, to level the wear; 0 if none do.
     pub levelling: u32,
 }
@@ -50,8 +53,13 @@ impl TinyMedia {
 
     /// Commands the failures that come after a power-on.
     pub fn command(&self, nand: &mut Nand) {
-        let media = nand.media_mut().filter(|media| media.least_in_reserve() > KEPT);
-        let Some(media) = media else { return };
+        let Some(media) = nand.media_mut() else { return };
+        if let Some(before) = self.lost_page.checked_sub(1) {
+            media.lose_page_after(before.into());
+        }
+        if media.least_in_reserve() <= KEPT {
+            return;
+        }
         if let Some(before) = self.failing_program.checked_sub(1) {
             media.fail_program_after(before.into());
         }
@@ -147,6 +155,7 @@ impl DeviceModel {
                 endurance: number("endurance", base.media.endurance)?,
                 failing_program: number("failing_program", base.media.failing_program)?,
                 failing_erase: number("failing_erase", base.media.failing_erase)?,
+                lost_page: number("lost_page", base.media.lost_page)?,
                 levelling: number("levelling", base.media.levelling)?,
             },
             ..*base
@@ -157,7 +166,7 @@ impl DeviceModel {
 
     /// The spec that names this device.
     pub fn spec(&self) -> String {
-        let of_base = DeviceModel::named(self.name).map_or([0; 15], DeviceModel::figures);
+        let of_base = DeviceModel::named(self.name).map_or([0; 16], DeviceModel::figures);
         let mut spec = Spec::plain(self.name);
         let figures = PARAMS.iter().zip(self.figures()).zip(of_base);
         spec.pairs.extend(figures.filter(|((_, own), of_base)| own != of_base).map(
@@ -170,7 +179,7 @@ impl DeviceModel {
     }
 
     /// The figures that [`PARAMS`] name, in their order.
-    fn figures(&self) -> [u32; 15] {
+    fn figures(&self) -> [u32; 16] {
         [
             self.page_bytes,
             self.spare_bytes,
@@ -186,6 +195,7 @@ impl DeviceModel {
             self.media.endurance,
             self.media.failing_program,
             self.media.failing_erase,
+            self.media.lost_page,
             self.media.levelling,
         ]
     }
@@ -239,6 +249,7 @@ pub static PARAMS: &[Param] = &[
     Param::key("endurance", Kind::Count, "erases", "erases that a block can take; 0: any number"),
     Param::key("failing_program", Kind::Count, "", "the n-th program after a power-on fails"),
     Param::key("failing_erase", Kind::Count, "", "the n-th erase after a power-on fails"),
+    Param::key("lost_page", Kind::Count, "", "the n-th program after a power-on loses its page"),
     Param::key("levelling", Kind::Count, "erases", "difference at which blocks change places"),
 ];
 
@@ -267,6 +278,7 @@ const fn model(
             endurance: 0,
             failing_program: 0,
             failing_erase: 0,
+            lost_page: 0,
             levelling: 0,
         },
         one_cut_in: 1,

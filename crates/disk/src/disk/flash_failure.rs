@@ -15,6 +15,11 @@ pub enum FlashFailure {
         /// Erases that succeed before.
         after: u64,
     },
+    /// The first page of the host from the program after this number of others on cannot be read.
+    LostPage {
+        /// Programs before.
+        after: u64,
+    },
     /// A block has taken all the erases that it can: its next one fails.
     WornOut(BlockId),
     /// The blocks in reserve are bad, but for this number on each die.

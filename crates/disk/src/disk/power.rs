@@ -41,6 +41,7 @@ impl Disk {
         match failure {
             FlashFailure::Program { after } => media.fail_program_after(after),
             FlashFailure::Erase { after } => media.fail_erase_after(after),
+            FlashFailure::LostPage { after } => media.lose_page_after(after),
             FlashFailure::WornOut(block) if block.0 >= blocks => {
                 return Err(Error::NoSuchBlock { block: block.0, blocks });
             }

@@ -2,7 +2,7 @@
 
 use super::media::model::MediaModel;
 use super::media::move_list::{self, Failure, LIST, SEAL};
-use super::media::{Factory, ListPlace, Media};
+use super::media::{Factory, ListPlace, Media, ProgramEvent};
 use super::{Guards, Nand};
 use crate::address::{BlockId, Lpn, Ppn};
 use crate::error::{Error, Result};
@@ -110,7 +110,7 @@ impl Nand {
     pub(super) fn program_on_media(&mut self, to: Ppn, pages: &Pages, cause: Cause) -> Result<()> {
         for index in 0..pages.count() {
             let (ppn, page) = (to.plus(index), pages.page(index, self.geometry()));
-            while self.its_media().program_fails() {
+            while self.next_program_fails() {
                 self.fail_program(ppn, |array, sequence, tentative| {
                     array.program(ppn, &page, 1, sequence, tentative)
                 })?;
@@ -127,7 +127,7 @@ impl Nand {
         let Copies { from, kind, extra, .. } = *copies;
         for (ppn, source) in (to.0..).map(Ppn).zip(from) {
             let mut is_readable = true;
-            while is_readable && self.its_media().program_fails() {
+            while is_readable && self.next_program_fails() {
                 is_readable = self.fail_program(ppn, |array, sequence, tentative| {
                     array.copy(*source, ppn, CopySpare { sequence, tentative, kind, extra })
                 })?;
@@ -136,6 +136,44 @@ impl Nand {
             self.copy_now(ppn, Copies { from, ..copies.clone() }, cause)?;
         }
         Ok(())
+    }
+
+    /// Whether the next program of the FTL fails. If not, its page may be one that cannot be read.
+    fn next_program_fails(&mut self) -> bool {
+        let keeps_pages = self.array.keeps_pages();
+        let media = self.its_media();
+        let event = media.program_event();
+        media.loses_page |= keeps_pages && event == Some(ProgramEvent::LosesPage);
+        event == Some(ProgramEvent::Fails)
+    }
+
+    /// Takes the data from a page that has just been programmed, if one is to be lost. What an FTL
+    /// needs to find its data again is never lost: controllers keep it twice, or in better cells.
+    #[inline]
+    pub(super) fn lose_if_due(&mut self, ppn: Ppn) -> Result<()> {
+        match self.media().is_some_and(|media| media.loses_page) {
+            true => self.lose_page(ppn),
+            false => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn lose_page(&mut self, ppn: Ppn) -> Result<()> {
+        let owner = self.array.owner(ppn);
+        if owner != Lpn::SYSTEM {
+            self.array.lose_data(ppn)?;
+            self.its_media().note_lost(owner);
+        }
+        Ok(())
+    }
+
+    /// A read that fails is made again, and counts under the media.
+    #[inline]
+    pub(super) fn book_second_read(&mut self, ppn: Ppn) {
+        if self.media_mut().is_some_and(Media::read_fails) {
+            let owner = self.array.owner(ppn);
+            self.ledger.record(Cause::Media, Operation::Read { ppn, owner });
+        }
     }
 
     /// A program fails: its page cannot be read, and nothing more can be programmed in its block.
@@ -268,7 +306,7 @@ impl Nand {
             }
             None => self.record_program(ppn),
         }
-        let fails = self.its_media().program_fails();
+        let fails = self.its_media().program_event() == Some(ProgramEvent::Fails);
         if fails {
             self.array.fail_program(ppn)?;
         } else {

@@ -51,6 +51,7 @@ impl Nand {
     ) -> Result<()> {
         self.check_power()?;
         self.ledger.record(cause, Operation::Read { ppn, owner: self.array.owner(ppn) });
+        self.book_second_read(ppn);
         self.array.read(ppn, lpn, mask, sink)
     }
 
@@ -112,6 +113,7 @@ impl Nand {
     pub fn read_meta(&mut self, ppn: Ppn, cause: Cause) -> Result<&[u8]> {
         self.check_power()?;
         self.ledger.record(cause, Operation::Read { ppn, owner: self.array.owner(ppn) });
+        self.book_second_read(ppn);
         self.array.read_meta(ppn)
     }
 
@@ -328,6 +330,7 @@ impl Nand {
                 self.book_failed_copy(from, end, cause);
             }
             written?;
+            self.lose_if_due(to.plus(start))?;
             self.end(operation, cut)?;
         }
         Ok(())
@@ -345,6 +348,8 @@ impl Nand {
             None => Operation::Program { first, owners },
         };
         self.ledger.record(cause, operation);
+        let from = from.map_or(&[][..], |from| &from[written.start as usize..written.end as usize]);
+        from.iter().for_each(|&ppn| self.book_second_read(ppn));
     }
 
     /// Books the read of a copy that failed after it.

@@ -1,8 +1,8 @@
 //! Media that can fail: how often, when, and what is left in the end.
 
 use nand::{
-    BlockId, Cause, Content, Cut, Error, Geometry, Lpn, MediaModel, Mode, Nand, Op, Outcome, Page,
-    PageState, Ppn, ProgramOrder,
+    BlockId, Cause, Content, Copies, Cut, Error, Geometry, Lpn, MediaModel, Mode, Nand, Op,
+    Outcome, Page, PageState, Ppn, ProgramOrder, Sink,
 };
 
 const PAGES: u32 = 4;
@@ -117,6 +117,60 @@ fn programs_and_erases_fail_as_often_as_the_model_says() {
     assert_eq!(counts.worn_out, 0);
     let tally = nand.tally();
     assert_eq!(tally.count(Op::Program, Cause::Host), 80_000, "the FTL sees no failure");
+}
+
+/// As many as the model says, in any order with the programs that fail, and only pages of the host.
+/// A copy of such a page is one, too; the next read of the place after an erase is not.
+#[test]
+fn pages_cannot_be_read_and_reads_are_made_again_as_often_as_the_model_says() {
+    let blocks = 64;
+    let model = "real:endurance=1M,factory_bad=0%,program_fail=0.2%,unreadable=0.5%,read_fail=1%";
+    let mut nand = mounted(model, large_pages(blocks), 2000, Mode::Stamps, 7);
+    let mut unreadable = 0;
+    let system = Page { owner: Lpn::SYSTEM, kind: 0, extra: &[], content: Content::Pad };
+    for round in 0..20_000 {
+        let first = round % blocks * PAGES;
+        for at in (0..PAGES).map(|at| first + at) {
+            let page = Page { owner: Lpn(at), kind: 0, extra: &[], content: Content::Pad };
+            let page = if at % PAGES == 1 { &system } else { &page };
+            nand.program(Ppn(at), page, Cause::Host).unwrap();
+            let read = nand.read(Ppn(at), page.owner, 1, &mut Sink::None, Cause::Host);
+            unreadable += u64::from(read.is_err());
+            assert!(page.owner != Lpn::SYSTEM || read.is_ok());
+            assert!(matches!(nand.array().state(Ppn(at)).unwrap(), PageState::Programmed(_)));
+        }
+        nand.erase(BlockId(round % blocks), Cause::Gc).unwrap();
+    }
+    let is_near = |seen: u64, n: f64, p: f64| (seen as f64 - n * p).abs() < 3.0 * (n * p).sqrt();
+    let media = nand.media().unwrap();
+    assert_eq!(media.lost().len() as u64, unreadable, "whatever is lost was found");
+    // A failed program is made again, and may lose its page then.
+    assert!(is_near(unreadable, 80_000.0, 0.005), "{unreadable}");
+    assert!(is_near(media.counts().program_failures, 80_000.0, 0.002));
+    let again = nand.tally().count(Op::Read, Cause::Media);
+    let moved = media.counts().moved_pages;
+    assert!(is_near(again - moved, 80_000.0, 0.01), "{again} second reads, {moved} of them moves");
+    assert_eq!(nand.tally().count(Op::Read, Cause::Host), 80_000);
+}
+
+#[test]
+fn a_copy_of_a_page_that_cannot_be_read_cannot_be_read() {
+    let model = "real:endurance=1M,factory_bad=0%";
+    let mut nand = mounted(model, large_pages(8), 100, Mode::Stamps, 1);
+    let page = |lpn| Page { owner: Lpn(lpn), kind: 0, extra: &[], content: Content::Pad };
+    nand.media_mut().unwrap().fail_program_after(3);
+    nand.media_mut().unwrap().lose_page_after(1);
+    (0..PAGES).for_each(|at| nand.program(Ppn(at), &page(at), Cause::Host).unwrap());
+    assert_eq!(nand.media().unwrap().lost(), [Lpn(1)]);
+    assert_eq!(nand.media().unwrap().counts().program_failures, 1, "both events came");
+    nand.media_mut().unwrap().lose_page_after(0);
+    let from: Vec<Ppn> = (0..2).map(Ppn).collect();
+    nand.copy(Ppn(PAGES), Copies::of(&from), Cause::Gc).unwrap();
+    assert_eq!(nand.media().unwrap().lost(), [Lpn(1), Lpn(0)], "the copy of 0 is lost, not 0");
+    let readable = |nand: &mut Nand, ppn, lpn| nand.is_readable(Ppn(ppn), Lpn(lpn)).unwrap();
+    let found = [(0, 0), (1, 1), (PAGES, 0), (PAGES + 1, 1)];
+    let found = found.map(|(ppn, lpn)| readable(&mut nand, ppn, lpn));
+    assert_eq!(found, [true, false, false, false]);
 }
 
 /// A failed program moves the pages before it, and is made again. The list is written twice, at

@@ -66,7 +66,7 @@ pub enum CutTime {
 const COMMANDS: [&str; 8] = ["cut", "power", "freeze", "slow", "fail", "media", "mark", "stats"];
 
 /// The keys that name a failure of the flash.
-const FLASH_FAILURES: [&str; 4] = ["fail_program", "fail_erase", "wear_out", "leave"];
+const FLASH_FAILURES: [&str; 5] = ["fail_program", "fail_erase", "lose_page", "wear_out", "leave"];
 
 /// Reads a command.
 ///
@@ -171,6 +171,7 @@ fn flash_failure(object: &Map<String, Value>) -> Result<FlashFailure, String> {
     match name.as_str() {
         "fail_program" => Ok(FlashFailure::Program { after: value }),
         "fail_erase" => Ok(FlashFailure::Erase { after: value }),
+        "lose_page" => Ok(FlashFailure::LostPage { after: value }),
         "wear_out" => match u32::try_from(value) {
             Ok(block) => Ok(FlashFailure::WornOut(BlockId(block))),
             Err(_) => Err(format!("block {value} does not exist")),

@@ -58,6 +58,7 @@ pub fn of_media(live: &Live) -> Value {
             "erase_failures": counts.erase_failures,
             "worn_out": counts.worn_out,
             "moved_pages": counts.moved_pages,
+            "unreadable_pages": media.lost().len(),
             "in_reserve": media.in_reserve(),
             "read_only": media.is_exhausted(),
         })

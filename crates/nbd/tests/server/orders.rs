@@ -167,6 +167,38 @@ fn ranges_fail_on_demand() {
     client.write(0, 0, &[5; 512]);
 }
 
+/// A page of the host cannot be read until it is written again. Pages beside it can.
+#[test]
+fn a_page_is_lost_on_demand() {
+    const PAGE: u64 = 2048;
+    let media = MediaModel::parse("real:factory_bad=0%", 3000).unwrap().unwrap();
+    let on_media = move || live(device("page", &[]).on_media(media, 20).unwrap());
+    let server = Running::new(move || vec![on_media()], Limits::default());
+    let (mut client, mut operator) = (Client::agreed(&server), Operator::of(&server));
+    operator.ask(r#"{"media":{"lose_page":2}}"#);
+    (0..4).for_each(|page| client.write(0, page * PAGE, &[7; PAGE as usize]));
+    assert_eq!(operator.ask(r#"{"stats":true}"#)["media"]["unreadable_pages"], 1);
+    let mut errors = |client: &mut Client| {
+        (0..4)
+            .map(|page| {
+                client.say(&Script::default().request(READ, 0, page * PAGE, PAGE as u32));
+                let (error, _) = client.reply();
+                if error == 0 {
+                    assert_eq!(client.take(PAGE as usize), [7; PAGE as usize]);
+                }
+                error
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(errors(&mut client), [0, 0, 5, 0]);
+    client.flush();
+    operator.ask(r#"{"cut":"now"}"#);
+    client = Client::agreed(&server);
+    assert_eq!(errors(&mut client), [0, 0, 5, 0], "for good");
+    client.write(0, 2 * PAGE, &[7; PAGE as usize]);
+    assert_eq!(errors(&mut client), [0; 4]);
+}
+
 /// Two hundred blocks fail under a client that goes on; then none is left, and it can only read.
 #[test]
 fn flash_fails_on_demand() {
@@ -245,7 +277,10 @@ fn commands_that_make_no_sense_are_refused_with_a_sentence() {
         (r#"{"media":{"fail_program":0}}"#, "make one with `--media real`"),
         (r#"{"media":{"fail_program":-1}}"#, "not a whole number"),
         (r#"{"media":{"wear_out":5000000000}}"#, "does not exist"),
-        (r#"{"media":{"melt":1}}"#, "known are fail_program, fail_erase, wear_out, leave"),
+        (
+            r#"{"media":{"melt":1}}"#,
+            "known are fail_program, fail_erase, lose_page, wear_out, leave",
+        ),
         (r#"{"media":{"leave":1,"melt":1}}"#, "has one key: fail_program"),
         (r#"{"media":true}"#, "cannot be"),
         (r#"{"power":"off"}"#, "cannot be"),

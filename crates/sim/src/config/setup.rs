@@ -104,6 +104,12 @@ impl Setup {
                 "`--reserve` is for flash that can fail: give `--media real`, or leave it out"
                     .into(),
             )),
+            (_, Some(media)) if media.reads_fail() && self.experiment.verify => {
+                let why = "`--verify` compares every page, and with `unreadable` or `read_fail` some \
+                           cannot be read: leave it out; `ftlab check --faults unreadable` checks \
+                           such media";
+                Err(Error::Impossible(why.into()))
+            }
             _ => Ok(()),
         }
     }

@@ -125,7 +125,7 @@ impl FinishedRun<'_> {
             tenants: self.tenants(measured),
             steady: measured.steady.clone(),
             wear: WearPart::of(nand.array().wear_of_blocks()),
-            media: nand.media().map(MediaPart::of),
+            media: nand.media().map(|it| MediaPart::of(it, simulator.failed_requests())),
             endurance: self.endurance_part(programs.total, write_amplification_bytes),
             ram_bytes: report.ram.into(),
             scheme: metrics_json(&report.figures, &report.gauges),

@@ -193,7 +193,7 @@ impl Stages<'_> {
             programs,
             erases: Causes::of(nand.tally(), Op::Erase),
             wear: WearPart::of(nand.array().wear_of_blocks()),
-            blocks_failed: MediaPart::of(media),
+            blocks_failed: MediaPart::of(media, simulator.failed_requests()),
             course: course.points,
         }
     }

@@ -64,10 +64,11 @@ pub(super) struct Moment {
 impl Moment {
     fn of(simulator: &Simulator) -> Moment {
         let nand = simulator.nand();
+        let media = nand.media().expect("a life is on media that can fail");
         Moment {
             written: simulator.asked().written,
             programs: nand.tally().total(Op::Program),
-            blocks: MediaPart::of(nand.media().expect("a life is on media that can fail")),
+            blocks: MediaPart::of(media, simulator.failed_requests()),
         }
     }
 
@@ -215,6 +216,8 @@ mod tests {
             erase_failures: 0,
             worn_out,
             moved_pages: 0,
+            unreadable_pages: 0,
+            failed_requests: 0,
             in_reserve: 9 - worn_out,
             read_only: false,
         };

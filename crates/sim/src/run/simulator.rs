@@ -23,6 +23,9 @@ const FILL_PAGES: u32 = 1 << 20;
 /// Offers after which an FTL that has joined no writes gets no more. page and dac take the first.
 const OFFERS: u32 = 64;
 
+/// The number of every write whose data nobody compares.
+const ANY: u32 = 1;
+
 /// Number of requests after which debug builds audit the FTL for the first time.
 const FIRST_AUDIT: u64 = 1024;
 
@@ -54,10 +57,13 @@ pub struct Simulator<'a> {
     page_program_ns: u64,
     /// The stamps that a verified read found; reused, so that reads do not allocate.
     found: Vec<Stamp>,
+    /// Whether requests may fail because a page cannot be read.
+    lives_on: bool,
     /// What the host writes, if the chip keeps bytes.
     contents: Contents,
     /// Pages that the host requested.
     host_pages: HostPages,
+    failed_requests: u64,
     /// Erases before the last reset of the counters.
     erases_before: u64,
     /// Requests served since the device was new.
@@ -72,8 +78,14 @@ impl<'a> Simulator<'a> {
     /// # Errors
     /// The scheme cannot be mounted.
     pub fn new(device: &'a Device, experiment: &Experiment) -> Result<Simulator<'a>> {
-        let mode = if experiment.verify { Mode::Stamps } else { Mode::Count };
+        let mode = Simulator::mode(device, experiment);
         Simulator::on_chip(device, experiment, device.new_chip(mode))
+    }
+
+    /// What the chip keeps of its pages: which of them cannot be read, too.
+    pub fn mode(device: &Device, experiment: &Experiment) -> Mode {
+        let reads_fail = device.media().is_some_and(|(model, _)| model.reads_fail());
+        if experiment.verify || reads_fail { Mode::Stamps } else { Mode::Count }
     }
 
     /// A device with this chip, on which its FTL is mounted.
@@ -104,9 +116,11 @@ impl<'a> Simulator<'a> {
             dram_access_ns: experiment.dram_access_ns,
             honours_flushes: experiment.flush == FlushMode::Honour,
             shadow: experiment.verify.then(shadow),
+            lives_on: device.media().is_some_and(|(model, _)| model.reads_fail()),
             found: Vec::new(),
             contents: Contents::default(),
             host_pages: HostPages::default(),
+            failed_requests: 0,
             erases_before,
             served: 0,
             dram_ns: 0,
@@ -260,6 +274,7 @@ impl<'a> Simulator<'a> {
         self.nand.reset_tally();
         self.ftl.reset_report();
         self.host_pages = HostPages::default();
+        self.failed_requests = 0;
         self.clock.reset();
         self.dram_ns = 0;
     }
@@ -357,6 +372,11 @@ impl<'a> Simulator<'a> {
         self.host_pages
     }
 
+    /// Requests since the last reset that failed because a page cannot be read.
+    pub fn failed_requests(&self) -> u64 {
+        self.failed_requests
+    }
+
     /// Time of all accesses to the DRAM of layers since the last reset.
     pub fn dram_ns(&self) -> u64 {
         self.dram_ns
@@ -396,7 +416,8 @@ impl<'a> Simulator<'a> {
             return self.read_verified(span, request_bytes);
         }
         let run = span.run(request_bytes, Data::None);
-        Ok(self.ftl.read(&mut self.nand, &run, &mut Sink::None)?)
+        let done = self.ftl.read(&mut self.nand, &run, &mut Sink::None);
+        self.unless_unreadable(done)
     }
 
     /// Reads a span and compares it with the shadow copy.
@@ -418,14 +439,33 @@ impl<'a> Simulator<'a> {
         self.host_pages.written += u64::from(span.pages);
         let data = match &mut self.shadow {
             Some(shadow) => Data::Stamp(shadow.write(span)?),
-            None if self.nand.array().mode() == Mode::Bytes => {
-                return self.write_bytes(span, request_bytes);
-            }
-            None => Data::None,
+            None => match self.nand.array().mode() {
+                Mode::Count => Data::None,
+                Mode::Stamps => Data::Stamp(ANY),
+                Mode::Bytes => return self.write_bytes(span, request_bytes),
+            },
         };
-        let joined = self.ftl.write(&mut self.nand, &span.run(request_bytes, data), next)?;
+        let written = self.ftl.write(&mut self.nand, &span.run(request_bytes, data), next);
+        let joined = match written {
+            Ok(joined) => joined,
+            failed => self.unless_unreadable(failed.map(drop)).map(|()| 0)?,
+        };
         self.host_pages.written += joined as u64;
         Ok(joined)
+    }
+
+    /// Takes a request that failed because a page cannot be read for done, on media with such
+    /// pages. They count their requests.
+    fn unless_unreadable(&mut self, done: ftl::Result<()>) -> Result<()> {
+        match done {
+            Err(ftl::Error::Lost(_) | ftl::Error::Chip(nand::Error::Unreadable(_)))
+                if self.lives_on =>
+            {
+                self.failed_requests += 1;
+                Ok(())
+            }
+            done => Ok(done?),
+        }
     }
 
     /// Writes a span with its contents, part by part.
@@ -468,7 +508,8 @@ impl<'a> Simulator<'a> {
     /// # Errors
     /// The FTL gave up, or the storage failed.
     pub fn make_durable(&mut self) -> Result<()> {
-        self.ftl.flush(&mut self.nand, None)?;
+        let flushed = self.ftl.flush(&mut self.nand, None);
+        self.unless_unreadable(flushed)?;
         Ok(self.nand.sync()?)
     }
 
@@ -477,7 +518,8 @@ impl<'a> Simulator<'a> {
         let run = span.run(request_bytes, Data::None);
         match self.honours_flushes {
             true => {
-                self.ftl.flush(&mut self.nand, Some(&run))?;
+                let flushed = self.ftl.flush(&mut self.nand, Some(&run));
+                self.unless_unreadable(flushed)?;
                 Ok(self.nand.sync()?)
             }
             false => Ok(()),

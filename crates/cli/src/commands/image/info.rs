@@ -115,7 +115,7 @@ fn wear(store: &ImageStore) -> Result<Value> {
 fn mount(disk: &Disk, started: Instant) -> Value {
     let tally = disk.nand().expect("a disk that was just mounted").tally();
     let counts = Op::ALL.map(|op| tally.total(op));
-    let media = disk.nand().and_then(|nand| nand.media()).map(MediaPart::of);
+    let media = disk.nand().and_then(|nand| nand.media()).map(|it| MediaPart::of(it, 0));
     let timing = &disk.device().chip.timing;
     let time_ns: u64 = Op::ALL.iter().zip(counts).map(|(op, n)| n * timing.of(*op)).sum();
     let [reads, spare_reads, programs, erases] = counts;

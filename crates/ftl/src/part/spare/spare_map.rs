@@ -36,6 +36,8 @@ pub struct SpareMap {
     trimmed: Vec<u32>,
     /// Programs that wait, and scheme bytes.
     pub(super) waiting: WaitingPages,
+    /// A page that the write under way needs and that cannot be read.
+    pub(super) lost_base: Option<Ppn>,
     logical_blocks: u32,
     pages_per_block: u32,
     /// log2 of the pages per block if it is an integer: every write would otherwise need divisions.
@@ -85,6 +87,7 @@ impl SpareMap {
             counts: SpareMapCounts::new(geometry.pages_per_block()),
             trimmed: Vec::with_capacity(geometry.pages_per_block() as usize),
             waiting: WaitingPages::default(),
+            lost_base: None,
             logical_blocks: device.logical_blocks,
             pages_per_block: geometry.pages_per_block(),
             shift: Some(geometry.pages_per_block())

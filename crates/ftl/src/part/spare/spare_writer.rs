@@ -12,7 +12,7 @@
 
 use nand::{Cause, Content, Copies, Data, Geometry, Lpn, Nand, Page, Pages, Ppn};
 
-use crate::contract::{Result, Run};
+use crate::contract::{Error, Result, Run};
 use crate::part::map::flat_map::FlatMap;
 use crate::part::map::rmw;
 use crate::part::recovery::page_kind;
@@ -188,18 +188,27 @@ impl SpareMap {
     ) -> Result<()> {
         self.leave(nand, old);
         self.fill(nand, to, 1);
+        let copy = |nand: &mut Nand, cause| {
+            let copies = [old];
+            let copies = Copies::of(&copies).with_kind(Some(kind)).with_extra(extra);
+            nand.copy(to, copies, cause)
+        };
         let run = match source {
-            PageSource::Copy(cause) | PageSource::Move(cause) => {
-                let copies = [old];
-                let copies = Copies::of(&copies).with_kind(Some(kind)).with_extra(extra);
-                return Ok(nand.copy(to, copies, cause)?);
-            }
+            PageSource::Copy(cause) | PageSource::Move(cause) => return Ok(copy(nand, cause)?),
             PageSource::Host(run) => run,
         };
         let (full, index) = (nand.geometry().full_mask(), lpn.0 - run.first.0);
         let mask = run.mask(index, full);
         let base = (mask != full && old != Ppn::NONE).then_some(old);
-        rmw::read_rest(nand, lpn, mask, base)?;
+        match rmw::read_rest(nand, lpn, mask, base) {
+            Err(Error::Chip(nand::Error::Unreadable(_))) => {
+                // Its data were lost when it moved in this very write. Other pages refer to its new
+                // place, so it moves on as it is.
+                self.lost_base = Some(old);
+                return Ok(copy(nand, Cause::Rmw)?);
+            }
+            done => done?,
+        }
         let data = run.data.from_page(index, nand.geometry().page_bytes());
         let content = Content::Host { data, mask, base };
         nand.program(to, &Page { owner: lpn, kind, extra, content }, Cause::Host)?;
@@ -213,6 +222,15 @@ impl SpareMap {
         if self.waiting.room == 0 {
             nand.barrier();
         }
+    }
+
+    /// Ends a write of the host.
+    ///
+    /// # Errors
+    /// A page of which the host wrote only some sectors could not be read, and was not written.
+    pub fn end_write(&mut self) -> Result<()> {
+        let lost = self.lost_base.take();
+        lost.map_or(Ok(()), |ppn| Err(Error::Chip(nand::Error::Unreadable(ppn))))
     }
 
     // ---- Pages that wait ----------------------------------------------------------------------

@@ -196,15 +196,19 @@ impl Clustered {
         let region = self.target(old, first, self.map.written());
         self.make_room(nand, region)?;
         let most = self.pages_along(nand.geometry(), run, index, region);
-        let pages = run.whole_pages_from(index, nand.geometry().full_mask()).clamp(1, most);
-        let written = self.map.written();
-        for (lpn, now) in (0..pages).map(|page| first.plus(page)).zip(written + 1..) {
+        let whole = run.whole_pages_from(index, nand.geometry().full_mask()).min(most);
+        let (from, written) = (self.region_of(nand.geometry(), first), self.map.written());
+        for (lpn, now) in (0..whole).map(|page| first.plus(page)).zip(written + 1..) {
             self.note(lpn, self.region_of(nand.geometry(), lpn), region, now);
         }
         let kind = self.regions.kind_in(region);
         let frontier = &mut self.frontiers[region as usize];
-        let done = self.map.write(nand, run, index, pages, frontier, kind)?;
-        debug_assert_eq!(done, pages, "{run:?}: pages from {index} on were written");
+        let done = self.map.write(nand, run, index, whole.max(1), frontier, kind)?;
+        debug_assert_eq!(done, whole.max(1), "{run:?}: pages from {index} on were written");
+        if whole == 0 {
+            // Not before: if its other sectors are lost, the page is not written.
+            self.note(first, from, region, written + 1);
+        }
         Ok(done)
     }
 

@@ -329,6 +329,7 @@ impl Ftl for Lsb {
             self.map.finish(nand)?;
             self.portion = portion;
         }
+        self.map.end_write()?;
         Ok(0)
     }
 

@@ -364,6 +364,7 @@ impl Ftl for Superblock {
             }
             self.map.finish(nand)?;
         }
+        self.map.end_write()?;
         Ok(0)
     }
 

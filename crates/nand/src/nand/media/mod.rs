@@ -21,8 +21,9 @@ pub(crate) mod move_list;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use spec::Share;
 
-use crate::address::BlockId;
+use crate::address::{BlockId, Lpn};
 use crate::error::{Error, Result};
 use crate::flash_array::BlockLives;
 use crate::geometry::Geometry;
@@ -174,15 +175,30 @@ pub(crate) struct ListPlace {
     pub(crate) page: u32,
 }
 
+/// What can happen to a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProgramEvent {
+    /// It fails.
+    Fails,
+    /// It succeeds, but the data of its page cannot be read.
+    LosesPage,
+}
+
 /// What is known of the media of a chip that is on.
 #[derive(Debug)]
 pub struct Media {
-    /// Programs that will succeed before the next one that fails.
+    /// Programs that will succeed, with pages that can be read, before something happens.
     quiet_programs: u64,
+    /// What happens then, and how many programs later the other event comes.
+    next_event: ProgramEvent,
+    between_events: u64,
+    /// Whether the next page of the host that is programmed cannot be read afterwards.
+    pub(crate) loses_page: bool,
+    lost: Vec<Lpn>,
     quiet_erases: u64,
+    quiet_reads: u64,
     rng: Xoshiro256PlusPlus,
-    program_fail: f64,
-    erase_fail: f64,
+    model: MediaModel,
     /// Good blocks in reserve, by die.
     pub(crate) reserve: Vec<Vec<BlockId>>,
     reserve_blocks: u32,
@@ -222,10 +238,14 @@ impl Media {
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ moves.version.rotate_left(32));
         let mut media = Media {
             quiet_programs: 0,
+            next_event: ProgramEvent::Fails,
+            between_events: 0,
+            loses_page: false,
+            lost: Vec::new(),
             quiet_erases: 0,
+            quiet_reads: 0,
             rng,
-            program_fail: model.program_fail.as_f64(),
-            erase_fail: model.erase_fail.as_f64(),
+            model: *model,
             reserve: vec![Vec::new(); all.dies() as usize],
             reserve_blocks: others - Media::LIST_BLOCKS,
             moves,
@@ -239,8 +259,11 @@ impl Media {
             froze_in_use: false,
             levelling: None,
         };
-        media.quiet_programs = gap(&mut media.rng, media.program_fail);
-        media.quiet_erases = gap(&mut media.rng, media.erase_fail);
+        let fails = media.gap(model.program_fail);
+        media.quiet_erases = media.gap(model.erase_fail);
+        let loses_page = media.gap(model.unreadable);
+        media.expect_events(fails, loses_page);
+        media.quiet_reads = media.gap(model.read_fail);
         media
     }
 
@@ -322,6 +345,17 @@ impl Media {
         self.erases
     }
 
+    /// The logical pages of which a copy cannot be read since it was programmed, in the order of
+    /// these programs, since the power is on.
+    pub fn lost(&self) -> &[Lpn] {
+        &self.lost
+    }
+
+    pub(crate) fn note_lost(&mut self, owner: Lpn) {
+        self.loses_page = false;
+        self.lost.push(owner);
+    }
+
     /// Programs of the list of moves, since the power is on.
     pub fn list_programs(&self) -> u64 {
         self.list_programs
@@ -391,7 +425,8 @@ impl Media {
         (self.exhausted, self.is_frozen) = (Some(die), true);
         self.froze_in_use |= is_in_use;
         // Nothing fails in memory.
-        self.quiet_programs = u64::MAX;
+        (self.quiet_programs, self.quiet_reads) = (u64::MAX, u64::MAX);
+        self.loses_page = false;
     }
 
     /// A block is bad from now on.
@@ -408,7 +443,15 @@ impl Media {
 
     /// The program after this number of others fails.
     pub fn fail_program_after(&mut self, programs: u64) {
-        self.quiet_programs = programs;
+        let [_, loses_page] = self.events();
+        self.expect_events(programs, loses_page);
+    }
+
+    /// The page of the program after this number of others cannot be read. Only on a chip that
+    /// keeps pages.
+    pub fn lose_page_after(&mut self, programs: u64) {
+        let [fails, _] = self.events();
+        self.expect_events(fails, programs);
     }
 
     /// The erase after this number of others fails.
@@ -424,13 +467,60 @@ impl Media {
         left.is_some()
     }
 
-    /// Whether the next program fails.
-    pub(crate) fn program_fails(&mut self) -> bool {
-        let fails = !self.are_quiet_for(1) && !self.is_frozen;
-        if fails {
-            self.quiet_programs = gap(&mut self.rng, self.program_fail);
+    /// What happens to the next program, if anything does.
+    pub(crate) fn program_event(&mut self) -> Option<ProgramEvent> {
+        if self.are_quiet_for(1) || self.is_frozen {
+            return None;
         }
-        fails
+        let event = self.next_event;
+        let [fails, loses_page] = self.events();
+        match event {
+            ProgramEvent::Fails => {
+                let next = self.gap(self.model.program_fail);
+                self.expect_events(next, loses_page);
+            }
+            ProgramEvent::LosesPage => {
+                let next = self.gap(self.model.unreadable);
+                self.expect_events(fails.saturating_sub(1), next);
+            }
+        }
+        Some(event)
+    }
+
+    /// Programs before the next one that fails, and before the next one whose page is lost.
+    fn events(&self) -> [u64; 2] {
+        let (first, other) =
+            (self.quiet_programs, self.quiet_programs.saturating_add(self.between_events));
+        match self.next_event {
+            ProgramEvent::Fails => [first, other],
+            ProgramEvent::LosesPage => [other, first],
+        }
+    }
+
+    fn expect_events(&mut self, fails: u64, loses_page: u64) {
+        self.quiet_programs = fails.min(loses_page);
+        self.between_events = fails.abs_diff(loses_page);
+        self.next_event =
+            if fails <= loses_page { ProgramEvent::Fails } else { ProgramEvent::LosesPage };
+    }
+
+    /// Whether the next read has to be made again.
+    pub(crate) fn read_fails(&mut self) -> bool {
+        match self.quiet_reads.checked_sub(1) {
+            Some(left) => {
+                self.quiet_reads = left;
+                false
+            }
+            None => {
+                self.quiet_reads = self.gap(self.model.read_fail);
+                true
+            }
+        }
+    }
+
+    /// How often something succeeds before it fails, if this share of it fails.
+    fn gap(&mut self, share: Share) -> u64 {
+        gap(&mut self.rng, share.as_f64())
     }
 
     /// Why an erase of a block fails, if it does.
@@ -444,7 +534,7 @@ impl Media {
                 is_worn_out.then_some(Failure::WornOut)
             }
             None => {
-                self.quiet_erases = gap(&mut self.rng, self.erase_fail);
+                self.quiet_erases = self.gap(self.model.erase_fail);
                 Some(Failure::Erase)
             }
         }

@@ -17,6 +17,10 @@ pub struct MediaModel {
     pub program_fail: Share,
     /// The share of erases that fail although the block is not worn out.
     pub erase_fail: Share,
+    /// The share of programs whose page cannot be read afterwards.
+    pub unreadable: Share,
+    /// The share of reads that have to be made again.
+    pub read_fail: Share,
 }
 
 static PARAMS: &[Param] = &[
@@ -54,12 +58,31 @@ static PARAMS: &[Param] = &[
         unit: "of the erases",
         doc: "erases that fail before the block is worn out",
     },
+    Param {
+        name: "unreadable",
+        kind: Kind::Share,
+        default: "0%",
+        unit: "of the programs",
+        doc: "programs whose page cannot be read afterwards",
+    },
+    Param {
+        name: "read_fail",
+        kind: Kind::Share,
+        default: "0%",
+        unit: "of the reads",
+        doc: "reads that have to be made again",
+    },
 ];
 
 /// The names: flash that never fails, and flash that does.
 pub const NAMES: &[&str] = &["perfect", "real"];
 
 impl MediaModel {
+    /// Whether reads fail, for good or once: then a chip must keep its pages.
+    pub fn reads_fail(&self) -> bool {
+        self.unreadable.as_f64() + self.read_fail.as_f64() > 0.0
+    }
+
     /// The model that a spec names, of a chip whose blocks are rated for this number of erases;
     /// none if it is `perfect`.
     ///
@@ -91,6 +114,8 @@ impl MediaModel {
             spread: share("spread")?,
             program_fail: share("program_fail")?,
             erase_fail: share("erase_fail")?,
+            unreadable: share("unreadable")?,
+            read_fail: share("read_fail")?,
         }))
     }
 }
@@ -98,9 +123,15 @@ impl MediaModel {
 impl fmt::Display for MediaModel {
     /// The spec with all figures, as [`parse`](Self::parse) reads it.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let MediaModel { factory_bad, endurance, spread, program_fail, erase_fail } = self;
+        let MediaModel { factory_bad, endurance, spread, .. } = self;
+        let MediaModel { program_fail, erase_fail, unreadable, read_fail, .. } = self;
         write!(out, "real:factory_bad={factory_bad},endurance={endurance},spread={spread},")?;
-        write!(out, "program_fail={program_fail},erase_fail={erase_fail}")
+        write!(out, "program_fail={program_fail},erase_fail={erase_fail}")?;
+        // An image that was made before there were these figures has the same text as now.
+        match (unreadable.as_f64(), read_fail.as_f64()) {
+            (0.0, 0.0) => Ok(()),
+            _ => write!(out, ",unreadable={unreadable},read_fail={read_fail}"),
+        }
     }
 }
 

@@ -317,9 +317,9 @@ impl Oracle {
         let window = self.host_window(nand, own)?;
         self.dies_at[lpn.0 as usize] = death;
         let mut frontier = self.take(nand, window, death);
-        self.map.write(nand, run, index, 1, &mut frontier, page_kind::DATA)?;
+        let written = self.map.write(nand, run, index, 1, &mut frontier, page_kind::DATA);
         self.put_back(window, frontier);
-        Ok(())
+        written.map(drop)
     }
 
     fn recover(&mut self, nand: &mut Nand, device: &MountConfig) -> Result<()> {
