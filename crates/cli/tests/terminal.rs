@@ -95,6 +95,13 @@ fn columns_of_the_environment_count_more_than_those_of_the_terminal() {
 }
 
 #[test]
+fn a_pipe_gets_tables_in_one_piece_whatever_columns_says() {
+    let args = ["list", "victims"];
+    let narrow = Command::new(FTLAB).args(args).env("COLUMNS", "40").output().expect("it starts");
+    assert_eq!(String::from_utf8_lossy(&narrow.stdout), printed(&args));
+}
+
+#[test]
 fn bold_letters_and_colours_are_for_terminals_that_have_them() {
     let args = TABLES[2];
     let inked = shown(100, &[], args);
