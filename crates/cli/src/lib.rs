@@ -37,10 +37,11 @@ use failure::{DONE, Result};
 pub use guests::HOST as GUEST_PROCESS;
 use process::{memory_limit, signals};
 use sim::memory::limit::MemoryLimit;
+use texts::table::WIDTH_RULE;
 
 /// Flash translation layers of five papers: simulated and checked
 #[derive(Parser)]
-#[command(name = "ftlab", version, about)]
+#[command(name = "ftlab", version, about, after_help = WIDTH_RULE)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -1,17 +1,80 @@
-//! Texts that fit the width of a terminal. A file or a pipe gets every text as it is.
+//! Texts for a terminal: as wide as it is, with bold letters and colours if it has them. A file or
+//! a pipe gets every text as it is.
+//!
+//! The width is that of the terminal, or `COLUMNS` if the environment sets it. There are neither
+//! bold letters nor colours with `NO_COLOR`, nor on a terminal that is `dumb`; `CLICOLOR_FORCE`
+//! asks for them in a file or a pipe, too.
 
-use std::io;
+use std::borrow::Cow;
+use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
+use std::sync::LazyLock;
 
+use anstream::{AutoStream, ColorChoice};
+use clap::builder::styling::{AnsiColor, Style};
 use terminal_size::{Width, terminal_size_of};
+use unicode_width::UnicodeWidthStr;
 
 /// The columns of standard output, if it is a terminal.
 pub fn width() -> Option<usize> {
-    terminal_size_of(io::stdout()).map(|(Width(columns), _)| usize::from(columns))
+    width_of(io::stdout())
 }
 
 /// The columns of standard error, if it is a terminal.
 pub fn error_width() -> Option<usize> {
-    terminal_size_of(io::stderr()).map(|(Width(columns), _)| usize::from(columns))
+    width_of(io::stderr())
+}
+
+fn width_of(stream: impl IsTerminal + AsFd) -> Option<usize> {
+    let asked = || std::env::var("COLUMNS").ok()?.trim().parse().ok().filter(|&it| it > 0);
+    let own = |stream| terminal_size_of(stream).map(|(Width(columns), _)| usize::from(columns));
+    stream.is_terminal().then(|| asked().or_else(|| own(stream))).flatten()
+}
+
+/// The columns that a text takes, without its colours.
+pub fn columns(text: &str) -> usize {
+    plain(text).width()
+}
+
+/// A text without colours and bold letters.
+fn plain(text: &str) -> Cow<'_, str> {
+    match text.contains('\u{1b}') {
+        true => Cow::Owned(anstream::adapter::strip_str(text).to_string()),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// How a part of a text stands out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ink {
+    /// A head or a title.
+    Title,
+    /// The best value of a row, and what holds.
+    Good,
+    /// What falls short.
+    Bad,
+    /// The label of a note.
+    Note,
+}
+
+impl Ink {
+    /// The text, which stands out on standard output if that has colours.
+    pub fn on(self, text: &str) -> String {
+        static HAS_COLOURS: LazyLock<bool> =
+            LazyLock::new(|| AutoStream::choice(&io::stdout()) != ColorChoice::Never);
+        if *HAS_COLOURS { self.always_on(text) } else { text.to_owned() }
+    }
+
+    /// The text, which stands out.
+    pub fn always_on(self, text: &str) -> String {
+        let style = match self {
+            Ink::Title => Style::new().bold(),
+            Ink::Good => AnsiColor::Green.on_default().bold(),
+            Ink::Bad => AnsiColor::Red.on_default().bold(),
+            Ink::Note => AnsiColor::Yellow.on_default(),
+        };
+        format!("{style}{text}{style:#}")
+    }
 }
 
 /// Lines that begin with these blanks are commands and specs to copy. They stay in one piece, as a
@@ -21,7 +84,7 @@ const COPIED: &str = "    ";
 /// A text whose lines are at most this wide, if their words are. They break between words, and go
 /// on below the text beside a label.
 pub fn folded(text: &str, width: usize) -> String {
-    let lines = text.split('\n').map(|line| match line.chars().count() > width {
+    let lines = text.split('\n').map(|line| match columns(line) > width {
         true => folded_line(line, width),
         false => line.to_owned(),
     });
@@ -41,7 +104,7 @@ fn folded_line(line: &str, width: usize) -> String {
     let (mut folded, mut column) = (String::new(), 0);
     let (beside, below) = (hanging_indent(line, width), lead(line) + 2);
     for word in words(line, width) {
-        let length = word.trim_end().chars().count();
+        let length = columns(word.trim_end());
         // A word that is too wide beside the label may fit below it.
         let indent = match beside + length > width && below + length <= width {
             true => below,
@@ -54,28 +117,42 @@ fn folded_line(line: &str, width: usize) -> String {
             column = indent;
         }
         folded.push_str(word);
-        column += word.chars().count();
+        column += columns(word);
     }
     folded
 }
 
-/// The pieces between which a line may break, with the blanks behind them. A number stays with its
-/// `%`. Alternatives that are too wide for any line break behind a `|`.
+/// The pieces between which a line may break, with the blanks behind them. Alternatives that are
+/// too wide for any line break behind a `|`.
 fn words(line: &str, width: usize) -> Vec<&str> {
+    let is_wide = |word: &str| columns(word.trim_end()) > width - lead(line).min(width);
+    let pieces = |word| match is_wide(word) {
+        true => word.split_inclusive('|').collect(),
+        false => vec![word],
+    };
+    unbroken(line).into_iter().flat_map(pieces).collect()
+}
+
+/// Units that stay on the line of their number.
+const UNITS: [&str; 21] = [
+    "%", "B", "KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB", "MB/s", "GB/s", "TBW", "PBW",
+    "DWPD", "IOPS", "ns", "µs", "ms", "s", "h",
+];
+
+/// The words of a line with the blanks behind them. A number and its unit are one word.
+pub fn unbroken(line: &str) -> Vec<&str> {
     let (mut words, mut start) = (Vec::new(), 0);
-    let is_wide = |word: &str| word.trim_end().chars().count() > width - lead(line).min(width);
     for (at, _) in line.match_indices(' ') {
-        if !line[at + 1..].starts_with('%') {
+        let next = line[at + 1..].split([' ', ',', ';', ':', ')', '.', '\u{1b}']).next();
+        let is_unit = next.is_some_and(|next| UNITS.contains(&next));
+        let is_number = line[..at].ends_with(|end: char| end.is_ascii_digit());
+        if !(is_unit && is_number || line[..at].ends_with('±')) {
             words.push(&line[start..=at]);
             start = at + 1;
         }
     }
     words.push(&line[start..]);
-    let pieces = |word| match is_wide(word) {
-        true => word.split_inclusive('|').collect(),
-        false => vec![word],
-    };
-    words.into_iter().flat_map(pieces).collect()
+    words
 }
 
 /// Blanks with which a line begins.
@@ -89,7 +166,7 @@ fn hanging_indent(line: &str, width: usize) -> usize {
     let label = line.trim_start().find("  ").map(|end| {
         let rest = &line.trim_start()[end..];
         let gap = rest.chars().take_while(|&letter| letter == ' ').count();
-        lead + line.trim_start()[..end].chars().count() + gap
+        lead + columns(&line.trim_start()[..end]) + gap
     });
     label.filter(|&indent| indent <= width / 2).unwrap_or((lead + 2).min(width / 2))
 }
@@ -119,6 +196,16 @@ mod tests {
             "  of=  one|\n       two|\n       three|\n       four:\n       which"
         );
         assert_eq!(folded("it was at 7.0 % extra", 14), "it was at\n  7.0 % extra");
+        assert_eq!(folded("it took 12.5 MiB, of it", 14), "it took\n  12.5 MiB, of\n  it");
+    }
+
+    #[test]
+    fn colours_take_no_columns() {
+        let note = Ink::Note.always_on("note");
+        assert_eq!((columns(&note), plain(&note)), (4, "note".into()));
+        assert_eq!(columns("µs 漢"), 5);
+        let text = format!("{note}     one two three four");
+        assert_eq!(plain(&folded(&text, 20)), "note     one two\n         three four");
     }
 
     #[test]

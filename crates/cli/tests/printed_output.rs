@@ -1,4 +1,4 @@
-//! The commands of README.md and docs/*.md print what is printed there.
+//! The commands of README.md, docs/*.md and docs/guides/*.md print what is printed there.
 //!
 //! ````text
 //! ```console                    runs each `$ ` line; the lines below it are what it prints
@@ -9,19 +9,24 @@
 //! ```                           a block without a language right below a console block goes on
 //! ```
 //! ```console not-run: why       the commands take minutes or need what a test has not
+//! ```toml plan.toml             a block of another language with the name of a file writes it
 //! ````
-//! All commands of a file run in the order of the file in one temporary folder, so that a command
-//! finds what an earlier one wrote.
+//! All commands of a file run in a shell, in the order of the file, in one temporary folder, so
+//! that a command finds what an earlier one wrote. The folder has `examples` and `include` of the
+//! repository.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The number of blocks that are not run. Whoever adds one changes this number, too.
-const NOT_RUN: usize = 27;
+const NOT_RUN: usize = 31;
 
 /// The mark of a block that is not run.
 const MARK: &str = "not-run: ";
+
+/// Programs with which a command can begin.
+const PROGRAMS: [&str; 3] = ["ftlab", "awk", "cc"];
 
 /// A command with the lines that it prints, as a page shows them.
 #[derive(Debug, Default)]
@@ -32,10 +37,12 @@ struct Shown {
     printed: Vec<String>,
 }
 
-/// The commands of a page, and the number of its blocks that are not run.
+/// The commands of a page, the files that it writes, and the number of its blocks that are not run.
 #[derive(Debug, Default)]
 struct Page {
     commands: Vec<Shown>,
+    /// Names and texts.
+    files: Vec<(String, String)>,
     not_run: usize,
 }
 
@@ -45,6 +52,8 @@ enum Place {
     Prose,
     /// In a block of another language, or in a console block that is not run.
     Other,
+    /// In a block that is the text of a file.
+    File,
     /// In a block without a language.
     Bare,
     /// In a console block that is run.
@@ -61,7 +70,13 @@ impl Page {
             place = match (place, fence) {
                 (Place::Prose | Place::BelowConsole, Some(info)) => page.open(name, info, place),
                 (Place::Prose | Place::BelowConsole, None) => Place::Prose,
-                (Place::Other | Place::Bare, Some(_)) => Place::Prose,
+                (Place::Other | Place::Bare | Place::File, Some(_)) => Place::Prose,
+                (Place::File, None) => {
+                    let (_, text) = page.files.last_mut().expect("a file was opened");
+                    *text += line;
+                    text.push('\n');
+                    Place::File
+                }
                 (Place::Console, Some(_)) => Place::BelowConsole,
                 (Place::Other, None) => Place::Other,
                 (Place::Bare, None) => {
@@ -87,6 +102,11 @@ impl Page {
                 assert!(!why.is_empty(), "{name}: `console {mark}` does not say why it is not run");
                 self.not_run += 1;
                 Place::Other
+            }
+            None if info.contains(' ') => {
+                let (_, name) = info.split_once(' ').expect("a blank");
+                self.files.push((name.to_owned(), String::new()));
+                Place::File
             }
             None if !info.is_empty() => Place::Other,
             None if before == Place::BelowConsole => Place::Console,
@@ -149,28 +169,34 @@ fn difference(shown: &[String], lines: &[&str]) -> String {
     text
 }
 
-/// The words of a command; single quotes keep spaces.
-fn words(command: &str) -> Vec<String> {
-    let quoted = command.split('\'').enumerate();
-    quoted
-        .flat_map(|(index, part)| match index % 2 {
-            1 => vec![part.to_owned()],
-            _ => part.split_whitespace().map(str::to_owned).collect(),
-        })
-        .collect()
+/// The folder in which the commands of a page run.
+fn folder(page: &Page) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for name in ["examples", "include"] {
+        let link = std::os::unix::fs::symlink(root().join(name), folder.path().join(name));
+        link.expect("a link into the repository");
+    }
+    for (name, text) in &page.files {
+        std::fs::write(folder.path().join(name), text).expect("a file of the page");
+    }
+    folder
+}
+
+/// The path on which a shell finds this command of ftlab.
+fn path() -> String {
+    let own = Path::new(env!("CARGO_BIN_EXE_ftlab")).parent().expect("a folder");
+    format!("{}:{}", own.display(), std::env::var("PATH").unwrap_or_default())
 }
 
 /// Runs a command in a folder. Returns why it is not as shown, if so.
 fn complaint(shown: &Shown, file: &str, folder: &Path) -> Option<String> {
     let place = format!("{file}:{}: `{}`", shown.line, shown.command);
-    let words = words(&shown.command);
-    let (name, args) = words.split_first().expect("a command has a name");
-    assert_eq!(name, "ftlab", "{place} is marked with `{MARK}…`, or it is a command of ftlab");
-    let output = Command::new(env!("CARGO_BIN_EXE_ftlab"))
-        .args(args)
-        .current_dir(folder)
-        .output()
-        .expect("the binary starts");
+    let name = shown.command.split(' ').next().expect("a command has a name");
+    let is_known = PROGRAMS.contains(&name);
+    assert!(is_known, "{place} is marked with `{MARK}…`, or it begins with one of {PROGRAMS:?}");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &shown.command]).env("PATH", path()).current_dir(folder);
+    let output = shell.output().expect("the shell starts");
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         return Some(format!("{place} fails: {said}"));
@@ -187,15 +213,23 @@ fn complaint(shown: &Shown, file: &str, folder: &Path) -> Option<String> {
     ))
 }
 
-/// The README and the pages of documentation.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+/// The pages in a folder.
+fn pages(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join(folder)).expect("a folder of pages");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let mut pages: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|it| it == "md")).collect();
+    pages.sort();
+    pages
+}
+
+/// The README, the guides and the pages of documentation.
 fn files() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let docs = std::fs::read_dir(root.join("docs")).expect("docs");
-    let docs = docs.map(|entry| entry.expect("an entry").path());
-    let mut docs: Vec<PathBuf> =
-        docs.filter(|path| path.extension().is_some_and(|it| it == "md")).collect();
-    docs.sort();
-    [root.join("README.md")].into_iter().chain(docs).collect()
+    [vec![root().join("README.md")], pages("docs/guides"), pages("docs")].concat()
 }
 
 #[test]
@@ -204,7 +238,7 @@ fn every_command_prints_what_its_page_shows() {
     for path in files() {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
         let page = Page::read(&name, &std::fs::read_to_string(&path).expect("a page"));
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = folder(&page);
         complaints
             .extend(page.commands.iter().filter_map(|it| complaint(it, &name, folder.path())));
         run += page.commands.len();
@@ -214,6 +248,39 @@ fn every_command_prints_what_its_page_shows() {
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
     assert!(run >= 9 && compared >= 3, "{run} commands run, {compared} compared");
     assert_eq!(not_run, NOT_RUN, "blocks that are not run");
+}
+
+/// A visitor finds each guide and the questions before anything else.
+#[test]
+fn the_readme_leads_to_every_guide_first() {
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("the README");
+    let first = readme.split("\n## ").nth(1).expect("a section");
+    for page in pages("docs/guides") {
+        let name = page.file_name().expect("a name").to_string_lossy().into_owned();
+        assert!(first.contains(&format!("(docs/guides/{name})")), "{name} is not in:\n{first}");
+        let text = Page::read(&name, &std::fs::read_to_string(&page).expect("a guide"));
+        assert!(text.commands.len() >= 5, "{name} has only {} commands", text.commands.len());
+    }
+    assert!(first.contains("(docs/questions.md)"), "{first}");
+}
+
+/// Each question names the thread in which it was asked, and one command that answers it.
+#[test]
+fn ten_questions_have_a_source_and_a_command_each() {
+    let text = std::fs::read_to_string(root().join("docs/questions.md")).expect("the questions");
+    let questions: Vec<&str> =
+        text.split("\n## ").skip(1).filter(|part| part.starts_with(char::is_numeric)).collect();
+    assert_eq!(questions.len(), 10);
+    for question in questions {
+        let title = question.lines().next().unwrap_or_default();
+        assert!(title.ends_with('?'), "{title}");
+        assert!(question.contains("\nAsked in ["), "{title} has no source");
+        assert!(question.contains("](https://"), "{title} has no address");
+        assert!(question.contains("\n**Answer**"), "{title} does not say how to read the answer");
+        let page = Page::read(title, question);
+        assert_eq!(page.commands.len(), 1, "{title}");
+        assert!(!page.commands[0].printed.is_empty(), "{title} shows no answer");
+    }
 }
 
 #[test]
@@ -230,9 +297,11 @@ fn gaps_stand_for_any_text_and_other_lines_must_agree() {
 #[test]
 fn a_block_below_a_console_block_continues_it_and_marked_blocks_are_not_run() {
     let text = "```console\n$ ftlab a\n$ ftlab b\n```\n```\nout\n```\n\n```\nother\n```\n\
+                ```toml a.toml\nb = 1\n```\n\
                 ```console not-run: minutes\n$ ftlab c\n```\n";
     let page = Page::read("t", text);
     let seen: Vec<_> = page.commands.iter().map(|it| (&*it.command, it.printed.len())).collect();
     assert_eq!(seen, [("ftlab a", 0), ("ftlab b", 1)]);
     assert_eq!(page.not_run, 1);
+    assert_eq!(page.files, [("a.toml".to_owned(), "b = 1\n".to_owned())]);
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use clap::ValueEnum;
+use ftl::contract::{Lecture, Scheme};
 use ftl::part::page::victims;
 use ftl::scheme::guest::GUEST;
 use nand::ChipModel;
@@ -16,6 +17,8 @@ use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{self, write_text};
 use crate::result_outputs::JsonArg;
+use crate::terminal::Ink;
+use crate::texts::lecture;
 use crate::texts::table::Table;
 
 /// Options of `ftlab list`.
@@ -24,7 +27,8 @@ pub struct Args {
     /// What to list; by default what can be listed
     #[arg(value_enum)]
     what: Option<What>,
-    /// Only this entry of the list, such as `page`
+    /// Only this entry of the list, such as `page`. An FTL is shown whole: what it is, its paper, a
+    /// picture of its blocks, and its parameters
     name: Option<String>,
     #[command(flatten)]
     json: JsonArg,
@@ -60,7 +64,7 @@ impl What {
         match self {
             What::Ftls => {
                 let schemes = ftl::SCHEMES.iter().copied().chain([&GUEST]);
-                schemes.map(|it| declared(it.name, it.summary, it.source, it.params)).collect()
+                schemes.map(of_scheme).collect()
             }
             What::Chips => chips(),
             What::Workloads => {
@@ -104,6 +108,7 @@ pub fn run(args: &Args) -> Result<()> {
         }
     }
     output::show(&match entries {
+        Some(entries) if args.name.is_some() => entries.iter().map(whole_text).collect(),
         Some(entries) => entries.iter().map(text).collect::<Vec<_>>().join("\n"),
         None => overview(),
     })
@@ -165,6 +170,9 @@ struct Listed {
     /// The source of the entry or of its numbers.
     source: &'static str,
     params: Vec<ListedKey>,
+    /// The text that explains an FTL.
+    #[serde(skip)]
+    lecture: Option<Lecture>,
     /// Specs for well-known traces; only formats have them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     examples: Vec<ListedExample>,
@@ -202,7 +210,7 @@ impl Listed {
         params: &[Param],
     ) -> Listed {
         let params = params.iter().map(ListedKey::declared).collect();
-        Listed { name, summary, source, params, examples: Vec::new() }
+        Listed { name, summary, source, params, lecture: None, examples: Vec::new() }
     }
 }
 
@@ -282,6 +290,13 @@ fn figure(chip: &ChipModel, key: &str) -> Option<String> {
     })
 }
 
+fn of_scheme(scheme: &'static Scheme) -> Listed {
+    Listed {
+        lecture: Some(scheme.lecture),
+        ..Listed::declared(scheme.name, scheme.summary, scheme.source, scheme.params)
+    }
+}
+
 fn of_format(format: &Format) -> Listed {
     let example =
         |example: &FormatExample| ListedExample { traces: example.traces, spec: example.spec };
@@ -291,9 +306,29 @@ fn of_format(format: &Format) -> Listed {
     }
 }
 
+/// An entry with the text and the picture that explain it, if there are any.
+fn whole_text(entry: &Listed) -> String {
+    let Some(lecture) = &entry.lecture else { return text(entry) };
+    let keys = match entry.params.is_empty() {
+        true => format!("{} has no parameters.\n", entry.name),
+        false => format!("{}\n{}", Ink::Title.on("parameters"), keys(entry)),
+    };
+    let whole =
+        lecture::sentence(&format!("The file {} has the code, and says more.", lecture.file));
+    format!("{}\n{}\n{keys}\n{whole}", head(entry), lecture::text(lecture))
+}
+
 fn text(entry: &Listed) -> String {
-    let mut text = format!("{}  {}\n  source: {}\n", entry.name, entry.summary, entry.source);
-    let mut table = Table::default();
+    head(entry) + &keys(entry)
+}
+
+fn head(entry: &Listed) -> String {
+    format!("{}  {}\n  source: {}\n", Ink::Title.on(entry.name), entry.summary, entry.source)
+}
+
+/// The keys with their defaults, and the examples.
+fn keys(entry: &Listed) -> String {
+    let (mut text, mut table) = (String::new(), Table::default());
     for key in &entry.params {
         let default = key.default.as_deref().unwrap_or("–");
         table.row(&[format!("  {}=", key.name), default.to_owned()]);

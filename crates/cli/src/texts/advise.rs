@@ -240,7 +240,7 @@ fn endurance(endurance: &Endurance, spread: Option<f64>) -> Vec<String> {
         "by its rating",
     ]);
     endurance.classes.iter().for_each(|class| table.row(&class_row(class)));
-    let mut lines = vec![table.text()];
+    let mut lines = vec![table.text_beside(NAMES)];
     let sure = spread.map_or(String::new(), |spread| format!(" ({})", plus_minus(spread)));
     lines.push(format!(
         "Years{sure} until flash of {} P/E cycles is worn out evenly, and until the drive has \
@@ -298,7 +298,7 @@ fn latency(latency: &Latency) -> Vec<String> {
         format!(" With its blocks, write amplification is {}.", decimals(costs, 3))
     });
     vec![
-        table.text(),
+        table.text_beside(NAMES),
         format!(
             "Drive {}, in the trace's own mix, as fast as it answers.{costs}{}",
             latency.drive,

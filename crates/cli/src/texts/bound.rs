@@ -4,7 +4,7 @@ use report::bound::{law, percent};
 use report::number_format::{count, decimals};
 use sim::sizing::bound::{Bound, BoundRun};
 
-use crate::texts::table::Table;
+use crate::texts::table::{Table, noted};
 
 /// The runs as a table, then the law.
 pub fn text(bound: &Bound) -> String {
@@ -18,7 +18,7 @@ pub fn text(bound: &Bound) -> String {
     let mut table =
         Table::new(&["scheme", "open blocks", "write amplification", "copies per host page"]);
     bound.runs().for_each(|run| table.row(&row(run)));
-    let notes: String = bound.notes.iter().map(|note| format!("note: {note}\n")).collect();
+    let notes: String = bound.notes.iter().map(|note| noted(note)).collect();
     format!("{head}\n{}\n{}\n{notes}", table.text(), law(&bound.law))
 }
 

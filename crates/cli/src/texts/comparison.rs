@@ -10,7 +10,7 @@ use sim::{Experiment, RunResult};
 
 use crate::output;
 use crate::texts::groups::{self, LEGEND};
-use crate::texts::table::Table;
+use crate::texts::table::{Table, noted};
 
 /// What tells runs apart besides their FTL.
 const DIFFERENCES: [fn(&Experiment) -> String; 2] =
@@ -46,15 +46,13 @@ impl Comparison<'_> {
     /// What was run in one line, then a column for each run.
     pub fn text(&self) -> String {
         let values = self.values();
-        let mut table = Table::default();
-        table.row(&self.head());
+        let mut table = Table::new(&self.head());
         for group in groups::groups(self.results) {
-            table.row(&[""]);
-            table.row(&[&group.title]);
+            table.title(&group.title);
             group.rows.iter().for_each(|row| table.row(&indented(row)));
         }
         let provenance = provenance(&self.labelled(&values));
-        let notes: String = self.notes().iter().map(|note| format!("note: {note}\n")).collect();
+        let notes: String = self.notes().iter().map(|note| noted(note)).collect();
         let caveat = self.caveat();
         format!("{provenance}\n\n{}\n{notes}{LEGEND}\n{caveat}\n", table.text())
     }

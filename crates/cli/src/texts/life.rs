@@ -37,8 +37,7 @@ impl<'a> Lives<'a> {
             count(first.reserve_blocks)
         );
         let summary = life::summary(self.lives);
-        let mut table = Table::default();
-        table.row(&summary.head);
+        let mut table = Table::new(&summary.head);
         summary.rows.iter().for_each(|row| table.row(row));
         format!("{head}\n{}\n{LEGEND}", table.text())
     }

@@ -6,6 +6,7 @@
 //! * [`comparison`]  several results side by side
 //! * [`description`] a trace
 //! * [`groups`]      the quantities by which results are compared
+//! * [`lecture`]     the text that explains a scheme
 //! * [`life`]        lives of devices
 //! * [`size`]        the answers of a sizing
 //! * [`sweep`]       the rows and claims of a sweep
@@ -16,6 +17,7 @@ pub mod bound;
 pub mod comparison;
 pub mod description;
 pub mod groups;
+pub mod lecture;
 pub mod life;
 pub mod result;
 pub mod size;

@@ -13,7 +13,7 @@ use sim::result::run_result::{DevicePart, SteadyPart};
 use sim::result::trace_part::{TenantPart, TracePart};
 
 use crate::output;
-use crate::texts::table::{Table, real, seconds};
+use crate::texts::table::{Table, labelled, real, seconds};
 
 /// The table that `ftlab run` prints.
 pub fn text(result: &RunResult) -> String {
@@ -37,7 +37,7 @@ fn head(result: &RunResult) -> String {
     ];
     lines.extend(result.steady.as_ref().map(|steady| ("rounds", rounds(steady))));
     lines.extend(result.notes.iter().map(|note| ("note", note.clone())));
-    lines.iter().map(|(name, text)| format!("{name:<8} {text}\n")).collect()
+    lines.iter().map(|(name, text)| labelled(name, 8, text)).collect()
 }
 
 /// The rounds of a run that ends in a steady state.
@@ -153,9 +153,8 @@ fn counts(result: &RunResult) -> String {
     let row = |name: &str, counts: Vec<String>, time: String| {
         std::iter::once(name.to_owned()).chain(counts).chain([time]).collect::<Vec<_>>()
     };
-    let mut table = Table::default();
     let names = kinds.iter().map(|(name, _)| (*name).to_owned());
-    table.row(&row("cause", names.collect(), "time s".into()));
+    let mut table = Table::new(&row("cause", names.collect(), "time s".into()));
     for cause in nand::Cause::ALL {
         if kinds.iter().any(|(_, kind)| kind.get(cause) > 0) {
             let counts = kinds.iter().map(|(_, kind)| count(kind.get(cause)));

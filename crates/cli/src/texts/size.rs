@@ -7,7 +7,7 @@ use sim::sizing::data_sheet::Effective;
 use sim::sizing::endurance::Lifetime;
 use sim::sizing::over_provisioning::OverProvisioning;
 
-use crate::texts::table::{Table, real};
+use crate::texts::table::{Table, labelled, real};
 
 /// Says what T and U are.
 const LEGEND: &str = "\
@@ -179,5 +179,5 @@ fn count_of(cycles: f64) -> String {
 /// Lines with their names in a column.
 fn joined(lines: &[(String, String)]) -> String {
     let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(8);
-    lines.iter().map(|(name, text)| format!("{name:<width$} {text}\n")).collect()
+    lines.iter().map(|(name, text)| labelled(name, width, text)).collect()
 }

@@ -9,7 +9,7 @@ use sim::plan::{Plan, Scale};
 use sim::sweep::Shard;
 use sim::sweep::findings::{FailedRow, Findings};
 
-use crate::texts::table::Table;
+use crate::texts::table::{Table, noted};
 
 /// The number of failed rows whose message the summary shows.
 const FAILURES_SHOWN: usize = 5;
@@ -20,7 +20,7 @@ pub fn of_sweep(found: &Findings, out: &str, scale: Scale) -> String {
     let rows = count(plan.rows.len() as u64);
     let mut text = format!("{}: {rows} rows in {}{}", title(plan), out, failures(found));
     for note in found.notes.counted_sentences() {
-        text += &format!("note: {note}\n");
+        text += &noted(&note);
     }
     for (index, claim) in plan.claims.iter().enumerate() {
         text += &claim_text(claim, &found.verdicts(index), scale);

@@ -12,6 +12,7 @@ pub mod facets;
 pub mod foresight;
 pub mod ftl;
 pub mod guest;
+pub mod lecture;
 pub mod mount_config;
 pub mod page_policy;
 pub mod report;
@@ -27,6 +28,7 @@ pub use facets::{
     BlockLender, Facet, FacetKind, LayerTotals, MapEvent, MissCosts, ResizableMap, Tuner,
 };
 pub use ftl::{Base, Ftl, base_is};
+pub use lecture::Lecture;
 pub use mount_config::{Durability, MountConfig};
 pub use report::{Entered, LayerReport, Merges, Metric, Ram, Report};
 pub use run::Run;

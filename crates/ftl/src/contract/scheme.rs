@@ -5,6 +5,7 @@ use spec::{Param, Params};
 
 use super::error::Result;
 use super::ftl::Ftl;
+use super::lecture::Lecture;
 use super::mount_config::{Durability, MountConfig};
 
 /// A scheme, as the registry lists it.
@@ -16,6 +17,8 @@ pub struct Scheme {
     pub summary: &'static str,
     /// The publication.
     pub source: &'static str,
+    /// The text and the picture that explain it.
+    pub lecture: Lecture,
     /// Its parameters.
     pub params: &'static [Param],
     /// Settings, such as `cmt=8`, that bring a tiny device into situations in which others get only
@@ -49,6 +52,7 @@ impl Scheme {
         name: "",
         summary: "",
         source: "",
+        lecture: Lecture::of("", ""),
         params: &[],
         corners: &[],
         refuses: |_, _| None,

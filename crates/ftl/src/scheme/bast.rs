@@ -24,7 +24,7 @@
 
 use nand::Nand;
 
-use crate::contract::{Ftl, MountConfig, Result, Scheme};
+use crate::contract::{Ftl, Lecture, MountConfig, Result, Scheme};
 use crate::part::log::block_associative::{BlockAssociative, VictimOrder};
 use crate::part::log::log_map;
 use crate::part::log::tied_logs::LEAST_EXTRA;
@@ -36,6 +36,7 @@ pub static SCHEME: Scheme = Scheme {
               written log block",
     source: "Kim, Kim, Noh, Min, Cho: A space-efficient flash translation layer for CompactFlash \
              systems, IEEE TCE 48(2), 2002; merges as in LAST §2.2",
+    lecture: Lecture::of(file!(), include_str!("bast.rs")),
     least_extra: |_, _, _| LEAST_EXTRA,
     memory: |_, geometry, _| log_map::memory_bytes(geometry, 48),
     mount,

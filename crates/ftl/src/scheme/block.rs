@@ -30,8 +30,8 @@ use core::ops::Range;
 use nand::{BlockId, Cause, Content, Copies, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder, Sink};
 
 use crate::contract::{
-    Base, Error, Extent, Facet, FacetKind, Ftl, Metric, MountConfig, Ram, Report, Result, Run,
-    Scheme, Span, Violation, base_is, ensure, table_bytes,
+    Base, Error, Extent, Facet, FacetKind, Ftl, Lecture, Metric, MountConfig, Ram, Report, Result,
+    Run, Scheme, Span, Violation, base_is, ensure, table_bytes,
 };
 use crate::part::index::bit_set::BitSet;
 use crate::part::index::prefetch::prefetch;
@@ -47,6 +47,7 @@ pub static SCHEME: Scheme = Scheme {
     name: "block",
     summary: "block mapping without a log: the smallest map; every update rewrites a block",
     source: "the classical baseline; DESIGN.md has the counting rules",
+    lecture: Lecture::of(file!(), include_str!("block.rs")),
     least_extra: |_, _, _| 1,
     memory: |_, geometry, _| table_bytes(geometry, 0, 40),
     mount,

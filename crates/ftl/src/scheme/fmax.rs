@@ -20,7 +20,7 @@
 
 use nand::Nand;
 
-use crate::contract::{Ftl, MountConfig, Result, Scheme};
+use crate::contract::{Ftl, Lecture, MountConfig, Result, Scheme};
 use crate::part::log::block_associative::{BlockAssociative, VictimOrder};
 use crate::part::log::log_map;
 use crate::part::log::tied_logs::LEAST_EXTRA;
@@ -32,6 +32,7 @@ pub static SCHEME: Scheme = Scheme {
               allocated log block",
     source: "Ban: Flash file system optimized for page-mode flash technologies, US patent \
              5,937,425, 1999; as FASTer §II.B describes it",
+    lecture: Lecture::of(file!(), include_str!("fmax.rs")),
     least_extra: |_, _, _| LEAST_EXTRA,
     memory: |_, geometry, _| log_map::memory_bytes(geometry, 48),
     mount,

@@ -50,8 +50,8 @@ use std::collections::BTreeMap;
 use nand::{Cause, Lpn, Nand, Ppn, ProgramOrder, Sink};
 
 use crate::contract::{
-    Base, Ftl, Merges, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
-    ensure,
+    Base, Ftl, Lecture, Merges, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation,
+    base_is, ensure,
 };
 use crate::part::log::log_map::{self, Lbn, LogMap, WriteTarget};
 use crate::part::log::merge::{self, LogBlock};
@@ -65,6 +65,7 @@ pub static SCHEME: Scheme = Scheme {
     source: "Ban: Flash file system, US patent 5,404,485, 1995, and Flash file system optimized \
              for page-mode flash technologies, US patent 5,937,425, 1999 (M-Systems); as in \
              Chang, Hsieh, Kuo: Endurance enhancement of flash-memory storage systems, DAC 2007",
+    lecture: Lecture::of(file!(), include_str!("nftl.rs")),
     least_extra: |_, _, _| LEAST_EXTRA,
     memory: |_, geometry, _| log_map::memory_bytes(geometry, 48),
     mount,

@@ -22,8 +22,8 @@ use spec::{Kind, Param, Params};
 
 use crate::contract::page_policy::{Class, PolicySource};
 use crate::contract::{
-    Error, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
-    table_bytes,
+    Error, Ftl, Lecture, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation,
+    base_is, table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
@@ -53,6 +53,7 @@ pub static SCHEME: Scheme = Scheme {
     name: "page",
     summary: "page mapping: a map entry for each page; several victim policies",
     source: "the baseline of all five papers; victim policies as in the papers that they cite",
+    lecture: Lecture::of(file!(), include_str!("page.rs")),
     params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
     refuses,
     least_extra: |params, _, _| RESERVE + params.count("frontiers") as u32,

@@ -16,7 +16,7 @@ use crate::failure::{Failure, Result};
 use crate::known_names::{NameOr, drives};
 use crate::output::command_files::CommandFiles;
 use crate::result_outputs::{JsonArg, write_answer};
-use crate::texts::table::Table;
+use crate::texts::table::{Table, labelled};
 
 /// Options of `ftlab drive`.
 #[derive(clap::Args)]
@@ -203,7 +203,7 @@ fn spec_of((base, profile): (&Spec, &Profile), found: &Profile) -> String {
 
 fn text(fitted: &Fitted) -> String {
     let page = bytes(fitted.page_bytes.into());
-    let notes = fitted.notes.iter().map(|note| format!("note     {note}\n"));
+    let notes = fitted.notes.iter().map(|note| labelled("note", 8, note));
     format!(
         "drive    {}\npage     {page}; take a chip with pages of this size\n{}\n{}",
         fitted.drive,

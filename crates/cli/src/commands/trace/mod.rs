@@ -30,6 +30,7 @@ use crate::output::{self, write_text};
 use crate::progress::RunMonitor;
 use crate::result_outputs::JsonArg;
 use crate::texts::description::{self, setup};
+use crate::texts::table::labelled;
 
 /// Options of `ftlab trace`.
 #[derive(clap::Args)]
@@ -238,7 +239,7 @@ fn print_description(
 }
 
 fn line(name: &str, value: &str) -> String {
-    format!("{name:16} {value}\n")
+    labelled(name, 16, value)
 }
 
 /// Columns of a terminal that are left for a value.

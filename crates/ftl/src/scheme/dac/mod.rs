@@ -41,8 +41,8 @@ use spec::{Kind, Param, Params};
 use self::page_ages::PageAges;
 use crate::contract::page_policy::Class;
 use crate::contract::{
-    Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is, ensure,
-    table_bytes,
+    Ftl, Lecture, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
+    ensure, table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::block_classes::BlockClasses;
@@ -95,6 +95,7 @@ pub static SCHEME: Scheme = Scheme {
               copied page moves down",
     source: "Chiang, Lee, Chang: Using data clustering to improve cleaning performance for flash \
              memory, Software: Practice and Experience 29(3), 1999; base of the sector log's paper",
+    lecture: Lecture::of(file!(), include_str!("mod.rs")),
     params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
     refuses,
     least_extra: |params, _, _| RESERVE + params.count("regions") as u32,

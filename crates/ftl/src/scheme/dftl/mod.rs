@@ -56,8 +56,8 @@ use spec::{Kind, Param, Params};
 use self::cache_account::{Access, CacheAccount};
 use self::cached_map::CachedMap;
 use crate::contract::{
-    Base, Facet, FacetKind, Ftl, MapBudget, MapEvent, MissCosts, MountConfig, Report, ResizableMap,
-    Result, Run, Scheme, Span, Violation, base_is, table_bytes,
+    Base, Facet, FacetKind, Ftl, Lecture, MapBudget, MapEvent, MissCosts, MountConfig, Report,
+    ResizableMap, Result, Run, Scheme, Span, Violation, base_is, table_bytes,
 };
 use crate::part::map::flat_map::answered_by_flat;
 use crate::part::map::frontier::Frontier;
@@ -96,6 +96,7 @@ pub static SCHEME: Scheme = Scheme {
     source: "Gupta, Kim, Urgaonkar: DFTL: a flash translation layer employing demand-based \
              selective caching of page-level address mappings, ASPLOS 2009; counts as in adaptive \
              partitioning, II.C.1 and III.D",
+    lecture: Lecture::of(file!(), include_str!("mod.rs")),
     params: PARAMS,
     corners: &["cmt=8,entries=4", "cmt=24,entries=3", "cmt=64,entries=8"],
     refuses,

@@ -50,8 +50,8 @@ use nand::{Nand, Timing};
 
 use self::log_account::LogAccount;
 use crate::contract::{
-    Facet, FacetKind, Ftl, MapBudget, MapEvent, MissCosts, MountConfig, Report, ResizableMap,
-    Result, Run, Scheme, Span, Violation, base_is,
+    Facet, FacetKind, Ftl, Lecture, MapBudget, MapEvent, MissCosts, MountConfig, Report,
+    ResizableMap, Result, Run, Scheme, Span, Violation, base_is,
 };
 use crate::part::log::fully_associative::{
     FullyAssociative, LEAST_EXTRA, PAGE_ENTRY_BYTES, Streams, WriteStep, entry_bytes,
@@ -67,6 +67,7 @@ pub static SCHEME: Scheme = Scheme {
     source: "Lee, Park, Chung, Lee, Park, Song: A log buffer-based flash translation layer using \
              fully-associative sector translation, ACM TECS 6(3), 2007; as FASTer §II.B, LAST \
              §2.3 and adaptive partitioning §II.C describe it",
+    lecture: Lecture::of(file!(), include_str!("mod.rs")),
     params: &[Streams::param(
         "how the log block for a sequential stream is opened: run, by the sixth consecutive page; \
          offset0, by a write at offset 0; false, never; default: offset0",

@@ -120,7 +120,7 @@ use spec::Params;
 use self::isolation_area::IsolationArea;
 use self::rules::{MergeTime, Rules};
 use crate::contract::{
-    Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
+    Ftl, Lecture, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
 };
 use crate::part::log::fully_associative::{FullyAssociative, WriteStep};
 use crate::part::log::log_map;
@@ -134,6 +134,7 @@ pub static SCHEME: Scheme = Scheme {
     name: "faster",
     summary: "fast with a second chance for valid pages; cold pages are merged a few at a time",
     source: "Lim, Lee, Moon: FASTer FTL for enterprise-class flash memory SSDs, SNAPI 2010",
+    lecture: Lecture::of(file!(), include_str!("mod.rs")),
     params: rules::PARAMS,
     corners: &[
         "as=table2,isolation_blocks=4",

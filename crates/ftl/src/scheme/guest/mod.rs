@@ -27,7 +27,7 @@ use crate::contract::guest::{
     Answer, Declaration, Guest, GuestDevice, GuestFault, GuestFaultKind, GuestSource, Status,
 };
 use crate::contract::{
-    Base, Error, Extent, Ftl, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Span,
+    Base, Error, Extent, Ftl, Lecture, Metric, MountConfig, Ram, Report, Result, Run, Scheme, Span,
     Violation, base_is, table_bytes,
 };
 use lent_chip::ChipSide;
@@ -42,6 +42,7 @@ pub static GUEST: Scheme = Scheme {
     name: "guest",
     summary: "an FTL from outside: a shared object made with include/ftlab.h",
     source: "its author",
+    lecture: Lecture::of(file!(), include_str!("mod.rs")),
     params: &[
         Param::key("lib", Kind::Text, "", "path of the shared object"),
         Param::key("keys", Kind::Rest, "", "all other keys go to the guest"),

@@ -69,7 +69,8 @@ use self::random_partition::{LEAST_RANDOM, RandomPartitions};
 use self::random_victim::RandomVictim;
 use self::sequential_log::SequentialLog;
 use crate::contract::{
-    Ftl, Merges, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is, ensure,
+    Ftl, Lecture, Merges, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
+    ensure,
 };
 use crate::part::log::log_map::{self, LogMap, WriteTarget};
 use crate::part::log::log_mount;
@@ -131,6 +132,7 @@ pub static SCHEME: Scheme = Scheme {
               cheapest merge",
     source: "Lee, Shin, Kim, Kim: LAST: locality-aware sector translation for NAND flash \
              memory-based storage systems, SIGOPS OSR 42(6), 2008",
+    lecture: Lecture::of(file!(), include_str!("mod.rs")),
     params: PARAMS,
     corners: &["threshold=512", "threshold=512,detector=streams", "threshold=auto"],
     refuses,

@@ -65,8 +65,8 @@ use self::group_chains::GroupChains;
 use self::layout::GroupLayout;
 use self::victim_pages::VictimPages;
 use crate::contract::{
-    Durability, Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
-    table_bytes,
+    Durability, Ftl, Lecture, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation,
+    base_is, table_bytes,
 };
 use crate::part::recovery::survey;
 use crate::part::spare::spare_map::{Lbn, SpareMap};
@@ -115,6 +115,7 @@ pub static SCHEME: Scheme = Scheme {
               as one",
     source: "Lin, Chiao, Chang: Improving flash translation layer performance by supporting large \
              superblocks, IEEE Trans. Consumer Electronics 2010; counts as there, III",
+    lecture: Lecture::of(file!(), include_str!("mod.rs")),
     params: PARAMS,
     corners: &["blocks=1", "blocks=2,map_cache=1", "blocks=1,groups=1", "groups=1"],
     refuses,

@@ -30,7 +30,7 @@ use spec::{Kind, Param, Params};
 use crate::contract::page_policy::{
     Class, ErasedBlock, HostWrite, MovedPage, PagePolicy, PlacedDevice,
 };
-use crate::contract::{Ftl, Metric, MountConfig, Result, Scheme, table_bytes};
+use crate::contract::{Ftl, Lecture, Metric, MountConfig, Result, Scheme, table_bytes};
 use crate::part::page::placed;
 use crate::part::page::victims::registry;
 
@@ -69,6 +69,7 @@ pub static SCHEME: Scheme = Scheme {
               version, copies by age",
     source: "Wang, Wang, Li, Lee, Wu: Separating data via block invalidation time inference for \
              write amplification reduction in log-structured storage, FAST 2022",
+    lecture: Lecture::of(file!(), include_str!("sepbit.rs")),
     params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
     corners: &["times=queue"],
     refuses: |params: &Params, _: &ChipModel| registry::refuses(params),

@@ -11,7 +11,7 @@ use nand::{ChipModel, Nand};
 use spec::{Param, Params};
 
 use crate::contract::page_policy::{Class, HostWrite, MovedPage, PagePolicy};
-use crate::contract::{Ftl, MountConfig, Result, Scheme, table_bytes};
+use crate::contract::{Ftl, Lecture, MountConfig, Result, Scheme, table_bytes};
 use crate::part::page::placed;
 use crate::part::page::victims::registry;
 
@@ -26,6 +26,7 @@ pub static SCHEME: Scheme = Scheme {
     summary: "page mapping with one open block for host writes and one for copies",
     source: "Van Houdt: On the necessity of hot and cold data identification to reduce the write \
              amplification in flash-based SSDs, Performance Evaluation 82, 2014",
+    lecture: Lecture::of(file!(), include_str!("sepgc.rs")),
     params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
     refuses: |params: &Params, _: &ChipModel| registry::refuses(params),
     least_extra: |_, _, _| placed::extra_blocks(2, 1),

@@ -17,7 +17,7 @@ use nand::{ChipModel, Nand};
 use spec::{Kind, Param, Params};
 
 use crate::contract::page_policy::{Class, HostWrite, MovedPage, PagePolicy};
-use crate::contract::{Ftl, MountConfig, Result, Scheme, table_bytes};
+use crate::contract::{Ftl, Lecture, MountConfig, Result, Scheme, table_bytes};
 use crate::part::page::block_classes::KEPT_CLASSES_MAX;
 use crate::part::page::placed;
 use crate::part::page::victims::registry;
@@ -53,6 +53,7 @@ pub static SCHEME: Scheme = Scheme {
     summary: "page mapping with an open block for each stream that the host names",
     source: "NVM Express: TP4146 Flexible Data Placement, 2022; Kang, Hyun, Maeng, Cho: The \
              multi-streamed solid-state drive, HotStorage 2014",
+    lecture: Lecture::of(file!(), include_str!("streams.rs")),
     params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
     corners: &["streams=2,isolation=initial"],
     refuses,

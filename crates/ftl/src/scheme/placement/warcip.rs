@@ -25,7 +25,7 @@ use nand::{ChipModel, Nand};
 use spec::{Kind, Param, Params};
 
 use crate::contract::page_policy::{Class, HostWrite, MovedPage, PagePolicy, PlacedDevice};
-use crate::contract::{Ftl, Metric, MountConfig, Result, Scheme, table_bytes};
+use crate::contract::{Ftl, Lecture, Metric, MountConfig, Result, Scheme, table_bytes};
 use crate::part::page::block_classes::KEPT_CLASSES_MAX;
 use crate::part::page::placed;
 use crate::part::page::victims::registry;
@@ -55,6 +55,7 @@ pub static SCHEME: Scheme = Scheme {
     summary: "page mapping with clusters of pages that are rewritten at similar intervals",
     source: "Yang, Pei, Yang: WARCIP: write amplification reduction by clustering I/O pages, \
              SYSTOR 2019, as SepBIT's code reads it",
+    lecture: Lecture::of(file!(), include_str!("warcip.rs")),
     params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
     corners: &["clusters=2"],
     refuses,

@@ -46,7 +46,8 @@ use spec::{Kind, Param, Params};
 
 use self::carriers::{BLOCKS_MAX, Carriers};
 use crate::contract::{
-    Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is, table_bytes,
+    Ftl, Lecture, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
+    table_bytes,
 };
 use crate::part::recovery::survey;
 use crate::part::spare::spare_map::{Lbn, SpareMap};
@@ -97,6 +98,7 @@ pub static SCHEME: Scheme = Scheme {
               spare areas",
     source: "Kang, Jo, Kim, Lee: A superblock-based flash translation layer for NAND flash memory, \
              EMSOFT 2006; counts as in Lin, Chiao, Chang 2010, II.C",
+    lecture: Lecture::of(file!(), include_str!("mod.rs")),
     params: PARAMS,
     corners: &["blocks=1,map_cache=1", "blocks=2,physical=3", "blocks=7", "blocks=1,physical=2"],
     refuses,

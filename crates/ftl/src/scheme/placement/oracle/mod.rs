@@ -46,7 +46,8 @@ use spec::{Kind, Param, Params};
 
 use crate::contract::foresight::{Deaths, Lifespans, NEVER};
 use crate::contract::{
-    Ftl, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is, table_bytes,
+    Ftl, Lecture, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
+    table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::page_map::PageMap;
@@ -73,6 +74,7 @@ pub static SCHEME: Scheme = Scheme {
     summary: "a bound, for simulations only: knows from the trace when each page dies, and lets \
               pages share a block that die together",
     source: "ftlab; the widths of its windows are derived in `oracle/windows.rs`",
+    lecture: Lecture::of(file!(), include_str!("mod.rs")),
     params: PARAMS,
     refuses,
     least_extra: |_, _, _| RESERVE + 1,
