@@ -100,9 +100,9 @@ fn a_block_with_one_bit_per_cell_moves_without_what_it_cannot_hold() {
     survives(&[ftl, geometry, "fill-random"], 4001, &["170:looks-erased", "832:misdirected"]);
 }
 
-/// The old data of a page of which the host writes a part moved in this very write, and could not be
-/// read at their new place. The maps in spare areas of superblock and lsb had been told of the page
-/// already, dac had renewed its age, and the oracle had lost its open block.
+/// The old data of a page of which the host writes a part moved in this very write, and could not
+/// be read at their new place. The maps in spare areas of superblock and lsb had been told of the
+/// page already, dac had renewed its age, and the oracle had lost its open block.
 #[test]
 fn a_write_lives_on_if_its_old_data_are_lost_when_they_move() {
     let geometry = "tiny:reserve=24,lost_page=5";

@@ -1,8 +1,9 @@
 //! The device of a run: the setup's, with room for its trace.
 
 use ftl::device::{self, Device, Size};
-use nand::ChipModel;
+use nand::{ChipModel, Mode};
 
+use crate::config::experiment::Experiment;
 use crate::config::setup::Setup;
 use crate::config::values::Extra;
 use crate::error::{Error, Result};
@@ -31,6 +32,13 @@ pub fn of(setup: &Setup, needed_bytes: u64) -> Result<Device> {
         }
     };
     Ok(device.levelled_by(setup.wear.clone())?)
+}
+
+/// What the chip of a run keeps of its pages. To know which of them cannot be read, it must keep
+/// something.
+pub fn chip_mode(device: &Device, experiment: &Experiment) -> Mode {
+    let reads_fail = device.media().is_some_and(|(model, _)| model.reads_fail());
+    if experiment.verify || reads_fail { Mode::Stamps } else { Mode::Count }
 }
 
 /// The blocks of a device for each of which one is in reserve, by default: 2 %.

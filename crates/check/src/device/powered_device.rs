@@ -673,8 +673,8 @@ impl<'a> PoweredDevice<'a> {
         now.unwrap_or(self.pages_written)
     }
 
-    /// Pages of writes that were refused, since the device was new. Some of them may have entered the
-    /// scheme.
+    /// Pages of writes that were refused, since the device was new. Some of them may have entered
+    /// the scheme.
     pub fn pages_refused(&self) -> u64 {
         self.pages_refused
     }

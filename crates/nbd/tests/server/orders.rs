@@ -178,7 +178,7 @@ fn a_page_is_lost_on_demand() {
     operator.ask(r#"{"media":{"lose_page":2}}"#);
     (0..4).for_each(|page| client.write(0, page * PAGE, &[7; PAGE as usize]));
     assert_eq!(operator.ask(r#"{"stats":true}"#)["media"]["unreadable_pages"], 1);
-    let mut errors = |client: &mut Client| {
+    let errors = |client: &mut Client| {
         (0..4)
             .map(|page| {
                 client.say(&Script::default().request(READ, 0, page * PAGE, PAGE as u32));

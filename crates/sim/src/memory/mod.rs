@@ -18,10 +18,10 @@ use ftl::Device;
 use nand::{FlashArray, Mode};
 
 use crate::config::setup::Setup;
+use crate::device;
 use crate::error::{Error, Result};
 use crate::input::request_cache::RUN_CACHE_BYTES;
 use crate::progress::{Progress, Stage};
-use crate::run::simulator::Simulator;
 use crate::shadow::Shadow;
 
 /// Memory of the program itself, and of the statistics of a run.
@@ -46,7 +46,7 @@ impl MemoryEstimate {
     /// The estimate for a device that is to be built.
     pub fn of(setup: &Setup, device: &Device) -> MemoryEstimate {
         let verify = setup.experiment.verify;
-        let mode = Simulator::mode(device, &setup.experiment);
+        let mode = device::chip_mode(device, &setup.experiment);
         let logical_pages = u64::from(device.logical_pages());
         MemoryEstimate {
             shadow_bytes: if verify { Shadow::memory_bytes(logical_pages) } else { 0 },

@@ -7,6 +7,7 @@ use trace::{Flags, Request};
 use crate::clock::serial::{Lap, SerialClock};
 use crate::config::choices::FlushMode;
 use crate::config::experiment::Experiment;
+use crate::device;
 use crate::error::{Error, Result};
 use crate::mismatch::Mismatch;
 use crate::result::counts::HostPages;
@@ -78,14 +79,8 @@ impl<'a> Simulator<'a> {
     /// # Errors
     /// The scheme cannot be mounted.
     pub fn new(device: &'a Device, experiment: &Experiment) -> Result<Simulator<'a>> {
-        let mode = Simulator::mode(device, experiment);
+        let mode = device::chip_mode(device, experiment);
         Simulator::on_chip(device, experiment, device.new_chip(mode))
-    }
-
-    /// What the chip keeps of its pages: which of them cannot be read, too.
-    pub fn mode(device: &Device, experiment: &Experiment) -> Mode {
-        let reads_fail = device.media().is_some_and(|(model, _)| model.reads_fail());
-        if experiment.verify || reads_fail { Mode::Stamps } else { Mode::Count }
     }
 
     /// A device with this chip, on which its FTL is mounted.
@@ -531,7 +526,6 @@ impl<'a> Simulator<'a> {
 mod tests {
     use super::*;
     use crate::config::setup::Setup;
-    use crate::device;
     use ftl::{Base, Extent, Violation};
     use nand::{Lpn, Ppn};
     use std::sync::{Arc, Mutex};
