@@ -105,7 +105,7 @@ MUTANTS = [
      "match self.its_media().reserve.iter_mut().rev().find_map(Vec::pop) {"),
     ("media-seldom", "media: programs fail half as often", MEDIA,
      "                let next = self.gap(self.model.program_fail);\n",
-     "                let next = 2 * self.gap(self.model.program_fail);\n"),
+     "                let next = self.gap(self.model.program_fail).saturating_mul(2);\n"),
     ("media-erases-never-fail", "media: erases fail only once by chance", MEDIA,
      "                self.quiet_erases = self.gap(self.model.erase_fail);\n                Some",
      "                self.quiet_erases = u64::MAX;\n                Some"),
