@@ -25,6 +25,9 @@ PASS = "crates/sim/src/run/pass.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
+    ("check-lost-not-commanded", "check: no page is lost after a power-on", "crates/check/src/device_model/mod.rs",
+     "            media.lose_page_after(before.into());\n",
+     "            let _ = before;\n"),
     ("unreadable-system", "media: a page that the FTL needs to find its data cannot be read", ON_MEDIA,
      "        if owner != Lpn::SYSTEM {\n",
      "        if owner != Lpn::NONE {\n"),
@@ -65,19 +68,6 @@ MUTANTS = [
      "crates/ftl/src/scheme/placement/oracle/mod.rs",
      "        self.put_back(window, frontier);\n        written.map(drop)\n",
      "        written?;\n        self.put_back(window, frontier);\n        Ok(())\n"),
-    ("check-lost-any", "check: once a page is lost, any page may be unreadable", "crates/check/src/oracle.rs",
-     "            durable.is_some_and(|oldest| oldest < before)",
-     "            durable.is_some_and(|oldest| oldest < before.max(1) || before == 0)"),
-    ("check-lost-for-ever", "check: a page that was lost once may be unreadable for ever", "crates/check/src/oracle.rs",
-     "        let sectors = page * self.sectors_per_page..(page + 1) * self.sectors_per_page;\n        sectors.into_iter().any(|sector| {",
-     "        if before > 0 {\n            return true;\n        }\n"
-     "        let sectors = page * self.sectors_per_page..(page + 1) * self.sectors_per_page;\n        sectors.into_iter().any(|sector| {"),
-    ("check-no-page-lost", "check: `unreadable` loses no page", "crates/check/src/device_model/drawn.rs",
-     "            lost_page: if unreadable { 1 + rng.below(FAILING_PROGRAM_MAX) } else { 0 },",
-     "            lost_page: 0,"),
-    ("check-lost-not-commanded", "check: no page is lost after a power-on", "crates/check/src/device_model/mod.rs",
-     "            media.lose_page_after(before.into());\n",
-     "            let _ = before;\n"),
     ("media-block-0-bad", "media: block 0 may come bad", MEDIA,
      "let is_bad = !is_first && model",
      "let is_bad = model"),

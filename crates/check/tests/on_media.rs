@@ -8,11 +8,15 @@ mod layers;
 mod part;
 
 use check::campaign::Campaign;
+use check::case::Case;
 use check::cut::faults::Faults;
 use check::cut::power_loss::SecondCuts;
+use check::device::action::{self, Action};
+use check::device::powered_device::PoweredDevice;
 use check::device_model::{DeviceModel, TinyMedia};
 use check::subject::Subject;
 use common::{ONE_CUT_IN, campaign, finds_nothing, models, schemes, small_models};
+use ftl::Durability;
 use layers::{corners, under};
 use part::one_in;
 
@@ -73,6 +77,22 @@ fn every_scheme_survives_cuts_on_media_that_fail_under_every_layer() {
     let (workloads, one_first_in) = (workloads(&["random", "partial"]), 12 * ONE_CUT_IN);
     let parts = one_in(10, &Campaign { workloads, one_first_in, ..campaign });
     parts.iter().for_each(|part| _ = finds_nothing(part, 10));
+}
+
+#[test]
+fn a_page_is_lost_after_each_power_on() {
+    let model = DeviceModel::from_spec("tiny:reserve=24,lost_page=3").unwrap();
+    let page = Subject::from_spec("page").unwrap();
+    let case = Case::new(&page, &model, "random", 1, Durability::Full).unwrap();
+    let mut device = PoweredDevice::brand_new(&case).unwrap();
+    for action in action::of_workload(&case) {
+        device.perform(action).unwrap();
+    }
+    assert_eq!(device.nand().media().unwrap().lost().len(), 1);
+    assert!(device.oracle().knows_losses());
+    device.perform(Action::Remount).unwrap();
+    device.perform(Action::Check).unwrap();
+    assert_eq!(device.nand().media().unwrap().lost().len(), 0, "a mount has few programs");
 }
 
 /// After each power-on a page of the host cannot be read: its reads fail, writes of a part of it are
