@@ -25,6 +25,9 @@ PASS = "crates/sim/src/run/pass.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
+    ("media-frozen-twice", "media: a flash that is to stay as it is twice is lost", ARRAY,
+     "self.pages.as_ref().filter(|_| !self.is_frozen())",
+     "self.pages.as_ref()"),
     ("check-lost-not-commanded", "check: no page is lost after a power-on", "crates/check/src/device_model/mod.rs",
      "            media.lose_page_after(before.into());\n",
      "            let _ = before;\n"),

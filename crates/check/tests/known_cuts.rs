@@ -116,6 +116,16 @@ fn a_write_lives_on_if_its_old_data_are_lost_when_they_move() {
     subject_conforms(&under_sector_log("oracle"), oracle, "sequential", 8);
 }
 
+/// No block was left for the list of moves, and none in reserve: the flash was to stay as it is
+/// twice, and the second time what stayed was a copy in memory.
+#[test]
+fn what_stays_as_it_is_is_the_flash() {
+    let geometry = "tiny:page=2048,spare=70,pages_per_block=29,program_order=ascending,cell_bits=2,\
+                    pair_distance=4,logical=3,extra=2,reserve=22,endurance=4,failing_program=54,\
+                    failing_erase=6";
+    subject_conforms(&under_sector_log("page"), geometry, "forced", 13_116_007);
+}
+
 /// Without a cut, with mounts between operations.
 fn subject_conforms(subject: &Subject, geometry: &str, workload: &str, seed: u64) {
     let model = DeviceModel::from_spec(geometry).unwrap();

@@ -735,9 +735,10 @@ impl FlashArray {
         self.frozen.is_some()
     }
 
-    /// From now on the flash stays as it is. Whatever changes is in memory, until the power fails.
+    /// From now on, or still, the flash stays as it is. Whatever changes is in memory, until the
+    /// power fails.
     pub(crate) fn freeze(&mut self) -> Result<()> {
-        let Some(pages) = &self.pages else { return Ok(()) };
+        let Some(pages) = self.pages.as_ref().filter(|_| !self.is_frozen()) else { return Ok(()) };
         let pages = Some(pages.view_as_it_is()?);
         let copy = self.clone_with(self.owners.clone(), pages)?;
         let flash = core::mem::replace(self, copy);
