@@ -101,7 +101,7 @@ fn the_table_does_not_depend_on_the_number_of_jobs() {
     let [one, two] = ["1", "3"].map(|jobs| printed(&args(jobs)));
     assert_eq!(one, two);
     assert_eq!(one.matches("oracle:open=2 ").count(), 1, "{one}");
-    let fast = one.lines().find(|line| line.starts_with("fast")).unwrap();
+    let fast = one.lines().find(|line| line.starts_with("fast  ")).unwrap();
     assert_eq!(fast.split_whitespace().nth(1), Some("–"), "{one}");
     assert!(one.contains("This device has a spare of 15.62 %"), "{one}");
 }

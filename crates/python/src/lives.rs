@@ -8,7 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use report::html_page::Section;
-use report::life::figures;
+use report::pages::life::figures;
 use sim::config::experiment::options;
 use sim::run::life::{self, Life};
 use sim::{Experiment, parallel_runs};

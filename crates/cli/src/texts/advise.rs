@@ -1,7 +1,8 @@
 //! The advice on a load: a page of sentences with their figures.
 
-use report::bound::{law, percent};
-use report::number_format::{bytes, count, decimals, number};
+use report::headline::bound::law;
+use report::headline::{self, as_lines};
+use report::number_format::{bytes, count, decimals, number, percent};
 use serde::Serialize;
 use sim::advise::answer::{Answer, Refusal};
 use sim::advise::confidence::Confidence;
@@ -37,7 +38,7 @@ impl<'a> Advices<'a> {
 
 /// The advice on a log.
 fn text(advice: &Advice) -> String {
-    let mut page = Page::default();
+    let mut page = Page { text: as_lines(&headline::advice::of(advice)), ..Page::default() };
     page.part("load", &look(&advice.look));
     if let Some(found) = &advice.device {
         let is_measured = advice.spare.found().is_some();

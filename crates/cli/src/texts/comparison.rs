@@ -1,6 +1,7 @@
 //! Results side by side: a table with a column for each, and a report with figures.
 
 use report::figure::DataTable;
+use report::headline::{self, as_lines};
 use report::html_page::{HtmlPage, Section};
 use report::runs::{self, LabelledResult, capitalised, provenance};
 use serde_json::Value;
@@ -43,7 +44,7 @@ pub struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// What was run in one line, then a column for each run.
+    /// What came out, what was run in one line, then a column for each run.
     pub fn text(&self) -> String {
         let values = self.values();
         let mut table = Table::default();
@@ -53,10 +54,11 @@ impl Comparison<'_> {
             table.row(&[&group.title]);
             group.rows.iter().for_each(|row| table.row(&indented(row)));
         }
-        let provenance = provenance(&self.labelled(&values));
+        let runs = self.labelled(&values);
+        let (headline, provenance) = (as_lines(&headline::runs::of(&runs)), provenance(&runs));
         let notes: String = self.notes().iter().map(|note| format!("note: {note}\n")).collect();
         let caveat = self.caveat();
-        format!("{provenance}\n\n{}\n{notes}{LEGEND}\n{caveat}\n", table.text())
+        format!("{headline}{provenance}\n\n{}\n{notes}{LEGEND}\n{caveat}\n", table.text())
     }
 
     /// The report: the same groups, and figures.

@@ -1,13 +1,12 @@
 //! The page of a bound: what placement could achieve on a trace, and where the schemes are.
 
 use serde_json::{Map, Value, json};
-use sim::sizing::bound::{Bound, BoundLaw, BoundRun};
+use sim::sizing::bound::{Bound, BoundRun};
 
 use crate::charts::{Facets, Point, draw};
 use crate::figure::{DataTable, Figure, axis, logarithmic_axis, spec};
 use crate::html_page::{HtmlPage, Section, Tile};
 use crate::number_format::{count, decimals};
-pub use crate::sizing::percent;
 
 /// The page; `made_by` is for its footer.
 pub fn page(bound: &Bound, made_by: String) -> HtmlPage {
@@ -21,7 +20,7 @@ pub fn page(bound: &Bound, made_by: String) -> HtmlPage {
                  victims, and another choice can be better.",
                 bound.trace
             ),
-            law(&bound.law),
+            crate::headline::bound::law(&bound.law),
         ],
         notes: bound.notes.clone(),
         tiles: sorted.iter().map(|run| tile(run)).collect(),
@@ -32,22 +31,6 @@ pub fn page(bound: &Bound, made_by: String) -> HtmlPage {
         made_by,
         ..HtmlPage::default()
     }
-}
-
-/// The law in a sentence.
-pub fn law(law: &BoundLaw) -> String {
-    let BoundLaw { spare, needed_spare, needed_windows } = *law;
-    if needed_windows == 0.0 {
-        return "No page is known to die, so the law of the oracle says nothing about this trace."
-            .into();
-    }
-    let (needed, own) = (percent(needed_spare), percent(spare));
-    let compared = if spare >= needed_spare { "which is enough" } else { "which is less" };
-    let blocks = count(needed_windows.ceil() as u64);
-    format!(
-        "If the deaths of pages are known, no page needs to be copied with a spare of {needed} % \
-         of the capacity and {blocks} open blocks. This device has a spare of {own} %, {compared}."
-    )
 }
 
 /// The schemes and the best run of the oracle, the least write amplification first.
@@ -176,33 +159,7 @@ fn table<'a>(runs: impl Iterator<Item = &'a BoundRun>) -> DataTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn run(ftl: &str, open_blocks: Option<u32>, write_amplification: f64) -> BoundRun {
-        BoundRun {
-            ftl: ftl.into(),
-            open_blocks,
-            write_amplification,
-            host_pages: 100,
-            copied_pages: 40,
-            copies_per_host_page: 0.4,
-        }
-    }
-
-    fn bound(needed_windows: f64) -> Bound {
-        Bound {
-            trace: "oltp.log".into(),
-            logical_blocks: 100,
-            extra_blocks: 7,
-            law: BoundLaw { spare: 0.07, needed_spare: 0.25, needed_windows },
-            oracle: vec![run("oracle:open=1", Some(1), 3.0), run("oracle:open=8", Some(8), 1.2)],
-            schemes: vec![
-                run("page", Some(1), 3.5),
-                run("fast", None, 9.0),
-                run("dac", Some(6), 2.0),
-            ],
-            notes: Vec::new(),
-        }
-    }
+    use crate::headline::bound::tests::bound;
 
     #[test]
     fn a_page_shows_the_curve_and_the_best_first() {
@@ -216,15 +173,5 @@ mod tests {
         let bars = page.sections[1].figures[0].spec["data"]["values"].as_array().unwrap();
         let names: Vec<&str> = bars.iter().map(|value| value["runs"].as_str().unwrap()).collect();
         assert_eq!(names, ["oracle:open=8", "dac", "page", "fast"]);
-    }
-
-    #[test]
-    fn the_law_compares_the_spare() {
-        let less = law(&bound(30.5).law);
-        assert!(less.contains("25.00 % of the capacity and 31 open blocks"), "{less}");
-        assert!(less.contains("a spare of 7.00 %, which is less"), "{less}");
-        let enough = law(&BoundLaw { spare: 0.25, ..bound(2.0).law });
-        assert!(enough.ends_with("which is enough."), "{enough}");
-        assert!(law(&bound(0.0).law).contains("No page is known to die"));
     }
 }

@@ -7,7 +7,7 @@ use sim::sizing::answer::{SizedPoint, Sizing};
 use crate::curves::{TOGETHER_MAX, drawn};
 use crate::figure::{DataTable, Figure, axis, share_axis, spec};
 use crate::html_page::{HtmlPage, Section, Tile};
-use crate::number_format::{bytes, count, decimals};
+use crate::number_format::{bytes, count, decimals, percent};
 
 /// The page of a search on a trace; `made_by` is for its footer.
 pub fn page(target: f64, trace: &str, sizings: &[Sizing], made_by: String) -> HtmlPage {
@@ -108,45 +108,10 @@ fn table(sizings: &[Sizing]) -> DataTable {
     DataTable::new(head, points(sizings).map(row))
 }
 
-/// A share in percent.
-pub fn percent(share: f64) -> String {
-    decimals(100.0 * share, 2)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sim::sizing::over_provisioning::OverProvisioning;
-    use sim::sizing::probe::Probe;
-
-    fn point(extra_blocks: u64, write_amplification: Option<f64>) -> SizedPoint {
-        let probe = Probe {
-            extra_blocks,
-            write_amplification,
-            write_amplification_bytes: write_amplification,
-            steady: Some(true),
-            refused: None,
-            notes: Vec::new(),
-        };
-        SizedPoint { probe, over_provisioning: OverProvisioning::of_blocks(100, extra_blocks) }
-    }
-
-    fn sizing(ftl: &str, reaches: bool) -> Sizing {
-        let curve = vec![point(2, None), point(25, Some(2.5)), point(50, Some(1.9))];
-        Sizing {
-            ftl: ftl.into(),
-            chip: "slc-fast2010".into(),
-            logical_blocks: 100,
-            block_bytes: 1 << 17,
-            capacity_bytes: 100 << 17,
-            least: reaches.then(|| curve[2].clone()),
-            command: None,
-            curve,
-            endurance: None,
-            written_share: None,
-            notes: vec!["odd".into()],
-        }
-    }
+    use crate::headline::sizing::tests::sizing;
 
     #[test]
     fn a_page_shows_the_curve_and_the_answer() {

@@ -8,8 +8,8 @@ use sim::sweep::Findings;
 use crate::captions::{QUICK_NOTE, common_options};
 use crate::figure::DataTable;
 use crate::html_page::{HtmlPage, Link, Section};
+use crate::pages::sweep::{self, JudgedClaim};
 use crate::plan_figures;
-use crate::sweep_page::{self, JudgedClaim};
 
 /// A paper whose experiments are repeated.
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +136,7 @@ fn claim_of(part: &str) -> &str {
 /// A summary of each claim of a paper.
 pub fn summaries(paper: &Paper, experiments: &[ExperimentFindings]) -> Vec<ClaimSummary> {
     let judged: Vec<JudgedClaim> =
-        experiments.iter().flat_map(|it| sweep_page::judged_claims(&it.found)).collect();
+        experiments.iter().flat_map(|it| sweep::judged_claims(&it.found)).collect();
     let summary = |claim: &PaperClaim| {
         let id = claim.id;
         let parts: Vec<&JudgedClaim> =
@@ -216,16 +216,16 @@ pub fn page(
 fn section(experiment: &ExperimentFindings) -> Section {
     let (name, found) = (experiment.name, &experiment.found);
     let plan = found.plan();
-    let judged = sweep_page::judged_claims(found);
+    let judged = sweep::judged_claims(found);
     let mut figures: Vec<_> =
-        judged.iter().map(|judged| sweep_page::figure(judged, found, name)).collect();
+        judged.iter().map(|judged| sweep::figure(judged, found, name)).collect();
     figures.extend(plan_figures::figures(found, name));
-    let text = [Some(common_options(plan)), sweep_page::failures(found)].into_iter().flatten();
+    let text = [Some(common_options(plan)), sweep::failures(found)].into_iter().flatten();
     Section {
         title: format!("{} ({name}.toml, {})", plan.title, runs(plan.rows.len())),
         text: text.filter(|text| !text.is_empty()).collect(),
         notes: found.notes.counted_sentences(),
-        table: (!judged.is_empty()).then(|| sweep_page::claim_table(&judged)),
+        table: (!judged.is_empty()).then(|| sweep::claim_table(&judged)),
         figures,
     }
 }
