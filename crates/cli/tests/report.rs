@@ -140,14 +140,14 @@ fn every_figure_of_a_comparison_is_drawn_in_light_and_dark() {
         let names: Vec<&str> = drawn.iter().map(|(name, _)| *name).collect();
         let wanted = [
             "write-amplification",
+            "write-amplification-along-the-trace",
             "time-against-ram",
             "time-by-cause",
             "service-write",
             "service-read",
-            "write-amplification-along-the-trace",
-            "free-blocks-along-the-trace",
-            "associated-blocks",
             "wear",
+            "associated-blocks",
+            "free-blocks-along-the-trace",
             "gauges-of-last",
         ];
         assert_eq!(names, wanted);
@@ -157,6 +157,11 @@ fn every_figure_of_a_comparison_is_drawn_in_light_and_dark() {
     assert!(light.document.contains("#1c2024") && !light.document.contains("fill=\"#e6e8ea\""));
     assert!(dark.document.contains("fill=\"#e6e8ea\""), "labels are light on dark ground");
     shows_the_numbers(&light, &place.path("page.json"));
+    let text = place
+        .ftlab(&words.split_whitespace().take_while(|it| *it != "--quiet").collect::<Vec<_>>());
+    let headline = String::from_utf8(text).unwrap().lines().next().unwrap().to_owned();
+    let shown = format!("<p class=\"headline\">{headline}</p>");
+    assert!(light.document.replace("<wbr>", "").contains(&shown), "{headline}");
 }
 
 #[test]
@@ -176,7 +181,10 @@ fn one_run_and_many_fit_a_phone_and_a_desk() {
     place.ftlab(&run);
     fits_phone_and_desk(&browser, &place.path("run.html"));
     let page = std::fs::read_to_string(place.path("page.html")).unwrap();
-    let title = format!("<title>{}: 6 FTLs compared</title>", trace.replace('/', "&#x2f;"));
+    let title = format!(
+        "<title>{}: 6 FTLs compared on 16.00 MiB of slc-fast2010</title>",
+        trace.replace('/', "&#x2f;")
+    );
     assert!(page.contains(&title), "titled by the trace");
     assert_eq!(page.matches(". Seed 1.").count(), 1, "what all share stands once on top");
 }
@@ -188,8 +196,8 @@ fn shows_the_numbers(seen: &Seen, json: &Path) {
     let amplifications: Vec<f64> = results.as_array().unwrap().iter().map(amplification).collect();
     let best = amplifications.iter().copied().fold(f64::INFINITY, f64::min);
     for amplification in amplifications {
-        let mark = if amplification == best { "*" } else { "" };
-        let cell = format!(">{mark}{amplification:.4}</td>");
+        let mark = if amplification == best { " class=\"best\"" } else { "" };
+        let cell = format!("<td{mark}>{amplification:.4}</td>");
         assert!(seen.document.contains(&cell), "{cell} is not shown");
     }
 }

@@ -7,10 +7,12 @@
 //! * `curves`          curves of several runs: a few in one view, more in panels
 //! * [`runs`]          figures that compare results: cost, times of requests, merges, wear
 //! * [`traces`]        figures of traces: load over time, locality of writes, request sizes
+//! * `name_places`     names beside points, none over another
 //! * [`charts`]        charts of the rows of a sweep over the parameter that varies
 //! * [`plan_figures`]  the figures that a plan asks for
 //! * [`headline`]      what came out, in one or two sentences
 //! * [`pages`]         the pages: sweeps, papers, sizings, bounds, lives
+//! * [`colours`]       the colour of each FTL
 //! * [`captions`]      sentences that captions have in common
 //! * [`axis_labels`]   the columns of results in words, with units
 //! * [`number_format`] numbers as text
@@ -25,10 +27,12 @@
 pub mod axis_labels;
 pub mod captions;
 pub mod charts;
+pub mod colours;
 mod curves;
 pub mod figure;
 pub mod headline;
 pub mod html_page;
+mod name_places;
 pub mod number_format;
 pub mod pages;
 pub mod plan_figures;

@@ -61,18 +61,22 @@ impl Comparison<'_> {
         format!("{headline}{provenance}\n\n{}\n{notes}{LEGEND}\n{caveat}\n", table.text())
     }
 
-    /// The report: the same groups, and figures.
+    /// The report: figures, and the same groups in one table.
     pub fn page(&self) -> HtmlPage {
         let values = self.values();
         let runs = self.labelled(&values);
-        let numbers = groups::groups(self.results).into_iter().map(|group| {
-            Section::of_table(capitalised(&group.title), DataTable::new(self.head(), group.rows))
-        });
+        let rows = groups::groups(self.results)
+            .into_iter()
+            .flat_map(|group| [vec![capitalised(&group.title)]].into_iter().chain(group.rows));
+        let numbers = Section {
+            text: vec!["The best of a row is bold. Rows of zeros are left out.".to_owned()],
+            ..Section::of_table("All numbers", DataTable::new(self.head(), rows))
+        };
         HtmlPage {
             title: runs::title(&runs),
-            lead: vec![provenance(&runs), self.caveat().to_owned(), LEGEND.to_owned()],
-            notes: self.notes(),
-            sections: numbers.chain(runs::sections(&runs)).collect(),
+            headline: headline::runs::of(&runs),
+            lead: vec![provenance(&runs)],
+            sections: [runs::sections(&runs), vec![numbers]].concat(),
             made_by: output::made_by(self.command),
             ..HtmlPage::default()
         }

@@ -7,7 +7,7 @@ use sim::result::run_result::half_range;
 use super::ranking::{Measure, Ranking};
 use super::words::{NAMED_MAX, list, more, names, plus_minus, rounded};
 use crate::captions::short_labels;
-use crate::runs::LabelledResult;
+use crate::runs::{LabelledResult, ends};
 
 /// The headline of results of the same load on the same device: the cost of a write, and how sure
 /// it is; then the times if a drive served them; then what was not in a steady state.
@@ -70,23 +70,6 @@ impl Unit {
 pub fn spread(result: &Value) -> Option<f64> {
     let [low, high] = ends(result)?;
     half_range([low, high])
-}
-
-/// The least and the largest write amplification of the rounds of a window, or without rounds of
-/// the first and the last fifth of the pages written.
-pub fn ends(result: &Value) -> Option<[f64; 2]> {
-    let steady = &result["steady"];
-    let course = &result["write_amplification_course"];
-    let seen: Vec<f64> = match steady["write_amplification"].as_array() {
-        Some(rounds) => {
-            let before = steady["first_measured"].as_u64().unwrap_or(1).saturating_sub(1);
-            rounds.iter().skip(before as usize).filter_map(Value::as_f64).collect()
-        }
-        None => ["first_fifth", "last_fifth"].iter().filter_map(|it| course[it].as_f64()).collect(),
-    };
-    half_range(seen.iter().copied())?;
-    let least = seen.iter().copied().fold(f64::INFINITY, f64::min);
-    Some([least, seen.iter().copied().fold(0.0, f64::max)])
 }
 
 /// What a write costs, and with which of several FTLs least.

@@ -23,7 +23,7 @@
               labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelLimit: 0, titleLimit: 0,
               labelSeparation: 5 },
       axisX: { labelFlush: false, labelBound: 8 },
-      legend: { labelColor: text, titleColor: soft, labelFontSize: 12, labelLimit: 0, orient: "bottom",
+      legend: { labelColor: text, titleColor: soft, labelFontSize: 12, labelLimit: 0, orient: "top",
                 symbolLimit: 0 },
       header: { labelColor: text, titleColor: text, labelFontSize: 12, labelLimit: 0 },
       text: { color: text, fontSize: 12 },
@@ -185,16 +185,31 @@
     });
   }
 
+  // A table that is wider than the page says so.
+  function markWide() {
+    for (const box of document.querySelectorAll(".scroll")) {
+      box.classList.toggle("wider", box.scrollWidth > box.clientWidth + 1);
+    }
+  }
+  for (const details of document.querySelectorAll("details.table")) details.addEventListener("toggle", markWide);
+
+  // What is folded away on a screen is shown in print.
+  window.addEventListener("beforeprint", () => {
+    for (const details of document.querySelectorAll("details.table")) details.open = true;
+  });
+
   let [width, waiting] = [document.body.clientWidth, 0];
   window.addEventListener("resize", () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
       if (document.body.clientWidth !== width) {
         width = document.body.clientWidth;
+        markWide();
         drawAll();
       }
     }, 200);
   });
   dark.addEventListener("change", drawAll);
+  markWide();
   drawAll();
 })();

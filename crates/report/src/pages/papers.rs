@@ -7,6 +7,7 @@ use sim::sweep::Findings;
 
 use crate::captions::{QUICK_NOTE, common_options};
 use crate::figure::DataTable;
+use crate::headline;
 use crate::html_page::{HtmlPage, Link, Section};
 use crate::pages::sweep::{self, JudgedClaim};
 use crate::plan_figures;
@@ -108,6 +109,14 @@ impl ClaimSummary {
         }
     }
 
+    /// The outcome, or the status if the claim was not decided.
+    fn shown_outcome(&self) -> &'static str {
+        match self.outcome() {
+            "" => self.status.word(),
+            outcome => outcome,
+        }
+    }
+
     /// Why the claim falls short, if it does and the reason is known.
     pub fn cause(&self) -> Option<&'static str> {
         self.claim.cause.filter(|_| self.outcome() == CAUSE_KNOWN)
@@ -168,20 +177,19 @@ fn summary_of(claim: PaperClaim, parts: &[&JudgedClaim]) -> ClaimSummary {
 
 fn table(summaries: &[ClaimSummary]) -> DataTable {
     let row = |it: &ClaimSummary| {
-        let text = [it.claim.id, it.claim.says, it.cause().unwrap_or_default()].map(str::to_owned);
-        let found = [it.cells(), it.deviation(), it.status.word().into(), it.outcome().into()];
-        text.into_iter().chain(found).collect()
+        let text = [it.claim.id, it.claim.says].map(str::to_owned);
+        let found = [it.cells(), it.deviation(), it.shown_outcome().to_owned()];
+        let row = text.into_iter().chain(found).collect();
+        let cause = it.cause().map(|cause| vec![format!("Cause: {cause}")]);
+        [row].into_iter().chain(cause)
     };
-    let head = [
-        "claim",
-        "statement",
-        "cause of the difference",
-        "cells that hold",
-        "largest deviation",
-        "verdict",
-        "outcome",
-    ];
-    DataTable { text_columns: 3, ..DataTable::new(head, summaries.iter().map(row)) }
+    let head = ["claim", "statement", "cells that hold", "largest deviation", "outcome"];
+    DataTable { text_columns: 2, ..DataTable::new(head, summaries.iter().flat_map(row)) }
+}
+
+/// The headline of claims.
+fn outcomes(summaries: &[ClaimSummary]) -> Vec<String> {
+    headline::sweep::of_claims(summaries.iter().map(ClaimSummary::shown_outcome))
 }
 
 fn lead(scale: Scale) -> Vec<String> {
@@ -200,11 +208,12 @@ pub fn page(
     scale: Scale,
     made_by: String,
 ) -> HtmlPage {
-    let claims = table(&summaries(paper, experiments));
-    let mut sections = vec![Section::of_table("Claims", claims)];
+    let claims = summaries(paper, experiments);
+    let mut sections = vec![Section::of_table("Claims", table(&claims))];
     sections.extend(experiments.iter().map(section));
     HtmlPage {
         title: format!("{}: published and measured", paper.id),
+        headline: outcomes(&claims),
         lead: [vec![paper.title.to_owned()], lead(scale)].concat(),
         links: vec![Link { file: "index.html".into(), title: "all papers".into() }],
         sections,
@@ -248,6 +257,7 @@ pub fn index(papers: &[(&Paper, Vec<ClaimSummary>)], scale: Scale, made_by: Stri
     let claims = Section::of_table("All claims", table(&all));
     HtmlPage {
         title: "The experiments of the papers, repeated".into(),
+        headline: outcomes(&all),
         lead: lead(scale),
         links: papers.iter().map(link).collect(),
         sections: vec![claims],

@@ -268,10 +268,9 @@ fn page(trace: &Trace, found: &TraceStats) -> Result<HtmlPage> {
     let head = ["what", "counted"];
     let label = short_name(trace.name());
     let traced = LabelledTrace { label, found };
-    let counts = Section::of_table(
-        "All counts",
-        DataTable { text_columns: 2, ..DataTable::new(head, rows) },
-    );
+    let table = DataTable { text_columns: 2, ..DataTable::new(head, rows) };
+    let notes = found.survey.notes.clone();
+    let counts = Section { notes, ..Section::of_table("All counts", table) };
     let pages = bytes(found.survey.page_bytes);
     Ok(HtmlPage {
         title: label.to_owned(),
@@ -280,7 +279,6 @@ fn page(trace: &Trace, found: &TraceStats) -> Result<HtmlPage> {
             trace.name(),
             trace.format()
         )],
-        notes: found.survey.notes.clone(),
         tiles: traces::tiles(&traced),
         sections: [traces::sections(&[traced]), vec![counts]].concat(),
         made_by: output::made_by("trace info"),
