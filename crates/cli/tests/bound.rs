@@ -83,14 +83,14 @@ fn a_note_names_the_scheme_that_is_better_than_the_oracle_with_one_block() {
 }
 
 #[test]
-fn a_report_has_both_figures() {
+fn a_report_has_the_copies() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("bound.html");
     let report = page.to_str().unwrap();
     let args = ["--open", "2,4", "--ftl", "fast", "--report", report, "--quiet"];
     assert!(printed(&on("bound", UNIFORM, &args)).is_empty());
     let html = std::fs::read_to_string(&page).unwrap();
-    for words in ["write-amplification-against-open-blocks", "Which placement for my trace"] {
+    for words in ["copies-against-open-blocks", "<p class=\"headline\">fast copies least: "] {
         assert!(html.contains(words), "{words}");
     }
 }

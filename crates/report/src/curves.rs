@@ -11,7 +11,7 @@ use crate::figure::legend;
 /// A view has at most this many curves.
 pub(crate) const TOGETHER_MAX: usize = 8;
 
-/// The dashes of the curves of a view, in their order. Curves with the same dashes differ in colour.
+/// The dashes of the curves of a view, in their order. Those with the same dashes differ in colour.
 const DASHES: [&[u32]; TOGETHER_MAX] =
     [&[1, 0], &[7, 3], &[2, 2], &[9, 3, 2, 3], &[1, 0], &[7, 3], &[2, 2], &[9, 3, 2, 3]];
 /// The shapes of their points.

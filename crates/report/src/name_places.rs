@@ -3,7 +3,7 @@
 //! Places are found for a narrow page. On a wider one points are further apart, so they hold there,
 //! too.
 
-/// A point with a name, which may be empty. Both coordinates are positive.
+/// A point with a name, which may be empty. A coordinate on a logarithmic axis is a logarithm.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub name: String,
@@ -44,17 +44,17 @@ fn overlap(a: &Frame, b: &Frame) -> bool {
     a[0] < b[1] && b[0] < a[1] && a[2] < b[3] && b[2] < a[3]
 }
 
-/// A side for each point, in a view of this height with axes from the least to the largest value,
-/// logarithmic if they are far apart.
-pub(crate) fn places(points: &[Place], height: f64) -> Vec<Side> {
-    let shares = |of: fn(&Place) -> f64| {
-        let logs: Vec<f64> = points.iter().map(|point| of(point).ln()).collect();
-        let low = logs.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let span = (high - low).max(f64::MIN_POSITIVE);
-        logs.into_iter().map(|log| (log - low) / span).collect::<Vec<f64>>()
-    };
-    let (across, up) = (shares(|point| point.x), shares(|point| point.y));
+/// The least and the largest of these coordinates.
+pub(crate) fn extent(coordinates: impl Iterator<Item = f64>) -> [f64; 2] {
+    coordinates
+        .fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], it| [low.min(it), high.max(it)])
+}
+
+/// A side for each point, in a view of this height whose axes have these ends.
+pub(crate) fn places(points: &[Place], x: [f64; 2], y: [f64; 2], height: f64) -> Vec<Side> {
+    let share = |at: f64, [low, high]: [f64; 2]| (at - low) / (high - low).max(f64::MIN_POSITIVE);
+    let across: Vec<f64> = points.iter().map(|point| share(point.x, x)).collect();
+    let up: Vec<f64> = points.iter().map(|point| share(point.y, y)).collect();
     let centre = |at: usize| (across[at] * WIDTH, (1.0 - up[at]) * height);
     let mut taken: Vec<Frame> = (0..points.len())
         .map(|at| {
@@ -98,10 +98,8 @@ mod tests {
 
     #[test]
     fn a_name_stands_to_the_right_unless_that_is_taken() {
-        let sides = places(
-            &[place("page", 1.0, 1.0), place("dac", 1.5, 1.0), place("fast", 100.0, 9.0)],
-            300.0,
-        );
+        let points = [place("page", 0.0, 0.0), place("dac", 0.4, 0.0), place("fast", 4.6, 2.2)];
+        let sides = places(&points, [0.0, 4.6], [0.0, 2.2], 300.0);
         assert_eq!(sides[0].align, "left");
         assert!(sides[0].dy != 0.0, "dac's point is there: {sides:?}");
         assert_eq!((sides[1].align, sides[1].dy), ("left", 0.0));
@@ -111,7 +109,7 @@ mod tests {
     #[test]
     fn points_in_one_place_have_names_above_each_other() {
         let points: Vec<Place> = ["a", "b", "c"].map(|name| place(name, 5.0, 5.0)).to_vec();
-        let sides = places(&points, 300.0);
+        let sides = places(&points, [5.0, 5.0], [0.0, 5.0], 300.0);
         assert!(sides[0] != sides[1] && sides[1] != sides[2] && sides[0] != sides[2], "{sides:?}");
     }
 }

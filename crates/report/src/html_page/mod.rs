@@ -121,10 +121,14 @@ impl Spec {
 }
 
 /// A text in which a line may break behind punctuation, so that no long name breaks in mid-word.
+/// What stands in backticks is code.
 fn soft(text: &str) -> minijinja::Value {
     let mut html = String::with_capacity(text.len());
+    let has_code = text.matches('`').count().is_multiple_of(2);
+    let mut tags = ["<code>", "</code>"].into_iter().cycle();
     for character in text.chars() {
         match character {
+            '`' if has_code => html.extend(tags.next()),
             '&' => html.push_str("&amp;"),
             '<' => html.push_str("&lt;"),
             '>' => html.push_str("&gt;"),
@@ -193,8 +197,9 @@ mod tests {
 
     #[test]
     fn long_names_break_behind_punctuation() {
-        let shown = soft("a<b: fast:rw=4,x, 1/2").to_string();
-        assert_eq!(shown, "a&lt;b: fast:<wbr>rw=<wbr>4,<wbr>x, 1/<wbr>2");
+        let shown = soft("a<b: fast:rw=4,x, 1/2 `--x`").to_string();
+        assert_eq!(shown, "a&lt;b: fast:<wbr>rw=<wbr>4,<wbr>x, 1/<wbr>2 <code>--x</code>");
+        assert_eq!(soft("a`b").to_string(), "a`b");
     }
 
     #[test]

@@ -118,7 +118,7 @@
       const { x, y, text, color, shape, strokeDash } = view.encoding;
       breakTitle(x, titleWidth);
       breakTitle(y, height);
-      if (spec.facet) fitTicks(x, spec.spec.width);
+      fitTicks(x, spec.facet ? spec.spec.width : titleWidth);
       for (const channel of [color, shape, strokeDash]) fitLegend(spec, channel, width);
       if (view.mark?.lineBreak) breakField(spec, text, Math.max(18, Math.floor((0.3 * width) / LETTER)));
       if (y?.type === "nominal" && y.axis !== null) {

@@ -8,7 +8,7 @@ use crate::colours;
 use crate::figure::{DataTable, Figure, colour_channel, logarithmic_axis, spec};
 use crate::headline;
 use crate::html_page::{HtmlPage, Section};
-use crate::name_places::{Place, places};
+use crate::name_places::{Place, extent, places};
 use crate::number_format::{bytes, count, decimals, percent};
 
 /// The page; `made_by` is for its footer.
@@ -40,13 +40,15 @@ pub fn figure(bound: &Bound) -> Figure {
     let drawn = |run: &BoundRun| run.copies_per_host_page.max(floor);
     let placed = |run: &BoundRun, name: &str| {
         let open = f64::from(run.open_blocks?);
-        Some(Place { name: name.to_owned(), x: open, y: drawn(run) })
+        Some(Place { name: name.to_owned(), x: open.ln(), y: drawn(run).ln() })
     };
     let schemes: Vec<&BoundRun> =
         bound.schemes.iter().filter(|run| run.open_blocks.is_some()).collect();
     let named = schemes.iter().filter_map(|run| placed(run, &run.ftl));
     let all = named.chain(bound.oracle.iter().filter_map(|run| placed(run, "")));
-    let sides = places(&all.collect::<Vec<_>>(), HEIGHT);
+    let all: Vec<Place> = all.collect();
+    let [x, y] = [extent(all.iter().map(|it| it.x)), extent(all.iter().map(|it| it.y))];
+    let sides = places(&all, x, y, HEIGHT);
     let value = |kind: &str, run: &BoundRun| {
         json!({"kind": kind, "ftl": run.ftl, "open": run.open_blocks,
                "copies": run.copies_per_host_page, "drawn": drawn(run)})
@@ -97,6 +99,7 @@ fn layers(names: &[String]) -> Value {
     let of = |kind: &str| json!([{"filter": format!("datum.kind === '{kind}'")}]);
     let mut open = logarithmic_axis("open", "open blocks");
     open["scale"]["base"] = 2.into();
+    open["axis"] = json!({"labelBound": false});
     let y = logarithmic_axis("drawn", "copies for each page of the host");
     let expression = |field: &str| json!({"expr": format!("datum.{field}")});
     json!({

@@ -117,6 +117,16 @@ impl ClaimSummary {
         }
     }
 
+    /// The outcome in a count of claims, with its place.
+    fn counted(&self) -> (usize, &'static str) {
+        match self.shown_outcome() {
+            REPRODUCED => (0, REPRODUCED),
+            CAUSE_KNOWN => (1, "different for a known cause"),
+            OPEN => (2, OPEN),
+            other => (3, other),
+        }
+    }
+
     /// Why the claim falls short, if it does and the reason is known.
     pub fn cause(&self) -> Option<&'static str> {
         self.claim.cause.filter(|_| self.outcome() == CAUSE_KNOWN)
@@ -189,7 +199,9 @@ fn table(summaries: &[ClaimSummary]) -> DataTable {
 
 /// The headline of claims.
 fn outcomes(summaries: &[ClaimSummary]) -> Vec<String> {
-    headline::sweep::of_claims(summaries.iter().map(ClaimSummary::shown_outcome))
+    let mut outcomes: Vec<(usize, &str)> = summaries.iter().map(ClaimSummary::counted).collect();
+    outcomes.sort_by_key(|outcome| outcome.0);
+    headline::sweep::of_claims(outcomes.into_iter().map(|outcome| outcome.1))
 }
 
 fn lead(scale: Scale) -> Vec<String> {

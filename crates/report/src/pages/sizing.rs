@@ -11,6 +11,7 @@ use crate::curves::{TOGETHER_MAX, drawn};
 use crate::figure::{DECADES, DataTable, Figure, axis, logarithmic_axis, share_axis, spec};
 use crate::headline;
 use crate::html_page::{HtmlPage, Section};
+use crate::name_places::{Place, places};
 use crate::number_format::{bytes, count, decimals, number, percent};
 
 /// The page of a search on a trace; `made_by` is for its footer.
@@ -56,7 +57,7 @@ fn shared(notes: impl Iterator<Item = (String, String)>, all: usize) -> Vec<Stri
     found.into_iter().map(sentence).collect()
 }
 
-/// A point or a rule that is marked on the curve, at this over-provisioning.
+/// A point or a rule that is marked beside the curve, at this over-provisioning.
 #[derive(Clone, Debug)]
 pub struct Mark {
     /// Its name.
@@ -65,13 +66,20 @@ pub struct Mark {
     pub extra: f64,
     /// Write amplification there; a rule goes through all of them if it is not known.
     pub amplification: Option<f64>,
+    /// Whether it is a run of the first FTL, so that its curve goes through the point.
+    pub is_on_curve: bool,
 }
 
 /// The classes of drives that are sold, as rules.
 fn classes() -> Vec<Mark> {
     let mark = |class: &sim::advise::drive_class::DriveClass| {
         let extra: f64 = class.extra.trim_end_matches('%').parse().expect("a share in percent");
-        Mark { name: class.name.to_owned(), extra: extra / 100.0, amplification: None }
+        Mark {
+            name: class.name.to_owned(),
+            extra: extra / 100.0,
+            amplification: None,
+            is_on_curve: false,
+        }
     };
     CLASSES.iter().map(mark).collect()
 }
@@ -93,20 +101,29 @@ pub fn curve(target: f64, sizings: &[Sizing], marks: &[Mark]) -> Figure {
             }));
         }
     }
-    values.extend(sizings.iter().filter_map(answer));
-    for mark in marks.iter().filter(|mark| ends.0 <= mark.extra && mark.extra <= ends.1) {
-        costs.extend(mark.amplification);
-        let kind = if mark.amplification.is_some() { "mark" } else { "rule" };
-        values.push(json!({"kind": kind, "name": mark.name, "extra": mark.extra,
+    for mark in marks.iter().filter(|mark| mark.is_on_curve) {
+        let ftl = labels.first().cloned().unwrap_or_default();
+        values.push(json!({"kind": "curve", "ftl": ftl, "extra": mark.extra,
                            "amplification": mark.amplification}));
     }
+    costs.extend(marks.iter().filter_map(|mark| mark.amplification));
+    let has_place =
+        |mark: &&Mark| mark.amplification.is_some() || ends.0 <= mark.extra && mark.extra <= ends.1;
+    let mut marked: Vec<Value> = sizings.iter().filter_map(answer).collect();
+    marked.extend(marks.iter().filter(has_place).map(marked_value));
     let most = costs.iter().copied().fold(1.0, f64::max);
-    let mut y = match most >= DECADES {
+    let is_logarithmic = most >= DECADES;
+    let mut y = match is_logarithmic {
         true => logarithmic_axis("amplification", "write amplification"),
         false => axis("amplification", "write amplification"),
     };
+    let widest = marks.iter().filter(has_place).map(|mark| mark.extra).fold(ends.1, f64::max);
+    let height = |cost: f64| if is_logarithmic { cost.ln() } else { cost };
+    place_names(&mut marked, [0.0, widest], [height(1.0), height(most)], height);
+    values.extend(marked);
     y["scale"]["domain"] = json!([1.0, most]);
-    let parts = drawn("ftl", &labels[..labels.len().min(TOGETHER_MAX)], view(target, y));
+    let view = with_values(view(target, y), &values);
+    let parts = drawn("ftl", &labels[..labels.len().min(TOGETHER_MAX)], view);
     Figure {
         id: "write-amplification-against-over-provisioning".into(),
         title: "Write amplification against over-provisioning".into(),
@@ -121,6 +138,37 @@ pub fn curve(target: f64, sizings: &[Sizing], marks: &[Mark]) -> Figure {
     }
 }
 
+fn marked_value(mark: &Mark) -> Value {
+    let kind = if mark.amplification.is_some() { "mark" } else { "rule" };
+    let colour = match colours::is_known(mark.name.split(':').next().unwrap_or_default()) {
+        true => colours::of_one(&mark.name),
+        false => colours::NEUTRAL.to_owned(),
+    };
+    json!({"kind": kind, "name": mark.name, "extra": mark.extra, "colour": colour,
+           "amplification": mark.amplification})
+}
+
+/// Places the names of points beside them.
+fn place_names(marked: &mut [Value], x: [f64; 2], y: [f64; 2], height: impl Fn(f64) -> f64) {
+    let place = |value: &Value| {
+        Some(Place {
+            name: value["name"].as_str()?.to_owned(),
+            x: value["extra"].as_f64()?,
+            y: height(value["amplification"].as_f64()?),
+        })
+    };
+    let points: Vec<Place> = marked.iter().filter_map(place).collect();
+    let with_points = marked.iter_mut().filter(|value| !value["amplification"].is_null());
+    for (value, side) in with_points.zip(places(&points, x, y, HEIGHT)) {
+        value["align"] = side.align.into();
+        value["dx"] = side.dx.into();
+        value["dy"] = side.dy.into();
+    }
+}
+
+/// The height of the view, in pixels.
+const HEIGHT: f64 = 320.0;
+
 /// What the marks are, for the caption.
 const MARKED: &str = "What drives of today have is marked. ";
 
@@ -132,16 +180,35 @@ fn answer(sizing: &Sizing) -> Option<Value> {
                 "amplification": least.probe.write_amplification?}))
 }
 
+/// The view without layers whose kind no value has: an axis without values has no ends.
+fn with_values(mut view: Value, values: &[Value]) -> Value {
+    let has = |filter: &str| {
+        values.iter().any(|value| filter.ends_with(&format!("=== {}", quoted(&value["kind"]))))
+    };
+    if let Some(layers) = view["layer"].as_array_mut() {
+        layers.retain(|layer| layer["transform"][0]["filter"].as_str().is_none_or(has));
+    }
+    view
+}
+
+fn quoted(text: &Value) -> String {
+    format!("'{}'", text.as_str().unwrap_or_default())
+}
+
 /// The marks of the figure, each for its kind of values.
 fn view(target: f64, y: Value) -> Value {
     let of = |kind: &str| json!([{"filter": format!("datum.kind === '{kind}'")}]);
     let x = share_axis("extra", "over-provisioning, (T − U) / U");
     let both = json!({"x": x, "y": y});
-    let text = |dx: i32, dy: i32| json!({"type": "text", "align": "left", "dx": dx, "dy": dy});
+    let expression = |field: &str| json!({"expr": format!("datum.{field}")});
+    let text = json!({"type": "text", "align": expression("align"), "dx": expression("dx"),
+                      "dy": expression("dy")});
+    let mut coloured = both.clone();
+    coloured["color"] = json!({"field": "colour", "type": "nominal", "scale": null});
     let named = json!({"x": x, "y": y, "text": {"field": "name"}});
     let label = json!([{"label": format!("target {}", number(target))}]);
     json!({
-        "height": 320,
+        "height": HEIGHT,
         "layer": [
             {"transform": of("curve"),
              "mark": {"type": "line", "point": {"size": 18}, "tooltip": true}, "encoding": both},
@@ -162,12 +229,12 @@ fn view(target: f64, y: Value) -> Value {
              "mark": {"type": "point", "size": 130, "filled": false, "strokeWidth": 2,
                       "color": colours::NEUTRAL, "tooltip": true},
              "encoding": both},
-            {"transform": of("answer"), "mark": text(9, -9), "encoding": named},
+            {"transform": of("answer"), "mark": text, "encoding": named},
             {"transform": of("mark"),
              "mark": {"type": "point", "shape": "diamond", "size": 110, "filled": true,
-                      "opacity": 1, "color": colours::NEUTRAL, "tooltip": true},
-             "encoding": both},
-            {"transform": of("mark"), "mark": text(9, -6), "encoding": named},
+                      "opacity": 1, "tooltip": true},
+             "encoding": coloured},
+            {"transform": of("mark"), "mark": text, "encoding": named},
         ],
     })
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::labelled_result::{LabelledResult, ends, float};
 use crate::figure::{DataTable, Figure, colour_channel, spec, value_axis};
-use crate::name_places::{Place, Side, places};
+use crate::name_places::{Place, Side, extent, places};
 use crate::number_format::number;
 
 /// One bar for each of several runs, the cheapest first; `None` if fewer than two wrote anything.
@@ -80,27 +80,29 @@ fn from_one(values: impl Iterator<Item = f64>) -> Value {
 
 /// One point per run: its serial time over the RAM that it needs; `None` for less than two runs.
 pub(super) fn time_against_ram(runs: &[LabelledResult]) -> Option<Figure> {
-    let found: Vec<Place> = runs.iter().filter_map(place).collect();
+    let found: Vec<(&str, f64, f64)> = runs.iter().filter_map(place).collect();
     if found.len() < 2 {
         return None;
     }
-    let [rams, times]: [Vec<f64>; 2] =
-        [found.iter().map(|it| it.x).collect(), found.iter().map(|it| it.y).collect()];
-    let (x, y) = (
-        value_axis("RAM", "RAM (KiB)", &rams, NARROW_SPAN),
-        value_axis("time", "serial time (s)", &times, NARROW_SPAN),
-    );
-    let names: Vec<String> = found.iter().map(|it| it.name.clone()).collect();
-    let value = |(place, side): (&Place, Side)| {
-        json!({"run": place.name, "RAM": place.x, "time": place.y,
+    let x = Scale::of("RAM", "RAM (KiB)", found.iter().map(|it| it.1));
+    let y = Scale::of("time", "serial time (s)", found.iter().map(|it| it.2));
+    let point = |&(name, ram, time): &(&str, f64, f64)| Place {
+        name: name.to_owned(),
+        x: x.coordinate(ram),
+        y: y.coordinate(time),
+    };
+    let points: Vec<Place> = found.iter().map(point).collect();
+    let sides = places(&points, x.ends, y.ends, HEIGHT);
+    let value = |(&(run, ram, time), side): (&(&str, f64, f64), Side)| {
+        json!({"run": run, "RAM": ram, "time": time,
                "align": side.align, "dx": side.dx, "dy": side.dy})
     };
-    let sides = places(&found, HEIGHT);
     let values: Vec<Value> = found.iter().zip(sides).map(value).collect();
+    let names: Vec<String> = found.iter().map(|it| it.0.to_owned()).collect();
     let expression = |field: &str| json!({"expr": format!("datum.{field}")});
     let parts = json!({
         "height": HEIGHT,
-        "encoding": {"x": x, "y": y},
+        "encoding": {"x": x.axis, "y": y.axis},
         "layer": [
             {"mark": {"type": "point", "filled": true, "size": 90, "opacity": 1, "tooltip": true},
              "encoding": {"color": colour_channel("run", &names, false)}},
@@ -109,7 +111,8 @@ pub(super) fn time_against_ram(runs: &[LabelledResult]) -> Option<Figure> {
              "encoding": {"text": {"field": "run"}}},
         ],
     });
-    let row = |it: &Place| vec![it.name.clone(), number(it.x), number(it.y)];
+    let row =
+        |&(name, ram, time): &(&str, f64, f64)| vec![name.to_owned(), number(ram), number(time)];
     let head = ["run", "RAM, KiB", "serial time, s"];
     Some(Figure {
         id: "time-against-ram".into(),
@@ -122,14 +125,37 @@ pub(super) fn time_against_ram(runs: &[LabelledResult]) -> Option<Figure> {
     })
 }
 
+/// An axis with its ends in coordinates: logarithms, if it is logarithmic.
+struct Scale {
+    axis: Value,
+    ends: [f64; 2],
+    is_logarithmic: bool,
+}
+
+impl Scale {
+    /// The axis of positive values, logarithmic if the largest is five times the least.
+    fn of(field: &str, title: &str, values: impl Iterator<Item = f64>) -> Scale {
+        let values: Vec<f64> = values.collect();
+        let [low, high] = extent(values.iter().copied());
+        let is_logarithmic = high / low >= NARROW_SPAN;
+        let axis = value_axis(field, title, &values, NARROW_SPAN);
+        let ends = if is_logarithmic { [low.ln(), high.ln()] } else { [0.0, high] };
+        Scale { axis, ends, is_logarithmic }
+    }
+
+    fn coordinate(&self, value: f64) -> f64 {
+        if self.is_logarithmic { value.ln() } else { value }
+    }
+}
+
 /// An axis is logarithmic from this quotient of its ends on.
 const NARROW_SPAN: f64 = 5.0;
 
-/// The RAM of a run in KiB and its serial time in seconds.
-fn place(run: &LabelledResult) -> Option<Place> {
+/// The label of a run, its RAM in KiB and its serial time in seconds.
+fn place<'a>(run: &LabelledResult<'a>) -> Option<(&'a str, f64, f64)> {
     let (time, ram) = (&run.result["time_us"]["total"], &run.result["ram_bytes"]["total"]);
-    let (y, x) = (time.as_f64()? / 1e6, ram.as_f64()? / 1024.0);
-    (x > 0.0 && y > 0.0).then(|| Place { name: run.label.to_owned(), x, y })
+    let (seconds, kibibytes) = (time.as_f64()? / 1e6, ram.as_f64()? / 1024.0);
+    (kibibytes > 0.0 && seconds > 0.0).then_some((run.label, kibibytes, seconds))
 }
 
 /// The height of the view, in pixels.

@@ -148,7 +148,9 @@ mod tests {
     #[test]
     fn a_note_stands_in_the_section_of_its_numbers() {
         let moves = "Write amplification was 1.0 in the first fifth";
-        let result = |notes: &[&str]| json!({"notes": notes, "write_amplification": 2.0, "time_us": {"total": 1.0}});
+        let time = json!({"total": 1.0});
+        let result =
+            |notes: &[&str]| json!({"notes": notes, "write_amplification": 2.0, "time_us": time});
         let results = [result(&[moves, "The cache of the map holds 1 %"]), result(&[])];
         let runs = ["page", "dftl:cmt=4KiB"].iter().zip(&results);
         let runs: Vec<_> = runs.map(|(label, result)| LabelledResult { label, result }).collect();
