@@ -10,6 +10,7 @@
 //! * [`sizing`]  the least over-provisioning
 //! * [`lives`]   lives of devices
 //! * [`sweep`]   the rows and claims of a sweep, the claims of papers
+//! * [`traces`]  what a trace writes
 //! * [`advice`]  the advice on a load
 //!
 //! A sentence is true whatever the results are: two measures whose uncertainties overlap cannot be
@@ -23,6 +24,7 @@ pub mod ranking;
 pub mod runs;
 pub mod sizing;
 pub mod sweep;
+pub mod traces;
 pub mod words;
 
 /// Sentences as lines of a text, and an empty line below them.

@@ -361,10 +361,8 @@ mod tests {
         for name in &names[..count] {
             let amplification = bases[draws.below(bases.len() as u64) as usize];
             let off = [0.0, 0.0001, 0.02, 0.4][draws.below(4) as usize];
-            let ends = draws
-                .one_in(4)
-                .then_some(None)
-                .unwrap_or(Some([1.0 - off, 1.0 + off].map(|share| share * amplification)));
+            let around = [1.0 - off, 1.0 + off].map(|share| share * amplification);
+            let ends = if draws.one_in(4) { None } else { Some(around) };
             let mut of = result(amplification, ends);
             if draws.one_in(5) {
                 of["erases"]["total"] = 0.into();

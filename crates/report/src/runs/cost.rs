@@ -30,7 +30,10 @@ pub(super) fn write_amplification(runs: &[LabelledResult]) -> Option<Figure> {
     let names: Vec<String> = costs.iter().map(|it| it.0.to_owned()).collect();
     let all = costs.iter().flat_map(|&(_, cost, [low, high])| [cost, low, high]).chain([1.0]);
     let scale = from_one(all);
-    let x = |field: &str| json!({"field": field, "type": "quantitative", "title": TITLE, "scale": scale});
+    let x = |field: &str| {
+        let scale = scale.clone();
+        json!({"field": field, "type": "quantitative", "title": TITLE, "scale": scale})
+    };
     let parts = json!({
         "height": 30 * values.len(),
         "encoding": {"y": {"field": "run", "type": "nominal", "sort": names, "title": null}},

@@ -7,6 +7,7 @@ use std::io::Write;
 use clap::{Subcommand, ValueEnum};
 use report::captions::short_name;
 use report::figure::DataTable;
+use report::headline;
 use report::html_page::{HtmlPage, Section};
 use report::number_format::{bytes, count, decimals};
 use report::traces::{self, LabelledTrace};
@@ -274,6 +275,7 @@ fn page(trace: &Trace, found: &TraceStats) -> Result<HtmlPage> {
     let pages = bytes(found.survey.page_bytes);
     Ok(HtmlPage {
         title: label.to_owned(),
+        headline: headline::traces::of(found),
         lead: vec![format!(
             "Trace {}, format {}. Pages have {pages}.",
             trace.name(),

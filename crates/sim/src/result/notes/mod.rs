@@ -14,7 +14,7 @@ mod map_cache;
 mod shared;
 mod steady_state;
 
-use crate::config::setup::Setup;
+use crate::config::setup::{CONVERTED_DRIVE, Setup};
 use crate::result::run_result::RunResult;
 
 pub use shared::SharedNotes;
@@ -49,5 +49,10 @@ pub fn concern(note: &str) -> Concern {
 }
 
 /// How notes about times begin.
-const TIMES: [&str; 4] =
-    [growing_queue::START, idle_dies::START, map_cache::START, steady_state::UNMAPPED_READS];
+const TIMES: [&str; 5] = [
+    growing_queue::START,
+    idle_dies::START,
+    map_cache::START,
+    steady_state::UNMAPPED_READS,
+    CONVERTED_DRIVE,
+];
