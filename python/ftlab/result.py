@@ -55,7 +55,7 @@ class Result(ArrowRows):
     @property
     def headline(self) -> str:
         """What came out, in a sentence or two; the table of ``ftlab run`` opens with it."""
-        return _native.headline([self.ftl], [self._json])
+        return _native.headline_text([self.ftl], [self._json])
 
     @property
     def notes(self) -> list[str]:
@@ -152,7 +152,7 @@ class Comparison(Sequence[Result], ArrowRows):
     @property
     def headline(self) -> str:
         """What came out, in a sentence or two; report and table open with it."""
-        return _native.headline(self.labels, [result.to_json() for result in self._results])
+        return _native.headline_text(self.labels, [result.to_json() for result in self._results])
 
     def to_html(self) -> str:
         """The report that ``ftlab compare --report`` writes: a page that needs no network.

@@ -23,7 +23,7 @@ pub fn figures_json(labels: Vec<String>, results: Vec<String>) -> PyResult<Strin
 /// # Errors
 /// As for [`figures_json`].
 #[pyfunction]
-pub fn headline(labels: Vec<String>, results: Vec<String>) -> PyResult<String> {
+pub fn headline_text(labels: Vec<String>, results: Vec<String>) -> PyResult<String> {
     of_runs(&labels, &results, |runs| headline::runs::of(runs).join(" "))
 }
 
