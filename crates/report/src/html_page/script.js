@@ -87,7 +87,7 @@
     spec.facet.header = { ...spec.facet.header, labelExpr: SPLIT, labelLineHeight: LINE };
   }
 
-  // Few numbers below a narrow panel: vega lets the last two touch each other.
+  // Few numbers below a view, and fewer below a narrow panel: vega lets the last two touch each other.
   function fitTicks(x, width) {
     if (x?.type !== "quantitative" || x.axis?.values || x.scale?.type === "log") return;
     x.axis = { ...x.axis, tickCount: Math.max(1, Math.floor(width / 80)) };
@@ -118,7 +118,7 @@
       const { x, y, text, color, shape, strokeDash } = view.encoding;
       breakTitle(x, titleWidth);
       breakTitle(y, height);
-      fitTicks(x, spec.facet ? spec.spec.width : titleWidth);
+      fitTicks(x, spec.facet ? spec.spec.width : 1.4 * titleWidth);
       for (const channel of [color, shape, strokeDash]) fitLegend(spec, channel, width);
       if (view.mark?.lineBreak) breakField(spec, text, Math.max(18, Math.floor((0.3 * width) / LETTER)));
       if (y?.type === "nominal" && y.axis !== null) {
