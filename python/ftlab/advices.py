@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -42,6 +43,20 @@ class Advice(Mapping[str, Any]):
     def to_json(self) -> str:
         """The JSON that ``ftlab advise --json`` writes, byte for byte."""
         return self._native.to_json()
+
+    @property
+    def headline(self) -> str:
+        """What came out, in a sentence or two; report and page of text open with it."""
+        return self._native.headline()
+
+    def to_html(self) -> str:
+        """The report that ``ftlab advise --report`` writes: a page that needs no network."""
+        return self._native.page()
+
+    def write_report(self, path: str | os.PathLike[str]) -> None:
+        """Write the report to a file, which is replaced if it exists."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.to_html())
 
     def __str__(self) -> str:
         """The page of ``ftlab advise``."""

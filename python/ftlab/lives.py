@@ -46,6 +46,11 @@ class Lives(Sequence[Life]):
         """The JSON that ``ftlab life --json`` writes, byte for byte."""
         return self._native.to_json()
 
+    @property
+    def headline(self) -> str:
+        """What came out, in a sentence or two; report and table open with it."""
+        return self._native.headline()
+
     def to_html(self) -> str:
         """The report that ``ftlab life --report`` writes: a page that needs no network."""
         return self._native.page()

@@ -53,6 +53,11 @@ class Result(ArrowRows):
         return amplification
 
     @property
+    def headline(self) -> str:
+        """What came out, in a sentence or two; the table of ``ftlab run`` opens with it."""
+        return _native.headline_text([self.ftl], [self._json])
+
+    @property
     def notes(self) -> list[str]:
         """Sentences that a reader of the figures should know."""
         return list(self["notes"])
@@ -143,6 +148,11 @@ class Comparison(Sequence[Result], ArrowRows):
 
     def _given_rows(self) -> list[str]:
         return [result.to_json() for result in self._results]
+
+    @property
+    def headline(self) -> str:
+        """What came out, in a sentence or two; report and table open with it."""
+        return _native.headline_text(self.labels, [result.to_json() for result in self._results])
 
     def to_html(self) -> str:
         """The report that ``ftlab compare --report`` writes: a page that needs no network.

@@ -51,6 +51,8 @@ def test_a_comparison_gives_the_bytes_of_the_command(command: Command, tmp_path:
     assert both.labels == ["page", "dftl:cmt=8KiB"]
     assert both["page"] is both[0]
     assert without_wall(both.to_json()) == without_wall(out.read_text())
+    assert done.stdout.startswith(both.headline.split(". ")[0])
+    assert str(both[0]).startswith(both[0].headline.split(". ")[0])
     both.write_report(tmp_path / "mine.html")
     assert (tmp_path / "mine.html").read_bytes() == (tmp_path / "r.html").read_bytes()
 
@@ -89,11 +91,15 @@ def test_lives_give_the_bytes_of_the_command(command: Command, tmp_path: Path) -
 def test_advice_gives_the_bytes_of_the_command(command: Command, tmp_path: Path) -> None:
     out = tmp_path / "advice.json"
     words = ["--capacity", "32MiB", "--target", "3", "--depths", "1,4"]
-    done = command("advise", "oltp:requests=20K,reads=30%", *words, "--json", out)
+    outputs = ["--json", out, "--report", tmp_path / "r.html"]
+    done = command("advise", "oltp:requests=20K,reads=30%", *words, *outputs)
     assert done.returncode == 0, done.stderr
     given: dict[str, Any] = {"capacity": "32MiB", "target": 3, "depths": [4, 1]}
     advice = ftlab.advise("oltp:requests=20K,reads=30%", **given)
     assert str(advice) == done.stdout and advice.to_json() == out.read_text()
+    assert done.stdout.startswith(advice.headline.split(". ")[0])
+    advice.write_report(tmp_path / "mine.html")
+    assert (tmp_path / "mine.html").read_bytes() == (tmp_path / "r.html").read_bytes()
     spare = advice.found("spare")
     assert advice.answers and spare is not None
     assert f"{spare['write_amplification']:.3f}" in repr(advice)

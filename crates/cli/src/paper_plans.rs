@@ -1,7 +1,7 @@
 //! The papers, their claims, and the experiments that examine the claims. The plans are compiled
 //! into the program, so that `ftlab papers` needs no file.
 
-use report::paper_pages::{Paper, claim};
+use report::pages::papers::{Paper, claim};
 use sim::plan::{Plan, Scale};
 
 /// A plan: its name and its text.

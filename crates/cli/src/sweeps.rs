@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use report::sweep_page;
+use report::pages::sweep as sweep_page;
 use serde_json::Value;
 use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::{Plan, ReadOther, Scale};

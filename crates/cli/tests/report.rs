@@ -140,14 +140,14 @@ fn every_figure_of_a_comparison_is_drawn_in_light_and_dark() {
         let names: Vec<&str> = drawn.iter().map(|(name, _)| *name).collect();
         let wanted = [
             "write-amplification",
+            "write-amplification-along-the-trace",
             "time-against-ram",
             "time-by-cause",
             "service-write",
             "service-read",
-            "write-amplification-along-the-trace",
-            "free-blocks-along-the-trace",
-            "associated-blocks",
             "wear",
+            "associated-blocks",
+            "free-blocks-along-the-trace",
             "gauges-of-last",
         ];
         assert_eq!(names, wanted);
@@ -157,6 +157,11 @@ fn every_figure_of_a_comparison_is_drawn_in_light_and_dark() {
     assert!(light.document.contains("#1c2024") && !light.document.contains("fill=\"#e6e8ea\""));
     assert!(dark.document.contains("fill=\"#e6e8ea\""), "labels are light on dark ground");
     shows_the_numbers(&light, &place.path("page.json"));
+    let text = place
+        .ftlab(&words.split_whitespace().take_while(|it| *it != "--quiet").collect::<Vec<_>>());
+    let headline = String::from_utf8(text).unwrap().lines().next().unwrap().to_owned();
+    let shown = format!("<p class=\"headline\">{headline}</p>");
+    assert!(light.document.replace("<wbr>", "").contains(&shown), "{headline}");
 }
 
 #[test]
@@ -176,7 +181,10 @@ fn one_run_and_many_fit_a_phone_and_a_desk() {
     place.ftlab(&run);
     fits_phone_and_desk(&browser, &place.path("run.html"));
     let page = std::fs::read_to_string(place.path("page.html")).unwrap();
-    let title = format!("<title>{}: 6 FTLs compared</title>", trace.replace('/', "&#x2f;"));
+    let title = format!(
+        "<title>{}: 6 FTLs compared on 16.00 MiB of slc-fast2010</title>",
+        trace.replace('/', "&#x2f;")
+    );
     assert!(page.contains(&title), "titled by the trace");
     assert_eq!(page.matches(". Seed 1.").count(), 1, "what all share stands once on top");
 }
@@ -188,8 +196,8 @@ fn shows_the_numbers(seen: &Seen, json: &Path) {
     let amplifications: Vec<f64> = results.as_array().unwrap().iter().map(amplification).collect();
     let best = amplifications.iter().copied().fold(f64::INFINITY, f64::min);
     for amplification in amplifications {
-        let mark = if amplification == best { "*" } else { "" };
-        let cell = format!(">{mark}{amplification:.4}</td>");
+        let mark = if amplification == best { " class=\"best\"" } else { "" };
+        let cell = format!("<td{mark}>{amplification:.4}</td>");
         assert!(seen.document.contains(&cell), "{cell} is not shown");
     }
 }
@@ -311,6 +319,150 @@ fn points_of(lives: &Value, field: &str) -> Vec<LifePoint> {
         points.map(point).collect()
     };
     lives.flat_map(of_life).collect()
+}
+
+/// The values of a figure in a page, as the page has them.
+fn values(page: &str, figure: &str) -> Vec<Value> {
+    let spec = page.split(&format!("class=\"spec\" data-figure=\"{figure}\">")).nth(1);
+    let spec = spec.and_then(|spec| spec.split("</script>").next()).expect("the figure's spec");
+    let mut spec: Value = serde_json::from_str(spec).unwrap();
+    serde_json::from_value(spec["data"]["values"].take()).unwrap()
+}
+
+/// The numbers in a field of those values of which another field has this text.
+fn numbers(values: &[Value], (key, text): (&str, &str), field: &str) -> Vec<f64> {
+    let of = values.iter().filter(|value| value[key] == text);
+    of.map(|value| value[field].as_f64().unwrap()).collect()
+}
+
+#[test]
+fn every_figure_of_an_advice_is_drawn_and_shows_the_numbers_of_the_json() {
+    let place = Place(tempfile::tempdir().unwrap());
+    let trace = "oltp:requests=60K,reads=30%,interarrival=10ms";
+    let options = ["--capacity", "128MiB", "--target", "3", "--depths", "1,32"];
+    let outputs = ["--report", "page.html", "--json", "advice.json"];
+    let text = place.ftlab(&[&["advise", trace], &options[..], &outputs[..]].concat());
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    let json: Value =
+        serde_json::from_slice(&std::fs::read(place.path("advice.json")).unwrap()).unwrap();
+    let advice = &json["advices"][0];
+    let found = |question: &str| &advice[question]["found"];
+
+    let curve = values(&page, "write-amplification-against-over-provisioning");
+    let mut drawn = numbers(&curve, ("kind", "curve"), "amplification");
+    let own = found("spare")["write_amplification"].as_f64().unwrap();
+    let classes = found("endurance")["classes"].as_array().unwrap();
+    assert_eq!(numbers(&curve, ("name", "this drive"), "amplification"), [own]);
+    let mut wanted: Vec<f64> = found("spare")["sizing"]["curve"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|point| point["write_amplification"].as_f64())
+        .collect();
+    wanted.push(own);
+    for class in [&classes[0], &classes[2]] {
+        wanted.push(class["write_amplification"].as_f64().unwrap());
+    }
+    drawn.sort_by(f64::total_cmp);
+    wanted.sort_by(f64::total_cmp);
+    assert_eq!(drawn, wanted);
+
+    let years = values(&page, "years");
+    let of_flash = classes.iter().map(|class| class["years"].as_f64().unwrap());
+    assert!(of_flash.eq(numbers(&years, ("kind", "flash worn out"), "years")));
+    let slow = values(&page, "latency-against-depth");
+    let depths = found("latency")["depths"].as_array().unwrap();
+    let p99 = depths.iter().map(|depth| depth["read"]["p99"].as_f64().unwrap());
+    assert!(p99.eq(numbers(&slow, ("series", "reads p99"), "us")));
+    let iops = values(&page, "iops-against-depth");
+    assert!(depths.iter().map(|it| &it["iops"]).eq(iops.iter().map(|it| &it["iops"])));
+    let effects = values(&page, "effects");
+    let buffer = numbers(&effects, ("what", "buffer"), "with");
+    assert_eq!(buffer, [found("effects")["buffer"]["with"].as_f64().unwrap()]);
+
+    // Each sentence of the text is on the page, and needs no script.
+    let shown = page.split("<script").next().unwrap().replace("<wbr>", "");
+    let shown = shown.replace("<code>", "`").replace("</code>", "`");
+    for line in String::from_utf8(text).unwrap().lines().filter(|line| line.ends_with('.')) {
+        let sentence = line.get(19..).filter(|_| line.starts_with(' ')).unwrap_or(line);
+        let sentence = sentence.split("  ").last().unwrap().trim().replace('>', "&gt;");
+        assert!(shown.contains(&sentence), "{sentence}");
+    }
+    let Some(browser) = chromium() else { return };
+    fits_phone_and_desk(&browser, &place.path("page.html"));
+    for is_dark in [false, true] {
+        let seen = Seen::of(&browser, &place.path("page.html"), is_dark);
+        assert_eq!(seen.console, [""; 0]);
+        let drawn = seen.drawn();
+        assert_eq!(drawn.len(), 7, "{drawn:?}");
+        assert!(drawn.iter().all(|(_, marks)| *marks >= 10), "{drawn:?}");
+    }
+}
+
+#[test]
+fn an_advice_on_several_logs_has_a_section_for_each_and_says_what_it_refuses() {
+    let place = Place(tempfile::tempdir().unwrap());
+    let logs = ["uniform:requests=30K,reads=100%", "sequential:requests=20K"];
+    let words = [&["advise"], &logs[..], &["--depths", "1,4", "--quiet", "--report", "page.html"]];
+    let output = place.command(&words.concat());
+    assert_eq!(output.status.code(), Some(1), "the second log answers nothing");
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    assert!(page.contains("<title>Advice on 2 logs</title>"));
+    let plain = page.replace("<wbr>", "");
+    let sections: Vec<&str> = plain
+        .split("<h2 id=\"section-")
+        .skip(1)
+        .map(|it| it.split(['>', '<']).nth(1).unwrap())
+        .collect();
+    let refused = "sequential:requests=20K: Over-provisioning, endurance, latency, what helps, \
+                   placement, how sure";
+    assert_eq!(sections.last(), Some(&refused), "{sections:?}");
+    assert!(plain.contains("The trace only reads, so nothing about writing follows from it."));
+    assert!(plain.contains("Record with <code>blktrace "), "what to record instead");
+    let Some(browser) = chromium() else { return };
+    fits_phone_and_desk(&browser, &place.path("page.html"));
+    let seen = Seen::of(&browser, &place.path("page.html"), false);
+    assert_eq!(seen.console, [""; 0]);
+    assert_eq!(seen.drawn().len(), 2, "IOPS and latency of the reads");
+}
+
+#[test]
+fn the_pages_of_a_bound_and_a_sizing_show_the_numbers_of_the_json() {
+    let place = Place(tempfile::tempdir().unwrap());
+    let words = "bound oltp:requests=20K --capacity 32MiB --open 1,4,16 --ftl page --ftl dac \
+                 --quiet --report bound.html --json bound.json";
+    place.ftlab(&words.split_whitespace().collect::<Vec<_>>());
+    let words = "size oltp:requests=20K --capacity 32MiB --chip slc-fast2010 --waf 2 --quiet \
+                 --resolution 2% --ftl page --ftl dac --report size.html --json size.json";
+    place.ftlab(&words.split_whitespace().collect::<Vec<_>>());
+    let read = |name: &str| std::fs::read_to_string(place.path(name)).unwrap();
+    let json = |name: &str| -> Value { serde_json::from_str(&read(name)).unwrap() };
+    let bound = json("bound.json");
+    let copies = values(&read("bound.html"), "copies-against-open-blocks");
+    for kind in ["oracle", "schemes"] {
+        let runs = bound[kind].as_array().unwrap().iter();
+        let wanted = runs.map(|run| run["copies_per_host_page"].as_f64().unwrap());
+        let drawn = numbers(&copies, ("kind", kind.trim_end_matches('s')), "copies");
+        assert!(wanted.eq(drawn), "{kind}");
+    }
+    let figure = "write-amplification-against-over-provisioning";
+    let curve = values(&read("size.html"), figure);
+    for sizing in json("size.json")["sizings"].as_array().unwrap() {
+        let points = sizing["curve"].as_array().unwrap().iter();
+        let wanted: Vec<f64> =
+            points.filter_map(|point| point["write_amplification"].as_f64()).collect();
+        let ftl = sizing["ftl"].as_str().unwrap();
+        let of_curve: Vec<Value> =
+            curve.iter().filter(|value| value["kind"] == "curve").cloned().collect();
+        assert_eq!(numbers(&of_curve, ("ftl", ftl), "amplification"), wanted, "{ftl}");
+    }
+    let Some(browser) = chromium() else { return };
+    for page in ["bound.html", "size.html"] {
+        fits_phone_and_desk(&browser, &place.path(page));
+        let seen = Seen::of(&browser, &place.path(page), true);
+        assert_eq!(seen.console, [""; 0], "{page}");
+        assert!(seen.drawn().iter().all(|(_, marks)| *marks >= 10), "{page}");
+    }
 }
 
 const PLAN: &str = r#"

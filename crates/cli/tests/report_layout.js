@@ -10,6 +10,19 @@
   const overlap = (one, other) =>
     Math.min(one.right, other.right) - Math.max(one.left, other.left) > 2 &&
     Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > 3;
+  // A word is what stands between blanks and the places at which a line may break.
+  for (const element of document.querySelectorAll("h1, h2, h3, p, li, dt, dd, th, td, figcaption")) {
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      for (const { 0: word, index } of node.data.matchAll(/[^\s\-–−/?…\u00a0]+/g)) {
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + word.length);
+        const tops = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+        if (tops.size > 1) faults.push("the word " + word + " is broken");
+      }
+    }
+  }
   for (const chart of document.querySelectorAll(".chart")) {
     const name = chart.dataset.figure;
     const frame = chart.querySelector("svg.marks").getBoundingClientRect();

@@ -7,6 +7,7 @@ use cli::texts::advise::Advices;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use report::headline;
 use sim::advise::bench::Bench;
 use sim::advise::subject::Choices;
 use sim::advise::{Advice, Question};
@@ -40,6 +41,16 @@ impl NativeAdvice {
     /// The advice as the page of `ftlab advise`.
     fn text(&self) -> String {
         self.shown().text()
+    }
+
+    /// The advice as the report of `ftlab advise`: a page of HTML.
+    fn page(&self) -> String {
+        self.shown().page().html()
+    }
+
+    /// What came out, in a sentence or two.
+    fn headline(&self) -> String {
+        headline::advice::of(&self.advice).join(" ")
     }
 
     /// Whether any question is answered.

@@ -1,6 +1,7 @@
 //! The figures of reports, as JSON: for each its id, title, caption, Vega-Lite spec and table.
 
 use pyo3::prelude::*;
+use report::headline;
 use report::html_page::Section;
 use report::runs::{LabelledResult, sections};
 use serde_json::{Value, json};
@@ -14,6 +15,24 @@ use crate::failure::UsageError;
 /// `UsageError` if a text is not the JSON of a result, or if labels and results do not match.
 #[pyfunction]
 pub fn figures_json(labels: Vec<String>, results: Vec<String>) -> PyResult<String> {
+    of_runs(&labels, &results, |runs| of_sections(&sections(runs)))
+}
+
+/// What came out of results, in a sentence or two.
+///
+/// # Errors
+/// As for [`figures_json`].
+#[pyfunction]
+pub fn headline_text(labels: Vec<String>, results: Vec<String>) -> PyResult<String> {
+    of_runs(&labels, &results, |runs| headline::runs::of(runs).join(" "))
+}
+
+/// What `work` makes of results, given as JSON with their labels.
+fn of_runs<T>(
+    labels: &[String],
+    results: &[String],
+    work: impl FnOnce(&[LabelledResult]) -> T,
+) -> PyResult<T> {
     if labels.len() != results.len() {
         let (labels, results) = (labels.len(), results.len());
         let what = format!("{labels} labels for {results} results");
@@ -22,7 +41,7 @@ pub fn figures_json(labels: Vec<String>, results: Vec<String>) -> PyResult<Strin
     let values = results.iter().map(|text| parsed(text)).collect::<PyResult<Vec<Value>>>()?;
     let runs = labels.iter().zip(&values);
     let runs: Vec<_> = runs.map(|(label, result)| LabelledResult { label, result }).collect();
-    Ok(of_sections(&sections(&runs)))
+    Ok(work(&runs))
 }
 
 /// All figures of these sections, as the JSON of a list.

@@ -51,6 +51,7 @@ mod _native {
         columns::result_rows::rows_stream,
         command::command,
         figures::figures_json,
+        figures::headline_text,
         guest::Chip,
         lists::list_json,
         lives::{NativeLives, lives},

@@ -7,8 +7,9 @@ use cli::texts::life::Lives;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use report::headline;
 use report::html_page::Section;
-use report::life::figures;
+use report::pages::life::figures;
 use sim::config::experiment::options;
 use sim::run::life::{self, Life};
 use sim::{Experiment, parallel_runs};
@@ -42,6 +43,11 @@ impl NativeLives {
     /// The lives as the table of `ftlab life`.
     fn text(&self) -> String {
         self.shown().text()
+    }
+
+    /// What came out, in a sentence or two.
+    fn headline(&self) -> String {
+        headline::lives::of(&self.lives).join(" ")
     }
 
     /// The lives as the report of `ftlab life`: a page of HTML.

@@ -29,6 +29,17 @@ pub fn named(ftls: &[&str]) -> String {
     }
 }
 
+/// The names of runs for sentences and figures: the scheme alone where no other run has it.
+pub fn short_labels(labels: &[&str]) -> Vec<String> {
+    let scheme = |label: &str| label.split(':').next().unwrap_or(label).to_owned();
+    let has = |name: &str| labels.iter().filter(|label| scheme(label) == name).count();
+    let short = |label: &&str| match scheme(label) {
+        name if has(&name) == 1 => name,
+        _ => (*label).to_owned(),
+    };
+    labels.iter().map(short).collect()
+}
+
 /// A title names at most this many runs.
 pub(crate) const NAMED_MAX: usize = 3;
 
@@ -60,6 +71,12 @@ mod tests {
     fn a_few_runs_are_named_and_many_are_counted() {
         let texts = [&["a"][..], &["a", "b"], &["a", "b", "c"], &["a"; 4]].map(named);
         assert_eq!(texts, ["a", "a and b", "a, b and c", "4 FTLs"]);
+    }
+
+    #[test]
+    fn a_scheme_alone_is_named_without_its_parameters() {
+        let labels = ["page", "dftl:cmt=4KiB", "fast:a=1", "fast:a=2"];
+        assert_eq!(short_labels(&labels), ["page", "dftl", "fast:a=1", "fast:a=2"]);
     }
 
     #[test]

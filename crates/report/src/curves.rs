@@ -5,13 +5,15 @@
 
 use serde_json::{Value, json};
 
+use crate::colours;
 use crate::figure::legend;
 
 /// A view has at most this many curves.
-pub(crate) const TOGETHER_MAX: usize = 4;
+pub(crate) const TOGETHER_MAX: usize = 8;
 
-/// The dashes of the curves of a view, in their order.
-const DASHES: [&[u32]; TOGETHER_MAX] = [&[1, 0], &[7, 3], &[2, 2], &[9, 3, 2, 3]];
+/// The dashes of the curves of a view, in their order. Those with the same dashes differ in colour.
+const DASHES: [&[u32]; TOGETHER_MAX] =
+    [&[1, 0], &[7, 3], &[2, 2], &[9, 3, 2, 3], &[1, 0], &[7, 3], &[2, 2], &[9, 3, 2, 3]];
 /// The shapes of their points.
 pub(crate) const SHAPES: [&str; 8] = [
     "circle",
@@ -54,29 +56,32 @@ pub(crate) fn labels<P>(curves: &[Curve<P>]) -> Vec<String> {
 }
 
 /// The parts of a spec with these curves, which `field` names. `view` has the mark, the height and
-/// the axes of one view.
+/// the axes of one view; if it has layers, the first one has the curves.
 pub(crate) fn drawn(field: &str, labels: &[String], mut view: Value) -> Value {
     if labels.len() > TOGETHER_MAX {
         return panels(field, labels, view);
     }
+    let curves = match view.get("layer") {
+        Some(_) => &mut view["layer"][0],
+        None => &mut view,
+    };
+    if let [label] = labels {
+        curves["mark"]["color"] = colours::of_one(label).into();
+    }
     if let [_, _, ..] = labels {
-        let channel = |range: Option<Value>| {
-            let mut scale = json!({"domain": labels});
-            if let Some(range) = range {
-                scale["range"] = range;
-            }
+        let channel = |range: Value| {
             let mut legend = legend(labels);
             legend["symbolSize"] = 300.into();
             legend["symbolType"] = "stroke".into();
-            json!({"field": field, "type": "nominal", "title": null, "scale": scale,
-                   "legend": legend})
+            json!({"field": field, "type": "nominal", "title": null, "legend": legend,
+                   "scale": {"domain": labels, "range": range}})
         };
-        let has_points = view["mark"].get("point").is_some();
-        let encoding = &mut view["encoding"];
-        encoding["color"] = channel(None);
-        encoding["strokeDash"] = channel(Some(json!(DASHES[..labels.len()])));
+        let has_points = curves["mark"].get("point").is_some();
+        let encoding = &mut curves["encoding"];
+        encoding["color"] = channel(json!(colours::of(labels)));
+        encoding["strokeDash"] = channel(json!(DASHES[..labels.len()]));
         if has_points {
-            encoding["shape"] = channel(Some(json!(SHAPES[..labels.len()])));
+            encoding["shape"] = channel(json!(SHAPES[..labels.len()]));
             for channel in ["color", "strokeDash", "shape"] {
                 encoding[channel]["legend"] = legend(labels);
             }
@@ -120,7 +125,9 @@ mod tests {
 
     #[test]
     fn one_curve_needs_no_legend() {
-        assert_eq!(drawn("run", &labelled(1), view()), view());
+        let parts = drawn("page", &labelled(1), view());
+        assert_eq!(parts["encoding"], view()["encoding"]);
+        assert_eq!(drawn("ftl", &["dac".into()], view())["mark"]["color"], colours::of_one("dac"));
     }
 
     #[test]
@@ -129,6 +136,10 @@ mod tests {
         assert_eq!(parts["height"], 220);
         let dashes = parts["encoding"]["strokeDash"]["scale"]["range"].as_array().unwrap();
         assert!((0..4).all(|at| dashes.iter().skip(at + 1).all(|other| *other != dashes[at])));
+        let mut layered = view();
+        layered = json!({"height": 220, "layer": [layered]});
+        let parts = drawn("run", &labelled(2), layered);
+        assert_eq!(parts["layer"][0]["encoding"]["color"]["field"], "run");
         assert!(parts["encoding"].get("shape").is_none(), "no points, no shapes");
         let mut points = view();
         points["mark"]["point"] = true.into();
@@ -138,8 +149,8 @@ mod tests {
 
     #[test]
     fn many_curves_have_a_panel_each() {
-        let parts = drawn("run", &labelled(5), view());
-        assert_eq!(parts["facet"]["sort"], json!(labelled(5)));
+        let parts = drawn("run", &labelled(9), view());
+        assert_eq!(parts["facet"]["sort"], json!(labelled(9)));
         assert!(parts["spec"]["encoding"].get("color").is_none());
     }
 

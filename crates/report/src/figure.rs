@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::colours;
+
 /// A figure that a page, a notebook or a printer can draw.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figure {
@@ -71,6 +73,37 @@ pub(crate) fn axis_from_zero(field: &str, title: &str) -> Value {
     let mut axis = axis(field, title);
     axis["scale"]["zero"] = true.into();
     axis
+}
+
+/// An axis for these values: from zero, or logarithmic if they are all positive and the largest is
+/// at least `span` times the least.
+pub(crate) fn value_axis(field: &str, title: &str, values: &[f64], span: f64) -> Value {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(0.0, f64::max);
+    match least > 0.0 && least.is_finite() && most / least >= span {
+        true => logarithmic_axis(field, title),
+        false => axis_from_zero(field, title),
+    }
+}
+
+/// Values that span more than this are drawn on a logarithmic axis.
+pub(crate) const DECADES: f64 = 30.0;
+
+/// The colours of runs or traces, with or without a legend.
+pub(crate) fn colour_channel(field: &str, labels: &[String], has_legend: bool) -> Value {
+    let legend = if has_legend { legend(labels) } else { Value::Null };
+    json!({"field": field, "type": "nominal", "title": null, "legend": legend,
+           "scale": {"domain": labels, "range": colours::of(labels)}})
+}
+
+/// A rule at write amplification 1 across a view, where nothing is written but the host's own
+/// pages.
+pub(crate) fn rule_at_one() -> Value {
+    json!({
+        "data": {"values": [{}]},
+        "mark": {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.2},
+        "encoding": {"y": {"datum": 1}},
+    })
 }
 
 /// A logarithmic axis from the beginning to the end of the data.

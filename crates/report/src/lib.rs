@@ -7,13 +7,12 @@
 //! * `curves`          curves of several runs: a few in one view, more in panels
 //! * [`runs`]          figures that compare results: cost, times of requests, merges, wear
 //! * [`traces`]        figures of traces: load over time, locality of writes, request sizes
+//! * `name_places`     names beside points, none over another
 //! * [`charts`]        charts of the rows of a sweep over the parameter that varies
 //! * [`plan_figures`]  the figures that a plan asks for
-//! * [`sweep_page`]    the page of a sweep with its claims
-//! * [`paper_pages`]   the pages of papers with all claims and experiments
-//! * [`sizing`]        the page of a sizing: write amplification against over-provisioning
-//! * [`bound`]         the page of a bound: what placement could achieve
-//! * [`life`]          the page of lives: a load until the flash is worn out
+//! * [`headline`]      what came out, in one or two sentences
+//! * [`pages`]         the pages: sweeps, papers, sizings, bounds, lives
+//! * [`colours`]       the colour of each FTL
 //! * [`captions`]      sentences that captions have in common
 //! * [`axis_labels`]   the columns of results in words, with units
 //! * [`number_format`] numbers as text
@@ -26,17 +25,16 @@
 #![warn(missing_docs)]
 
 pub mod axis_labels;
-pub mod bound;
 pub mod captions;
 pub mod charts;
+pub mod colours;
 mod curves;
 pub mod figure;
+pub mod headline;
 pub mod html_page;
-pub mod life;
+mod name_places;
 pub mod number_format;
-pub mod paper_pages;
+pub mod pages;
 pub mod plan_figures;
 pub mod runs;
-pub mod sizing;
-pub mod sweep_page;
 pub mod traces;

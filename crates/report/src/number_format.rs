@@ -20,6 +20,11 @@ pub fn decimals(value: f64, places: usize) -> String {
     format!("{sign}{}{fraction}", grouped(whole))
 }
 
+/// A share in percent with two decimals.
+pub fn percent(share: f64) -> String {
+    decimals(100.0 * share, 2)
+}
+
 /// Bytes written until flash is worn out, in terabytes of 10¹² bytes, as on data sheets.
 pub fn tbw(bytes: f64) -> String {
     let terabytes = bytes / 1e12;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use report::captions::QUICK_NOTE;
-use report::paper_pages::{self, ClaimSummary, ExperimentFindings, Paper};
+use report::pages::papers::{self as paper_pages, ClaimSummary, ExperimentFindings, Paper};
 use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::{Plan, Scale};
 use sim::sweep::key::journal_key;

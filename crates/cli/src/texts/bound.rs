@@ -1,15 +1,16 @@
 //! The answer of `ftlab bound` as a text.
 
-use report::bound::{law, percent};
-use report::number_format::{count, decimals};
+use report::headline::{self, as_lines};
+use report::number_format::{count, decimals, percent};
 use sim::sizing::bound::{Bound, BoundRun};
 
 use crate::texts::table::{Table, noted};
 
-/// The runs as a table, then the law.
+/// What came out, with the law; then the runs as a table.
 pub fn text(bound: &Bound) -> String {
+    let headline = as_lines(&headline::bound::of(bound));
     let head = format!(
-        "trace    {}\ndevice   {} blocks and {} extra, a spare of {} %\n",
+        "{headline}trace    {}\ndevice   {} blocks and {} extra, a spare of {} %\n",
         bound.trace,
         count(bound.logical_blocks.into()),
         count(bound.extra_blocks.into()),
@@ -19,7 +20,7 @@ pub fn text(bound: &Bound) -> String {
         Table::new(&["scheme", "open blocks", "write amplification", "copies per host page"]);
     bound.runs().for_each(|run| table.row(&row(run)));
     let notes: String = bound.notes.iter().map(|note| noted(note)).collect();
-    format!("{head}\n{}\n{}\n{notes}", table.text(), law(&bound.law))
+    format!("{head}\n{}\n{notes}", table.text())
 }
 
 fn row(run: &BoundRun) -> [String; 4] {

@@ -1,6 +1,7 @@
 //! Results side by side: a table with a column for each, and a report with figures.
 
 use report::figure::DataTable;
+use report::headline::{self, as_lines};
 use report::html_page::{HtmlPage, Section};
 use report::runs::{self, LabelledResult, capitalised, provenance};
 use serde_json::Value;
@@ -43,7 +44,7 @@ pub struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// What was run in one line, then a column for each run.
+    /// What came out, what was run in one line, then a column for each run.
     pub fn text(&self) -> String {
         let values = self.values();
         let mut table = Table::new(&self.head());
@@ -51,24 +52,29 @@ impl Comparison<'_> {
             table.title(&group.title);
             group.rows.iter().for_each(|row| table.row(&indented(row)));
         }
-        let provenance = provenance(&self.labelled(&values));
+        let runs = self.labelled(&values);
+        let (headline, provenance) = (as_lines(&headline::runs::of(&runs)), provenance(&runs));
         let notes: String = self.notes().iter().map(|note| noted(note)).collect();
         let caveat = self.caveat();
-        format!("{provenance}\n\n{}\n{notes}{LEGEND}\n{caveat}\n", table.text())
+        format!("{headline}{provenance}\n\n{}\n{notes}{LEGEND}\n{caveat}\n", table.text())
     }
 
-    /// The report: the same groups, and figures.
+    /// The report: figures, and the same groups in one table.
     pub fn page(&self) -> HtmlPage {
         let values = self.values();
         let runs = self.labelled(&values);
-        let numbers = groups::groups(self.results).into_iter().map(|group| {
-            Section::of_table(capitalised(&group.title), DataTable::new(self.head(), group.rows))
-        });
+        let rows = groups::groups(self.results)
+            .into_iter()
+            .flat_map(|group| [vec![capitalised(&group.title)]].into_iter().chain(group.rows));
+        let numbers = Section {
+            text: vec!["The best of a row is bold. Rows of zeros are left out.".to_owned()],
+            ..Section::of_table("All numbers", DataTable::new(self.head(), rows))
+        };
         HtmlPage {
             title: runs::title(&runs),
-            lead: vec![provenance(&runs), self.caveat().to_owned(), LEGEND.to_owned()],
-            notes: self.notes(),
-            sections: numbers.chain(runs::sections(&runs)).collect(),
+            headline: headline::runs::of(&runs),
+            lead: vec![provenance(&runs)],
+            sections: [runs::sections(&runs), vec![numbers]].concat(),
             made_by: output::made_by(self.command),
             ..HtmlPage::default()
         }

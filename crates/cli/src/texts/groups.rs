@@ -103,10 +103,11 @@ impl<T> Quantity<T> {
         results.iter().filter_map(|result| (self.value)(result)).any(|value| value != 0.0)
     }
 
-    /// The name and the cells, the best of which are marked unless all are equal.
+    /// The name and the cells. The best are marked, unless more than half are as good.
     fn row(&self, results: &[&T], cells: &[String]) -> Vec<String> {
-        let differ = cells.iter().any(|cell| *cell != cells[0]);
-        let best = self.best(results).filter(|_| differ).map(|best| self.text(Some(best)));
+        let best = self.best(results).map(|best| self.text(Some(best)));
+        let as_good = cells.iter().filter(|cell| Some(*cell) == best.as_ref()).count();
+        let best = best.filter(|_| 2 * as_good <= cells.len());
         let marked = |cell: &String| match best.as_ref() == Some(cell) {
             true => format!("*{cell}"),
             false => cell.clone(),

@@ -1,8 +1,9 @@
 //! The lives of several devices: a table, a page, JSON.
 
+use report::headline::{self, as_lines};
 use report::html_page::HtmlPage;
-use report::life::{self, LEGEND};
 use report::number_format::{bytes, count};
+use report::pages::life::{self, LEGEND};
 use serde::Serialize;
 use sim::run::life::Life;
 
@@ -39,7 +40,8 @@ impl<'a> Lives<'a> {
         let summary = life::summary(self.lives);
         let mut table = Table::new(&summary.head);
         summary.rows.iter().for_each(|row| table.row(row));
-        format!("{head}\n{}\n{LEGEND}", table.text())
+        let headline = as_lines(&headline::lives::of(self.lives));
+        format!("{headline}{head}\n{}\n{LEGEND}", table.text())
     }
 
     /// The report: the same table, and figures over the life.

@@ -2,8 +2,9 @@
 
 use ftl::part::page::victims::policy::Policy;
 use ftl::part::page::victims::registry::POLICIES;
+use report::headline::{self, as_lines};
 use report::number_format::{bytes, count, decimals, number, tbw};
-use report::runs::{extra, preparation};
+use report::runs::{LabelledResult, extra, preparation};
 use serde_json::Value;
 use sim::RunResult;
 use sim::clock::{DRIVE_CAVEAT, SERIAL_CAVEAT};
@@ -22,7 +23,14 @@ pub fn text(result: &RunResult) -> String {
     if let Some(tenants) = &result.tenants {
         parts.insert(4, loads(tenants));
     }
-    parts.join("\n")
+    format!("{}{}", headline(result), parts.join("\n"))
+}
+
+/// What came out, in a sentence or two.
+fn headline(result: &RunResult) -> String {
+    let value = output::value(result);
+    let run = LabelledResult { label: result.ftl.name, result: &value };
+    as_lines(&headline::runs::of(&[run]))
 }
 
 /// The FTL, the device, the trace, and how they were run.

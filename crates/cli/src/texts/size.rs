@@ -1,7 +1,8 @@
 //! The answers of `ftlab size` as texts.
 
-use report::number_format::{bytes, count, decimals, tbw};
-use report::sizing::percent;
+use report::headline::{self, as_lines};
+use report::number_format::{bytes, count, decimals, percent, tbw};
+
 use sim::sizing::answer::{EndurancePart, SizedPoint, Sizing};
 use sim::sizing::data_sheet::Effective;
 use sim::sizing::endurance::Lifetime;
@@ -23,8 +24,9 @@ data sheets. `ftlab run` counts the cycles of all blocks: T / U times as much.
 
 /// The answers for each FTL on a trace.
 pub fn text(target: f64, trace: &str, sizings: &[Sizing]) -> String {
+    let headline = as_lines(&headline::sizing::of(target, sizings));
     let head = format!(
-        "trace    {trace}\n\
+        "{headline}trace    {trace}\n\
          target   write amplification of at most {target} pages programmed per host page\n"
     );
     let parts = sizings.iter().map(answer);

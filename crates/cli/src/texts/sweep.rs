@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use report::headline::{self, as_lines};
 use report::number_format::{count, number};
-use report::sweep_page::wanted;
+use report::pages::sweep::wanted;
 use sim::plan::claim::{Claim, Judgement, Verdict};
 use sim::plan::{Plan, Scale};
 use sim::sweep::Shard;
@@ -18,7 +19,8 @@ const FAILURES_SHOWN: usize = 5;
 pub fn of_sweep(found: &Findings, out: &str, scale: Scale) -> String {
     let plan = found.plan();
     let rows = count(plan.rows.len() as u64);
-    let mut text = format!("{}: {rows} rows in {}{}", title(plan), out, failures(found));
+    let headline = as_lines(&headline::sweep::of(found));
+    let mut text = format!("{headline}{}: {rows} rows in {out}{}", title(plan), failures(found));
     for note in found.notes.counted_sentences() {
         text += &noted(&note);
     }

@@ -224,6 +224,15 @@ fn every_scheme_file_is_registered() {
     assert_eq!(seen, ftl::SCHEMES.len());
 }
 
+/// A scheme looks the same on all pages of reports.
+#[test]
+fn every_scheme_has_a_colour() {
+    for scheme in ftl::SCHEMES {
+        let has_one = report::colours::is_known(scheme.name);
+        assert!(has_one, "crates/report/src/colours.rs has no colour for {}", scheme.name);
+    }
+}
+
 #[test]
 fn every_victim_policy_is_registered() {
     let folder = root().join("crates/ftl/src/part/page/victims");

@@ -7,7 +7,7 @@ use cli::sweeps::{PlanSource, SweepOutputs};
 use cli::texts::sweep as texts;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use report::sweep_page;
+use report::pages::sweep as sweep_page;
 use serde_json::{Value, json};
 use sim::plan::claim::{Claim, Verdict, Wanted};
 use sim::sweep::failed_row::RowFailure;

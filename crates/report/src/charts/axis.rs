@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::point::{Point, is_binary_size, quantity};
 use crate::axis_labels;
+use crate::colours;
 use crate::curves::{SHAPES, TOGETHER_MAX, panels};
 
 /// A parameter on the axis must have at least this many numeric values.
@@ -142,7 +143,7 @@ impl<'a> Axis<'a> {
         });
         if names.len() > 1 && !has_panels {
             let is_crowd = names.len() > PANELS_MAX;
-            tell_apart(is_crowd, &mut encoding, &mut layer[0]["encoding"]);
+            tell_apart(is_crowd, &names, &mut encoding, &mut layer[0]["encoding"]);
         }
         let view = json!({"height": 300, "encoding": encoding, "layer": layer});
         let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
@@ -227,15 +228,16 @@ impl<'a> Axis<'a> {
 
 /// Tells the curves of a view apart by colours and by the shapes of measured points, unless they
 /// are a crowd.
-fn tell_apart(is_crowd: bool, all: &mut Value, measured: &mut Value) {
+fn tell_apart(is_crowd: bool, names: &[&str], all: &mut Value, measured: &mut Value) {
     let channel = json!({"field": "curve", "type": "nominal", "title": null});
     if is_crowd {
         all["detail"] = channel;
         return;
     }
     all["color"] = channel.clone();
+    all["color"]["scale"] = json!({"domain": names, "range": colours::of(names)});
     measured["shape"] = channel;
-    measured["shape"]["scale"] = json!({"range": SHAPES});
+    measured["shape"]["scale"] = json!({"domain": names, "range": SHAPES});
 }
 
 /// One panel for each value of the option that has panels, with its own scales.
@@ -350,8 +352,12 @@ mod tests {
         };
         let few = drawn(&["page", "fast"]);
         assert_eq!(few["layer"][0]["encoding"]["shape"]["field"], "curve");
-        let many = drawn(&["page", "fast", "bast", "last", "dac"]);
-        assert_eq!(many["facet"]["sort"], json!(["bast", "dac", "fast", "last", "page"]));
+        let colours = &few["encoding"]["color"]["scale"];
+        assert_eq!(colours["domain"], json!(["fast", "page"]));
+        assert_eq!(colours["range"], json!([colours::of_one("fast"), colours::of_one("page")]));
+        let many: Vec<String> = (1..10).map(|at| format!("ftl{at}")).collect();
+        let many = drawn(&many.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(many["facet"]["sort"].as_array().unwrap().len(), 9);
         assert!(many["spec"]["encoding"].get("color").is_none());
         let ftls: Vec<String> = (0..30).map(|at| format!("ftl{at}")).collect();
         let crowd = drawn(&ftls.iter().map(String::as_str).collect::<Vec<_>>());

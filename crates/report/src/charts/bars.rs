@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::point::Point;
+use crate::colours;
 
 /// One bar per point, with ticks at the published values.
 pub fn bars(points: &[Point], title: &str) -> (Vec<Value>, Value) {
@@ -24,7 +25,7 @@ pub fn bars(points: &[Point], title: &str) -> (Vec<Value>, Value) {
         })
     };
     let mut parts = json!({
-        "params": [{"name": "published", "value": "#d62728"}],
+        "params": [{"name": "published", "value": colours::NEUTRAL}],
         "height": 26 * points.len(),
         "encoding": {
             "y": {"field": "runs", "type": "nominal", "sort": order, "title": null},

@@ -10,10 +10,10 @@ use crate::figure::{DataTable, Figure};
 pub struct HtmlPage {
     /// Its title.
     pub title: String,
-    /// Paragraphs below the title.
+    /// What came out, in a sentence or two.
+    pub headline: Vec<String>,
+    /// What was run, in small print below the headline.
     pub lead: Vec<String>,
-    /// What the reader must know to judge the numbers, as a list below the lead.
-    pub notes: Vec<String>,
     /// The most important numbers.
     pub tiles: Vec<Tile>,
     /// Links to other pages.
@@ -51,12 +51,12 @@ pub struct Section {
     pub title: String,
     /// Paragraphs.
     pub text: Vec<String>,
-    /// What the reader must know to judge the numbers, as a list below the paragraphs.
-    pub notes: Vec<String>,
-    /// A table above the figures.
+    /// A table. Beside figures it is folded away below them.
     pub table: Option<DataTable>,
     /// The figures.
     pub figures: Vec<Figure>,
+    /// What the reader must know to judge these numbers, as a list below the figures.
+    pub notes: Vec<String>,
 }
 
 impl Section {
@@ -89,6 +89,7 @@ impl HtmlPage {
     /// The template is broken. A test would have failed.
     pub fn html(&self) -> String {
         let mut environment = Environment::new();
+        environment.add_filter("soft", soft);
         environment.add_template("page.html", TEMPLATE).expect("the template is valid");
         let template = environment.get_template("page.html").expect("added above");
         let specs: Vec<Spec> = self.figures().map(Spec::of).collect();
@@ -118,6 +119,30 @@ impl Spec {
         Spec { id: figure.id.clone(), json }
     }
 }
+
+/// A text in which a line may break behind punctuation, so that no long name breaks in mid-word.
+/// What stands in backticks is code.
+fn soft(text: &str) -> minijinja::Value {
+    let mut html = String::with_capacity(text.len());
+    let has_code = text.matches('`').count().is_multiple_of(2);
+    let mut tags = ["<code>", "</code>"].into_iter().cycle();
+    for character in text.chars() {
+        match character {
+            '`' if has_code => html.extend(tags.next()),
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            ',' | ':' | '=' | '/' | '_' => html.extend([character, WORD_BREAK]),
+            _ => html.push(character),
+        }
+    }
+    let html = html.replace(&format!("{WORD_BREAK} "), " ").replace(WORD_BREAK, "<wbr>");
+    minijinja::Value::from_safe_string(html)
+}
+
+/// Stands for a place where a line may break; no text has it.
+const WORD_BREAK: char = '\u{fffe}';
 
 /// A script without texts that would end the script element that contains it.
 fn inline(script: &str) -> String {
@@ -171,14 +196,47 @@ mod tests {
     }
 
     #[test]
+    fn long_names_break_behind_punctuation() {
+        let shown = soft("a<b: fast:rw=4,x, 1/2 `--x`").to_string();
+        assert_eq!(shown, "a&lt;b: fast:<wbr>rw=<wbr>4,<wbr>x, 1/<wbr>2 <code>--x</code>");
+        assert_eq!(soft("a`b").to_string(), "a`b");
+    }
+
+    #[test]
+    fn the_best_of_a_row_is_bold_and_a_single_cell_is_a_line() {
+        let rows = [vec!["cost".to_owned()], vec!["WA".into(), "*1.25".into(), "2.5".into()]];
+        let table = DataTable::new(["", "page", "fast"], rows);
+        let section = Section::of_table("Numbers", table);
+        let html = HtmlPage { sections: vec![section], ..HtmlPage::default() }.html();
+        assert!(html.contains("<td class=\"line\" colspan=\"3\">cost</td>"));
+        assert!(html.contains("<td class=\"best\">1.25</td><td>2.5</td>"));
+    }
+
+    #[test]
+    fn sentences_and_tables_need_no_script() {
+        let mut page = page("plain");
+        page.headline = vec!["dac writes least.".into()];
+        let html = page.html();
+        let before_scripts = html.split("<script").next().unwrap();
+        let parts = [
+            "<p class=\"headline\">dac writes least.</p>",
+            "<noscript>",
+            "<td class=\"text\">plain</td>",
+        ];
+        for part in parts {
+            assert!(before_scripts.contains(part), "{part}");
+        }
+    }
+
+    #[test]
     fn notes_and_tiles_are_shown_only_if_there_are_any() {
-        let plain = page("plain");
+        let mut plain = page("plain");
         assert!(!plain.html().contains("<ul class=\"notes\">"));
         assert!(!plain.html().contains("<dl class=\"tiles\">"));
-        let tile = Tile { label: "requests".into(), value: "7".into(), note: String::new() };
-        let html =
-            HtmlPage { notes: vec!["no <block> was collected".into()], tiles: vec![tile], ..plain }
-                .html();
+        plain.tiles =
+            vec![Tile { label: "requests".into(), value: "7".into(), note: String::new() }];
+        plain.sections[0].notes = vec!["no <block> was collected".into()];
+        let html = plain.html();
         assert!(html.contains("<li>no &lt;block&gt; was collected</li>"));
         assert!(html.contains("<dt>requests</dt><dd>7</dd>"));
     }

@@ -23,7 +23,7 @@
               labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelLimit: 0, titleLimit: 0,
               labelSeparation: 5 },
       axisX: { labelFlush: false, labelBound: 8 },
-      legend: { labelColor: text, titleColor: soft, labelFontSize: 12, labelLimit: 0, orient: "bottom",
+      legend: { labelColor: text, titleColor: soft, labelFontSize: 12, labelLimit: 0, orient: "top",
                 symbolLimit: 0 },
       header: { labelColor: text, titleColor: text, labelFontSize: 12, labelLimit: 0 },
       text: { color: text, fontSize: 12 },
@@ -87,7 +87,7 @@
     spec.facet.header = { ...spec.facet.header, labelExpr: SPLIT, labelLineHeight: LINE };
   }
 
-  // Few numbers below a narrow panel: vega lets the last two touch each other.
+  // Few numbers below a view, and fewer below a narrow panel: vega lets the last two touch each other.
   function fitTicks(x, width) {
     if (x?.type !== "quantitative" || x.axis?.values || x.scale?.type === "log") return;
     x.axis = { ...x.axis, tickCount: Math.max(1, Math.floor(width / 80)) };
@@ -118,7 +118,7 @@
       const { x, y, text, color, shape, strokeDash } = view.encoding;
       breakTitle(x, titleWidth);
       breakTitle(y, height);
-      if (spec.facet) fitTicks(x, spec.spec.width);
+      fitTicks(x, spec.facet ? spec.spec.width : 1.4 * titleWidth);
       for (const channel of [color, shape, strokeDash]) fitLegend(spec, channel, width);
       if (view.mark?.lineBreak) breakField(spec, text, Math.max(18, Math.floor((0.3 * width) / LETTER)));
       if (y?.type === "nominal" && y.axis !== null) {
@@ -185,16 +185,31 @@
     });
   }
 
+  // A table that is wider than the page says so.
+  function markWide() {
+    for (const box of document.querySelectorAll(".scroll")) {
+      box.classList.toggle("wider", box.scrollWidth > box.clientWidth + 1);
+    }
+  }
+  for (const details of document.querySelectorAll("details.table")) details.addEventListener("toggle", markWide);
+
+  // What is folded away on a screen is shown in print.
+  window.addEventListener("beforeprint", () => {
+    for (const details of document.querySelectorAll("details.table")) details.open = true;
+  });
+
   let [width, waiting] = [document.body.clientWidth, 0];
   window.addEventListener("resize", () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
       if (document.body.clientWidth !== width) {
         width = document.body.clientWidth;
+        markWide();
         drawAll();
       }
     }, 200);
   });
   dark.addEventListener("change", drawAll);
+  markWide();
   drawAll();
 })();

@@ -2,44 +2,65 @@
 
 use serde_json::{Value, json};
 
-use super::labelled_result::{LabelledResult, float, labels};
-use crate::figure::{DataTable, Figure, axis_from_zero, spec};
+use super::labelled_result::{LabelledResult, ends, float};
+use crate::figure::{DataTable, Figure, colour_channel, spec, value_axis};
+use crate::name_places::{Place, Side, extent, places};
 use crate::number_format::number;
 
-/// One bar per run; `None` if the hosts wrote nothing.
+/// One bar for each of several runs, the cheapest first; `None` if fewer than two wrote anything.
+///
+/// A bar begins at 1, where nothing is written but the host's own pages, so that its length is what
+/// the FTL adds, on a logarithmic axis as on a linear one.
 pub(super) fn write_amplification(runs: &[LabelledResult]) -> Option<Figure> {
     let found = |run: &LabelledResult| run.result["write_amplification"].as_f64();
-    let value = |run: &LabelledResult| {
-        let value = found(run)?;
-        Some(json!({"run": run.label, "write amplification": value, "text": number(value)}))
-    };
-    let values: Vec<Value> = runs.iter().filter_map(value).collect();
-    if values.is_empty() {
+    let mut costs: Vec<(&str, f64, [f64; 2])> = Vec::new();
+    for run in runs {
+        let Some(cost) = found(run) else { continue };
+        costs.push((run.label, cost, ends(run.result).unwrap_or([cost; 2])));
+    }
+    if costs.len() < 2 {
         return None;
     }
+    costs.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let value = |&(run, cost, [low, high]): &(&str, f64, [f64; 2])| {
+        json!({"run": run, "write amplification": cost, "text": number(cost),
+               "low": low, "high": high, "end": cost.max(high)})
+    };
+    let values: Vec<Value> = costs.iter().map(value).collect();
+    let names: Vec<String> = costs.iter().map(|it| it.0.to_owned()).collect();
+    let all = costs.iter().flat_map(|&(_, cost, [low, high])| [cost, low, high]).chain([1.0]);
+    let scale = from_one(all);
+    let x = |field: &str| {
+        let scale = scale.clone();
+        json!({"field": field, "type": "quantitative", "title": TITLE, "scale": scale})
+    };
     let parts = json!({
-        "height": 26 * values.len(),
-        "encoding": {
-            "y": {"field": "run", "type": "nominal", "sort": labels(runs), "title": null},
-            "x": axis_from_zero("write amplification", TITLE),
-        },
+        "height": 30 * values.len(),
+        "encoding": {"y": {"field": "run", "type": "nominal", "sort": names, "title": null}},
         "layer": [
-            {"mark": {"type": "bar", "height": 16, "tooltip": true}},
-            {"mark": {"type": "text", "align": "left", "dx": 5},
-             "encoding": {"text": {"field": "text"}}},
+            {"mark": {"type": "bar", "height": 16, "tooltip": true},
+             "encoding": {"x": x("write amplification"), "x2": {"datum": 1},
+                          "color": colour_channel("run", &names, false)}},
+            {"mark": {"type": "rule", "strokeWidth": 1.5},
+             "encoding": {"x": x("low"), "x2": {"field": "high"}}},
+            {"mark": {"type": "text", "align": "left", "dx": 6, "fontWeight": "bold"},
+             "encoding": {"x": x("end"), "text": {"field": "text"}}},
         ],
     });
     let in_bytes = |run: &LabelledResult| float(&run.result["write_amplification_bytes"]);
     let row = |run: &LabelledResult| {
         let pages = found(run).map_or("–".into(), number);
-        vec![run.label.to_owned(), pages, number(in_bytes(run))]
+        let seen = ends(run.result)
+            .map_or("–".into(), |[low, high]| format!("{} to {}", number(low), number(high)));
+        vec![run.label.to_owned(), pages, seen, number(in_bytes(run))]
     };
-    let head = ["run", "pages per host page", "bytes per host byte"];
+    let head = ["run", "pages per host page", "seen", "bytes per host byte"];
     Some(Figure {
         id: "write-amplification".into(),
         title: "Write amplification".into(),
-        caption: "Pages programmed per page that the host wrote, in the measured pass. At 1, \
-                  nothing is written but the host's own pages."
+        caption: "Pages programmed for each page that the host wrote. Bars begin at 1, where \
+                  nothing is written but the host's own pages. The thin line is the range in \
+                  which it was seen."
             .into(),
         spec: spec(values, parts),
         table: Some(DataTable::new(head, runs.iter().map(row))),
@@ -48,58 +69,90 @@ pub(super) fn write_amplification(runs: &[LabelledResult]) -> Option<Figure> {
 
 const TITLE: &str = "write amplification (programs per host page)";
 
+/// A scale that contains 1; logarithmic if the values span a decade.
+fn from_one(values: impl Iterator<Item = f64>) -> Value {
+    let (low, high) =
+        values.fold((f64::INFINITY, 0.0_f64), |(low, high), it| (low.min(it), high.max(it)));
+    let is_logarithmic = low > 0.0 && high / low >= 10.0;
+    let domain = [low, high.max(1.01 * low)];
+    match is_logarithmic {
+        true => json!({"type": "log", "nice": false, "domain": domain}),
+        false => json!({"type": "linear", "nice": false, "zero": false, "domain": domain}),
+    }
+}
+
 /// One point per run: its serial time over the RAM that it needs; `None` for less than two runs.
 pub(super) fn time_against_ram(runs: &[LabelledResult]) -> Option<Figure> {
-    let places: Vec<(&str, f64, f64)> = runs.iter().filter_map(place).collect();
-    if places.len() < 2 {
+    let found: Vec<(&str, f64, f64)> = runs.iter().filter_map(place).collect();
+    if found.len() < 2 {
         return None;
     }
-    let times: Vec<f64> = places.iter().map(|place| place.2).collect();
-    let longest = places.iter().map(|place| place.0.chars().count()).max().unwrap_or(0);
-    let name_height = LINE * longest.div_ceil(NAME_LETTERS) as f64 + 1.0;
-    let height = HEIGHT.max(name_height * places.len() as f64);
-    let (scale, label_places) = (Scale::of(&times), label_places(&times, name_height / height));
-    let ram_end = places.iter().map(|place| place.1).fold(0.0, f64::max);
-    let value = |(&(run, ram, time), label): (&(&str, f64, f64), f64)| {
-        json!({
-            "run": run, "RAM": ram, "time": time, "label": label, "end": ram_end,
-        })
+    let x = Scale::of("RAM", "RAM (KiB)", found.iter().map(|it| it.1));
+    let y = Scale::of("time", "serial time (s)", found.iter().map(|it| it.2));
+    let point = |&(name, ram, time): &(&str, f64, f64)| Place {
+        name: name.to_owned(),
+        x: x.coordinate(ram),
+        y: y.coordinate(time),
     };
-    let values: Vec<Value> = places.iter().zip(label_places).map(value).collect();
-    let rams = Scale::of(&places.iter().map(|place| place.1).collect::<Vec<_>>());
-    let along = |scale: &Scale, field: &str, title: &str| {
-        json!({
-            "field": field, "type": "quantitative", "scale": scale.json(), "title": title,
-        })
+    let points: Vec<Place> = found.iter().map(point).collect();
+    let sides = places(&points, x.ends, y.ends, HEIGHT);
+    let value = |(&(run, ram, time), side): (&(&str, f64, f64), Side)| {
+        json!({"run": run, "RAM": ram, "time": time,
+               "align": side.align, "dx": side.dx, "dy": side.dy})
     };
-    let x = |field: &str| along(&rams, field, "RAM (KiB)");
-    let y = |field: &str| along(&scale, field, "serial time (s)");
+    let values: Vec<Value> = found.iter().zip(sides).map(value).collect();
+    let names: Vec<String> = found.iter().map(|it| it.0.to_owned()).collect();
+    let expression = |field: &str| json!({"expr": format!("datum.{field}")});
     let parts = json!({
-        "height": height,
+        "height": HEIGHT,
+        "encoding": {"x": x.axis, "y": y.axis},
         "layer": [
-            {"mark": {"type": "rule", "strokeDash": [2, 2], "opacity": 0.5},
-             "encoding": {"x": x("RAM"), "y": y("time"), "x2": {"field": "end"},
-                          "y2": {"field": "label"}}},
-            {"mark": {"type": "point", "filled": true, "size": 70, "opacity": 1, "tooltip": true},
-             "encoding": {"x": x("RAM"), "y": y("time")}},
-            {"mark": {"type": "text", "align": "left", "dx": 6, "lineBreak": "\n"},
-             "encoding": {"x": x("end"), "y": y("label"), "text": {"field": "run"}}},
+            {"mark": {"type": "point", "filled": true, "size": 90, "opacity": 1, "tooltip": true},
+             "encoding": {"color": colour_channel("run", &names, false)}},
+            {"mark": {"type": "text", "align": expression("align"), "dx": expression("dx"),
+                      "dy": expression("dy")},
+             "encoding": {"text": {"field": "run"}}},
         ],
     });
     let row =
-        |&(run, ram, time): &(&str, f64, f64)| vec![run.to_owned(), number(ram), number(time)];
+        |&(name, ram, time): &(&str, f64, f64)| vec![name.to_owned(), number(ram), number(time)];
     let head = ["run", "RAM, KiB", "serial time, s"];
     Some(Figure {
         id: "time-against-ram".into(),
         title: "Cost against RAM".into(),
-        caption: "Serial time of the measured pass, over the RAM that a controller needs for \
-                  maps, caches and buffers. Further left and further down is better. A dotted \
-                  line leads from each point to its name."
+        caption: "Serial time over the RAM that a controller needs for maps, caches and buffers. \
+                  Further left and further down is better."
             .into(),
         spec: spec(values, parts),
-        table: Some(DataTable::new(head, places.iter().map(row))),
+        table: Some(DataTable::new(head, found.iter().map(row))),
     })
 }
+
+/// An axis with its ends in coordinates: logarithms, if it is logarithmic.
+struct Scale {
+    axis: Value,
+    ends: [f64; 2],
+    is_logarithmic: bool,
+}
+
+impl Scale {
+    /// The axis of positive values, logarithmic if the largest is five times the least.
+    fn of(field: &str, title: &str, values: impl Iterator<Item = f64>) -> Scale {
+        let values: Vec<f64> = values.collect();
+        let [low, high] = extent(values.iter().copied());
+        let is_logarithmic = high / low >= NARROW_SPAN;
+        let axis = value_axis(field, title, &values, NARROW_SPAN);
+        let ends = if is_logarithmic { [low.ln(), high.ln()] } else { [0.0, high] };
+        Scale { axis, ends, is_logarithmic }
+    }
+
+    fn coordinate(&self, value: f64) -> f64 {
+        if self.is_logarithmic { value.ln() } else { value }
+    }
+}
+
+/// An axis is logarithmic from this quotient of its ends on.
+const NARROW_SPAN: f64 = 5.0;
 
 /// The label of a run, its RAM in KiB and its serial time in seconds.
 fn place<'a>(run: &LabelledResult<'a>) -> Option<(&'a str, f64, f64)> {
@@ -108,91 +161,12 @@ fn place<'a>(run: &LabelledResult<'a>) -> Option<(&'a str, f64, f64)> {
     (kibibytes > 0.0 && seconds > 0.0).then_some((run.label, kibibytes, seconds))
 }
 
-/// The least height of the view, in pixels.
+/// The height of the view, in pixels.
 const HEIGHT: f64 = 320.0;
-/// A name is broken into lines of at least this many letters.
-const NAME_LETTERS: usize = 18;
-/// Height of a line of a name, in pixels.
-const LINE: f64 = 14.0;
-
-/// A scale from the smallest to the largest value, logarithmic for values of several magnitudes.
-struct Scale {
-    low: f64,
-    high: f64,
-    is_logarithmic: bool,
-}
-
-impl Scale {
-    /// The scale of positive values. If they are all equal, it reaches a tenth to both sides.
-    fn of(values: &[f64]) -> Scale {
-        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = values.iter().copied().fold(0.0, f64::max);
-        match high > low {
-            true => Scale { low, high, is_logarithmic: high / low >= 5.0 },
-            false => Scale { low: 0.9 * low, high: 1.1 * high, is_logarithmic: false },
-        }
-    }
-
-    fn json(&self) -> Value {
-        let kind = if self.is_logarithmic { "log" } else { "linear" };
-        json!({"type": kind, "nice": false, "domain": [self.low, self.high]})
-    }
-
-    /// The share of the scale that lies below a value.
-    fn share(&self, value: f64) -> f64 {
-        match self.is_logarithmic {
-            true => (value / self.low).ln() / (self.high / self.low).ln(),
-            false => (value - self.low) / (self.high - self.low),
-        }
-    }
-
-    /// The value above this share of the scale.
-    fn value(&self, share: f64) -> f64 {
-        match self.is_logarithmic {
-            true => self.low * (self.high / self.low).powf(share),
-            false => self.low + share * (self.high - self.low),
-        }
-    }
-}
-
-/// Where the names stand at the right edge, as values of the vertical axis: as near to their points
-/// as they can be if they are `step` apart, as a share of the axis.
-fn label_places(values: &[f64], step: f64) -> Vec<f64> {
-    let scale = Scale::of(values);
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]).then(b.cmp(&a)));
-    let mut shares: Vec<f64> = order.iter().map(|&at| scale.share(values[at])).collect();
-    // Upwards each name stands above the one before; downwards, what is pushed beyond the top
-    // comes back.
-    for at in 1..shares.len() {
-        shares[at] = shares[at].max(shares[at - 1] + step);
-    }
-    let mut top: f64 = 1.0;
-    for share in shares.iter_mut().rev() {
-        *share = share.min(top);
-        top = *share - step;
-    }
-    let mut places = vec![0.0; values.len()];
-    order.into_iter().zip(shares).for_each(|(at, share)| places[at] = scale.value(share));
-    places
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_keep_their_distance_and_stay_inside() {
-        for values in [vec![1.0; 11], vec![1.0, 1.01, 1.02, 20.0, 20.0], vec![3.0, 1.0]] {
-            let scale = Scale::of(&values);
-            let mut shares: Vec<f64> =
-                label_places(&values, 0.1).into_iter().map(|place| scale.share(place)).collect();
-            shares.sort_by(f64::total_cmp);
-            let (first, last) = (shares[0], shares[shares.len() - 1]);
-            assert!(first > -1e-9 && last < 1.0 + 1e-9, "{values:?}: {shares:?}");
-            assert!(shares.windows(2).all(|pair| pair[1] - pair[0] > 0.099), "{shares:?}");
-        }
-    }
 
     fn result(time: f64, ram: u64, amplification: Option<f64>) -> Value {
         json!({
@@ -202,16 +176,32 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_writes_has_no_bar_and_one_run_alone_no_comparison_of_ram() {
-        let [page, reads] = [result(2e6, 4096, Some(1.5)), result(1e6, 2048, None)];
-        let runs = [("page", &page), ("reads", &reads)];
-        let runs = runs.map(|(label, result)| LabelledResult { label, result });
+    fn a_run_without_writes_has_no_bar_and_one_run_alone_no_comparison() {
+        let results =
+            [result(2e6, 4096, Some(2.5)), result(1e6, 2048, None), result(3e6, 512, Some(1.5))];
+        let runs: Vec<LabelledResult> = ["page", "reads", "dac"]
+            .iter()
+            .zip(&results)
+            .map(|(label, result)| LabelledResult { label, result })
+            .collect();
         let figure = write_amplification(&runs).unwrap();
-        assert_eq!(figure.spec["data"]["values"].as_array().unwrap().len(), 1);
-        assert_eq!(figure.table.unwrap().rows, [["page", "1.5", "1.5"], ["reads", "–", "0"]]);
-        assert!(write_amplification(&runs[1..]).is_none());
+        let values = figure.spec["data"]["values"].as_array().unwrap();
+        let names: Vec<&Value> = values.iter().map(|it| &it["run"]).collect();
+        assert_eq!(names, ["dac", "page"], "the cheapest first");
+        let rows = figure.table.unwrap().rows;
+        assert_eq!(rows[..2], [["page", "2.5", "–", "2.5"], ["reads", "–", "–", "0"]]);
+        assert!(write_amplification(&runs[..2]).is_none());
         assert!(time_against_ram(&runs[..1]).is_none());
-        let table = time_against_ram(&runs).unwrap().table.unwrap();
+        let table = time_against_ram(&runs[..2]).unwrap().table.unwrap();
         assert_eq!(table.rows, [["page", "4", "2"], ["reads", "2", "1"]]);
+    }
+
+    #[test]
+    fn decades_have_a_logarithmic_scale_that_contains_one() {
+        let near = from_one([2.0, 3.0, 1.0].into_iter());
+        assert_eq!((&near["type"], &near["domain"]), (&json!("linear"), &json!([1.0, 3.0])));
+        let far = from_one([0.5, 51.0, 1.0].into_iter());
+        assert_eq!((&far["type"], &far["domain"]), (&json!("log"), &json!([0.5, 51.0])));
+        assert_eq!(from_one([1.0, 1.0].into_iter())["domain"], json!([1.0, 1.01]));
     }
 }

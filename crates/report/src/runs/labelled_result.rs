@@ -1,6 +1,7 @@
 //! A result with its label, and what the figures of results have in common.
 
 use serde_json::Value;
+use sim::result::run_result::half_range;
 
 use crate::number_format::{bytes, count, decimals, number};
 
@@ -17,8 +18,6 @@ pub struct LabelledResult<'a> {
 pub fn provenance(runs: &[LabelledResult]) -> String {
     let Some(LabelledResult { result, .. }) = runs.first() else { return String::new() };
     let (device, run, trace) = (&result["device"], &result["run"], &result["trace"]);
-    let blocks = integer(&device["logical_blocks"]);
-    let block_bytes = integer(&device["pages_per_block"]) * integer(&device["page_bytes"]);
     let (reads, writes) = (float(&trace["reads"]), float(&trace["writes"]));
     format!(
         "Trace {}: {} requests, {} % writes. Device {}: {}, {}. {}. Seed {}.",
@@ -26,11 +25,17 @@ pub fn provenance(runs: &[LabelledResult]) -> String {
         count(integer(&trace["requests"])),
         number((1000.0 * writes / (reads + writes).max(1.0)).round() / 10.0),
         device["chip"].as_str().unwrap_or_default(),
-        bytes(blocks * block_bytes),
+        bytes(capacity_bytes(device)),
         extra(device),
         preparation(run),
         integer(&run["seed"]),
     )
+}
+
+/// Bytes that the host sees.
+pub(super) fn capacity_bytes(device: &Value) -> u64 {
+    let block_bytes = integer(&device["pages_per_block"]) * integer(&device["page_bytes"]);
+    integer(&device["logical_blocks"]) * block_bytes
 }
 
 /// The over-provisioning of a device.
@@ -60,6 +65,22 @@ pub fn preparation(run: &Value) -> String {
         first => format!(", measured after {} requests", count(first)),
     };
     format!("{filled}, {warmed}{later}")
+}
+
+/// The least and the largest write amplification of the rounds of a window, or without rounds of
+/// the first and the last fifth of the pages written; none if the run is too short to tell.
+pub fn ends(result: &Value) -> Option<[f64; 2]> {
+    let (steady, course) = (&result["steady"], &result["write_amplification_course"]);
+    let seen: Vec<f64> = match steady["write_amplification"].as_array() {
+        Some(rounds) => {
+            let before = steady["first_measured"].as_u64().unwrap_or(1).saturating_sub(1);
+            rounds.iter().skip(before as usize).filter_map(Value::as_f64).collect()
+        }
+        None => ["first_fifth", "last_fifth"].iter().filter_map(|it| course[it].as_f64()).collect(),
+    };
+    half_range(seen.iter().copied())?;
+    let least = seen.iter().copied().fold(f64::INFINITY, f64::min);
+    Some([least, seen.iter().copied().fold(0.0, f64::max)])
 }
 
 pub(super) fn integer(value: &Value) -> u64 {

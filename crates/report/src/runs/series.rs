@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use super::labelled_result::{LabelledResult, capitalised, float};
 use crate::axis_labels;
 use crate::curves::{self, Curve, distinct, drawn, panels, shared_note};
-use crate::figure::{DataTable, Figure, POINTS_MAX, axis, axis_from_zero, slug, spec};
+use crate::figure::{
+    DECADES, DataTable, Figure, POINTS_MAX, axis, axis_from_zero, rule_at_one, slug, spec,
+    value_axis,
+};
 use crate::number_format::number;
 
 /// A series that is drawn over the number of requests served.
@@ -18,6 +21,8 @@ pub(super) struct Series {
     convert: fn(f64) -> f64,
     /// Whether a value describes the requests since the last sample, and not one moment.
     is_of_interval: bool,
+    /// Whether it is write amplification, which has a rule at 1.
+    has_floor: bool,
 }
 
 pub(super) const WRITE_AMPLIFICATION: Series = Series {
@@ -26,6 +31,7 @@ pub(super) const WRITE_AMPLIFICATION: Series = Series {
     unit: " (programs per host page)",
     convert: |value| value,
     is_of_interval: true,
+    has_floor: true,
 };
 
 pub(super) const FREE_BLOCKS: Series = Series {
@@ -33,6 +39,7 @@ pub(super) const FREE_BLOCKS: Series = Series {
     label: "free blocks",
     unit: "",
     is_of_interval: false,
+    has_floor: false,
     ..WRITE_AMPLIFICATION
 };
 
@@ -40,6 +47,7 @@ pub(super) const SERVICE_TIME: Series = Series {
     field: "mean_service_us",
     label: "mean service time",
     unit: " (µs)",
+    has_floor: false,
     ..WRITE_AMPLIFICATION
 };
 
@@ -70,14 +78,16 @@ pub(super) fn over_requests(runs: &[LabelledResult], of: &Series) -> Option<Figu
         &curves,
         |label, &(requests, value)| json!({"run": label, "requests": requests, "value": value}),
     );
-    let view = json!({
+    let all: Vec<f64> = curves.iter().flat_map(|it| &it.1).map(|sample| sample.1).collect();
+    let mut layer = vec![json!({
         "mark": {"type": "line", "strokeWidth": 1.5, "tooltip": true},
-        "height": 220,
         "encoding": {
             "x": axis("requests", "requests served"),
-            "y": axis_from_zero("value", &axis_title),
+            "y": value_axis("value", &axis_title, &all, DECADES),
         },
-    });
+    })];
+    layer.extend(of.has_floor.then(rule_at_one));
+    let view = json!({"height": 220, "layer": layer});
     let every = float(&runs[0].result["series"]["every"]);
     let since = match of.is_of_interval {
         true => " A sample covers the requests since the previous one.",

@@ -199,7 +199,8 @@ fn time_table(runs: &[LabelledResult], of: &RequestTime, op: &str) -> DataTable 
         [run.label.to_owned()].into_iter().chain(cells).collect()
     };
     let head = ["run".to_owned()].into_iter();
-    let head = head.chain(columns.map(|name| format!("{name},\u{a0}µs")));
+    let head =
+        head.chain(columns.map(|name| format!("{},\u{a0}µs", name.replace("p999", "p99.9"))));
     DataTable::new(head, runs.iter().map(row))
 }
 

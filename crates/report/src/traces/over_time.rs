@@ -4,6 +4,7 @@ use serde_json::json;
 use trace::analysis::load::{Load, OpLoad, StretchLoad};
 
 use super::labelled_trace::{LabelledTrace, op_panel, row, views};
+use crate::curves::drawn;
 use crate::figure::{DataTable, Figure, axis, axis_from_zero, spec};
 use crate::number_format::number;
 
@@ -63,7 +64,7 @@ fn over_time(traces: &[LabelledTrace], rate: &Rate) -> Option<Figure> {
         }
     }
     let view = json!({
-        "mark": {"type": "area", "interpolate": "step-after", "tooltip": true},
+        "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.2, "tooltip": true},
         "height": 200,
         "encoding": {
             "x": axis("time", &format!("time ({unit})")),
@@ -80,7 +81,13 @@ fn over_time(traces: &[LabelledTrace], rate: &Rate) -> Option<Figure> {
     (!values.is_empty()).then(|| Figure {
         title: rate.title.into(),
         caption,
-        spec: spec(values, views("panel", &panels, view, &["x"])),
+        spec: spec(
+            values,
+            match traces {
+                [_] => drawn("panel", &panels, view),
+                _ => views("panel", &panels, view, &["x"]),
+            },
+        ),
         table: Some(DataTable { text_columns: 2, ..DataTable::new(head, rows) }),
         ..Figure::default()
     })

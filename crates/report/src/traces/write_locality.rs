@@ -1,8 +1,8 @@
 //! Where reads and writes go, and how often pages are written.
 
 use serde_json::json;
-use trace::analysis::locality::{DeviceOffset, Frequency, STARTS_MAX, TOP_PERCENTS};
-use trace::analysis::stratified_sample::StratifiedSample;
+use trace::analysis::density::Density;
+use trace::analysis::locality::{Frequency, TOP_PERCENTS};
 
 use super::labelled_trace::{LabelledTrace, labels, percent, row, views};
 use crate::curves::drawn;
@@ -21,48 +21,44 @@ pub fn read_pattern(traces: &[LabelledTrace]) -> Option<Figure> {
     Some(Figure { id: "read-pattern".into(), title: "Where reads go".into(), ..figure })
 }
 
-/// A sample of the places of requests.
-type Places = for<'a> fn(&LabelledTrace<'a>) -> &'a StratifiedSample<DeviceOffset, STARTS_MAX>;
+/// How densely the requests of a trace lie.
+type Places = for<'a> fn(&LabelledTrace<'a>) -> &'a Density;
 
 fn places(traces: &[LabelledTrace], op: &str, of: Places) -> Option<Figure> {
     let end = traces.iter().map(|traced| traced.found.survey.end_bytes()).max()?;
     let (unit, unit_bytes) = if end < 4 << 30 { ("MiB", 1 << 20) } else { ("GiB", 1 << 30) };
+    let in_units = |bytes: u64| bytes as f64 / f64::from(unit_bytes);
     let (mut values, mut rows) = (Vec::new(), Vec::new());
     for traced in traces {
-        let places = of(traced);
-        values.extend(places.kept().iter().map(|(number, place)| {
-            let address = place.offset as f64 / f64::from(unit_bytes);
-            json!({
-                "trace": traced.label, "number": number, "address": address,
-                "device": place.device,
-            })
+        let (places, end) = (of(traced), traced.found.survey.end_bytes());
+        values.extend(places.cells().iter().map(|cell| {
+            let [from, until] = cell.numbers.map(|number| number.min(places.seen()));
+            let [low, high] = cell.bytes.map(|byte| in_units(byte.min(end)));
+            json!({"trace": traced.label, "from": from, "until": until, "low": low, "high": high,
+                   "requests": cell.requests})
         }));
-        let survey = &traced.found.survey;
-        let figures = [
-            places.seen() as f64,
-            places.kept().len() as f64,
-            survey.end_bytes() as f64 / f64::from(unit_bytes),
-            survey.devices.len() as f64,
-        ];
-        rows.push(row(traced, figures.map(number)));
+        let devices = traced.found.survey.devices.len();
+        rows.push(row(traced, [places.seen() as f64, in_units(end), devices as f64].map(number)));
     }
     let view = json!({
-        "mark": {"type": "circle", "size": 8, "opacity": 0.9, "tooltip": true},
+        "mark": {"type": "rect", "tooltip": true},
         "height": 300,
         "encoding": {
-            "x": axis("number", &format!("{op} request (number)")),
-            "y": axis("address", &format!("address ({unit})")),
+            "x": axis("from", &format!("{op} request (number)")), "x2": {"field": "until"},
+            "y": axis("low", &format!("address ({unit})")), "y2": {"field": "high"},
+            "color": {"field": "requests", "type": "quantitative", "title": format!("{op}s"),
+                      "scale": {"type": "log", "scheme": "viridis"}},
         },
     });
     let end = format!("end of addresses, {unit}");
     (!values.is_empty()).then(|| Figure {
         caption: format!(
-            "The address at which each {op} begins, in the order of the {op}s. A long trace is \
-             sampled: one {op} is drawn at random from each stretch. The devices of a trace are \
+            "All {op}s by their number and the address at which they begin. The colour is the \
+             number of {op}s in a cell; a cell without any has none. The devices of a trace are \
              drawn over each other."
         ),
         spec: spec(values, views("trace", &labels(traces), view, &["x", "y"])),
-        table: Some(DataTable::new(["trace", &format!("{op}s"), "drawn", &end, "devices"], rows)),
+        table: Some(DataTable::new(["trace", &format!("{op}s"), &end, "devices"], rows)),
         ..Figure::default()
     })
 }

@@ -17,7 +17,7 @@ use crate::config::named_trace::NamedTrace;
 use crate::config::setup::Setup;
 use crate::config::values::Extra;
 use crate::error::Result;
-use crate::result::run_result::RunResult;
+use crate::result::run_result::{RunResult, half_range};
 
 /// What the answer depends on besides the load.
 #[derive(Clone, Debug, Serialize)]
@@ -58,18 +58,12 @@ pub fn confidence(
     let seeds = seeds(choices, bench)?;
     let own_amplification = amplifications(own)[0];
     let resonance = Line::through(&neighbours).map_or(0.0, |line| line.farthest(&neighbours));
-    let with_own = |values: Vec<f64>| spread(values.into_iter().chain([own_amplification]));
+    let with_own =
+        |values: Vec<f64>| half_range(values.into_iter().chain([own_amplification])).unwrap_or(0.0);
     let chance = with_own(seeds.clone().unwrap_or_default()).max(resonance);
     let spread = with_own(halves.found().map_or(Vec::new(), |it| it.to_vec())).max(chance);
     let steady = own.steady.as_ref().is_some_and(|steady| steady.reached);
     Ok(Confidence { steady, neighbours, resonance, halves, seeds, chance, spread })
-}
-
-/// Half of the range, as a share of its middle.
-fn spread(values: impl Iterator<Item = f64>) -> f64 {
-    let ends =
-        values.fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(it), most.max(it)));
-    (ends.1 - ends.0) / (ends.1 + ends.0)
 }
 
 fn neighbours(subject: &Subject, own: &RunResult, bench: &Bench) -> Result<Vec<(u64, f64)>> {
@@ -134,15 +128,4 @@ fn seeds(choices: &Choices, bench: &Bench) -> Result<Option<Vec<f64>>> {
         found.push(amplifications(&results[0])[0]);
     }
     Ok(Some(found))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spread_is_half_of_the_range() {
-        assert_eq!(spread([3.0, 5.0, 4.0].into_iter()), 0.25);
-        assert_eq!(spread([2.0].into_iter()), 0.0);
-    }
 }

@@ -46,8 +46,8 @@ use crate::advise::spare::Spare;
 use crate::advise::subject::{Choices, Subject};
 use crate::config::experiment::ExperimentOption;
 use crate::error::{Error, Result};
+use crate::result::notes::REPEATED;
 use crate::result::run_result::RunResult;
-use crate::run::until_steady::REPEATED;
 use crate::sizing::bound::Bound;
 use crate::sizing::probe::is_for_want_of_blocks;
 

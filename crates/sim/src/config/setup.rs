@@ -18,6 +18,9 @@ use crate::config::replay::Replay;
 use crate::config::values::{LATENCY_NS_MAX, Volume};
 use crate::error::{Error, Result};
 
+/// How the sentence on a drive whose figures were converted begins.
+pub const CONVERTED_DRIVE: &str = "The figures of drive ";
+
 /// An experiment with all options read. They are valid and do not contradict each other.
 #[derive(Clone, Debug)]
 pub struct Setup {
@@ -127,7 +130,7 @@ impl Setup {
         let (drive, given) = (self.drive.as_ref()?, self.experiment.drive.as_deref()?);
         let stated = given.parse::<Profile>().ok()?.page.filter(|&it| Some(it) != drive.page)?;
         Some(format!(
-            "The figures of drive {} are for pages of {}, and the chip has pages of {}. The drive \
+            "{CONVERTED_DRIVE}{} are for pages of {}, and the chip has pages of {}. The drive \
              was given {} planes with {} pages at once, so that a command moves as many bytes.",
             drive.name,
             spec::print_size(stated),

@@ -87,6 +87,20 @@ impl RunResult {
         self.per_second((read_bytes as f64 + written_bytes as f64) / 1e6)
     }
 
+    /// How far write amplification is from sure: the [half range](half_range) over the rounds of
+    /// the window, or without rounds over the first and the last fifth of the pages written. None
+    /// if the run is too short to tell.
+    pub fn spread(&self) -> Option<f64> {
+        let CoursePart { first_fifth, last_fifth } = self.write_amplification_course;
+        match &self.steady {
+            None => half_range([first_fifth?, last_fifth?]),
+            Some(steady) => {
+                let before = steady.first_measured.saturating_sub(1) as usize;
+                half_range(steady.write_amplification.iter().skip(before).copied().flatten())
+            }
+        }
+    }
+
     fn per_second(&self, amount: f64) -> Option<f64> {
         (self.time_us.total > 0.0).then(|| amount / (self.time_us.total / 1e6))
     }
@@ -113,6 +127,14 @@ record! {
         pub system_blocks: u32,
         pub chip: String,
         pub timing: TimingPart,
+    }
+}
+
+impl DevicePart {
+    /// Bytes that the host sees.
+    pub fn capacity_bytes(&self) -> u64 {
+        let block_bytes = u64::from(self.page_bytes) * u64::from(self.pages_per_block);
+        u64::from(self.logical_blocks) * block_bytes
     }
 }
 
@@ -248,4 +270,25 @@ impl Columns for WallPart {
 /// `a / b`, or nothing if b is 0.
 pub fn ratio(a: u64, b: u64) -> Option<f64> {
     (b > 0).then(|| a as f64 / b as f64)
+}
+
+/// Half of the range of these values, as a share of its middle; none of fewer than two values.
+pub fn half_range(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (mut least, mut most, mut count) = (f64::INFINITY, 0.0_f64, 0);
+    for value in values {
+        (least, most, count) = (least.min(value), most.max(value), count + 1);
+    }
+    (count >= 2 && least + most > 0.0).then(|| (most - least) / (most + least))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_half_range_is_a_share_of_the_middle() {
+        assert_eq!(half_range([3.0, 5.0, 4.0]), Some(0.25));
+        assert_eq!(half_range([2.0, 2.0]), Some(0.0));
+        assert_eq!((half_range([2.0]), half_range([0.0, 0.0])), (None, None));
+    }
 }

@@ -13,6 +13,7 @@ use crate::config::until::SteadyRule;
 use crate::error::{Error, Result};
 use crate::input::source::ReadTrace;
 use crate::progress::Stage;
+use crate::result::notes::{NOT_STEADY, REPEATED, SWAMPED};
 use crate::run::Stages;
 use crate::run::finish::{Measured, Start};
 use crate::run::measure::{MeasuredRequests, PassCounters};
@@ -20,16 +21,6 @@ use crate::run::repeated::{NO_WRITES, Repeated};
 use crate::run::rounds::{Rounds, Verdict};
 use crate::run::simulator::Simulator;
 use crate::run::write_course::PageCounts;
-
-/// The note on a trace that was repeated.
-pub const REPEATED: &str = "The trace is shorter than the rounds and was repeated from its start, \
-                            so pages that it does not write stayed cold.";
-
-const NOT_STEADY: &str = "The device did not become steady: write amplification of the last five \
-                          rounds still changes too much. Allow more rounds with `--until \
-                          steady:rounds=N`.";
-const SWAMPED: &str = "The rounds ended before the device was steady, because millions of flash \
-                       operations were waiting in the drive.";
 
 /// How a round ended.
 #[derive(Clone, Copy, PartialEq, Eq)]

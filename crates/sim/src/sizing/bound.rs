@@ -13,6 +13,8 @@ use crate::result::run_result::{RunResult, ratio};
 #[expect(missing_docs, reason = "docs/bound.md documents every field")]
 pub struct Bound {
     pub trace: String,
+    pub chip: String,
+    pub capacity_bytes: u64,
     pub logical_blocks: u32,
     pub extra_blocks: u32,
     pub law: BoundLaw,
@@ -43,6 +45,8 @@ pub struct BoundRun {
     pub host_pages: u64,
     pub copied_pages: u64,
     pub copies_per_host_page: f64,
+    /// How far write amplification is from sure, as a share; null if the run is too short to tell.
+    pub spread: Option<f64>,
 }
 
 impl Bound {
@@ -65,6 +69,8 @@ impl Bound {
         notes.extend(surpassed(&oracle, &schemes));
         Ok(Bound {
             trace: first.trace.name.clone(),
+            chip: first.device.chip.clone(),
+            capacity_bytes: first.device.capacity_bytes(),
             logical_blocks: first.device.logical_blocks,
             extra_blocks: first.device.extra_blocks,
             law: BoundLaw::of(first),
@@ -113,6 +119,7 @@ impl BoundRun {
             host_pages,
             copied_pages,
             copies_per_host_page: copies,
+            spread: result.spread(),
         })
     }
 }

@@ -14,14 +14,14 @@
 //! * *Sub-page share*: the share of page writes that cover only part of a page, for several page
 //!   sizes and without a buffer (SL Fig. 2 at 0 MB)
 //! * *Sequentiality*: requests that start where the previous one ended
-//! * a sample of the offsets of reads, and one of writes (FSTR Fig. 2a)
+//! * how densely the offsets of reads and those of writes lie (FSTR Fig. 2a)
 //! * example pages, for which `example_pages` then collects write intervals
 
 use rustc_hash::FxHashMap;
 
+use crate::analysis::density::Density;
 use crate::analysis::example_pages::{self, ExamplePage};
 use crate::analysis::page_history::{PageHistories, pages_of};
-use crate::analysis::stratified_sample::StratifiedSample;
 use crate::error::Result;
 use crate::replay::Trace;
 use crate::request::{Op, Request, SECTOR_BYTES};
@@ -30,8 +30,6 @@ use crate::request::{Op, Request, SECTOR_BYTES};
 pub const PAGE_SIZES: [u64; 5] = [2048, 4096, 8192, 16384, 32768];
 /// The percentages of the written pages for which the share of page writes is computed.
 pub const TOP_PERCENTS: [u32; 9] = [1, 2, 5, 10, 20, 30, 40, 50, 70];
-/// The maximum size of a sample of offsets.
-pub const STARTS_MAX: usize = 4000;
 
 /// Skew, rewrites and sequentiality of a trace.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +53,7 @@ pub struct TraceLocality {
     pub sub_page_shares: Vec<f64>,
     /// Where reads start.
     pub reads: Places,
-    /// Where writes start, without ignored ones in the sample.
+    /// Where writes start, without ignored ones in the density.
     pub writes: Places,
     /// A hot, a warm and a cold page, if the trace has them.
     pub examples: Vec<ExamplePage>,
@@ -77,8 +75,8 @@ pub struct WriteIntervals {
 pub struct Places {
     /// Requests that start where the previous one of the same device and operation ended.
     pub sequential: u64,
-    /// A sample of their offsets.
-    pub starts: StratifiedSample<DeviceOffset, STARTS_MAX>,
+    /// How densely their first bytes lie, all devices on top of each other.
+    pub starts: Density,
 }
 
 /// The pages that are written equally often.
@@ -88,21 +86,6 @@ pub struct Frequency {
     pub writes: u64,
     /// The number of pages.
     pub pages: u64,
-}
-
-/// The start of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DeviceOffset {
-    /// The device, by order of first appearance.
-    pub device: u32,
-    /// The first byte on the device.
-    pub offset: u64,
-}
-
-impl DeviceOffset {
-    fn of(request: &Request) -> DeviceOffset {
-        DeviceOffset { device: request.device, offset: request.offset }
-    }
 }
 
 /// The numbers of values between powers of two.
@@ -199,7 +182,7 @@ impl LocalityCounter {
             }
             false => {
                 self.found.reads.sequential += follows;
-                self.found.reads.starts.add(DeviceOffset::of(request));
+                self.found.reads.starts.add(request.offset);
             }
         }
     }
@@ -209,7 +192,7 @@ impl LocalityCounter {
             self.found.absurd += 1;
             return;
         };
-        self.found.writes.starts.add(DeviceOffset::of(request));
+        self.found.writes.starts.add(request.offset);
         self.cover(request);
         let class = class_of(request.bytes);
         if self.updates.len() <= class {
@@ -355,14 +338,15 @@ pub(crate) mod tests {
         let requests = [write(0, 512), read(512), write(512, 512), read(1024), write(0, 512)];
         let found = observed(&requests);
         assert_eq!((found.writes.sequential, found.reads.sequential), (1, 1));
-        let starts: Vec<u64> = found.reads.starts.kept().iter().map(|(_, at)| at.offset).collect();
-        assert_eq!(starts, [512, 1024]);
+        let cells = found.reads.starts.cells();
+        let requests: Vec<u64> = cells.iter().map(|cell| cell.requests).collect();
+        assert_eq!((requests, cells[1].numbers), (vec![1, 1], [1, 2]));
     }
 
     #[test]
     fn an_absurd_write_is_ignored() {
         let found = observed(&[write(0, u64::MAX), write(0, 4096)]);
         assert_eq!((found.absurd, found.page_writes), (1, 1));
-        assert_eq!(found.writes.starts.kept(), [(0, DeviceOffset { device: 0, offset: 0 })]);
+        assert_eq!(found.writes.starts.seen(), 1);
     }
 }

@@ -9,6 +9,7 @@
 //! * [`request_sizes`]: requests by size
 //! * [`stratified_sample`]: a bounded sample of a long sequence
 
+pub mod density;
 pub mod example_pages;
 pub mod load;
 pub mod locality;

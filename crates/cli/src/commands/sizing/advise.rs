@@ -12,6 +12,7 @@ use sim::{Experiment, MemoryBudget};
 use crate::experiment_args::{ExperimentArgs, Selection};
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
+use crate::output::write_text;
 use crate::parallel_args::JobsArg;
 use crate::progress::ComparisonMonitor;
 use crate::result_outputs::{JsonArg, write_answer};
@@ -44,6 +45,10 @@ pub struct Args {
     #[command(flatten)]
     json: JsonArg,
 
+    /// Write a report: one HTML file that needs no network, with each sentence beside its figure
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    report: Option<String>,
+
     /// Print neither a text nor progress
     #[arg(long, help_heading = "Output")]
     quiet: bool,
@@ -66,10 +71,14 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let experiments = &args.experiments.experiments;
     let mut files = CommandFiles::new();
     files.traces(experiments.iter())?;
+    let report = files.optional_output("--report", &args.report)?;
     let json = args.json.open(experiments[0].trace.as_deref(), &mut files)?;
     let advices = experiments.iter().map(|log| args.advice(log, &question, limit_bytes));
     let advices = advices.collect::<Result<Vec<Advice>>>()?;
     let answers = Advices::new(&advices);
+    if let Some(report) = report {
+        report.write(|out| write_text(out, &answers.page().html()))?;
+    }
     write_answer(json.as_ref(), &answers, args.quiet, || answers.text())?;
     match advices.iter().filter(|advice| !advice.answers()).count() {
         0 => Ok(()),

@@ -79,7 +79,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let results = results(args, &setups, limit_bytes)?;
     let bound = Bound::of(&setups, &results, open.len())?;
     if let Some(report) = report {
-        let page = report::bound::page(&bound, made_by("bound"));
+        let page = report::pages::bound::page(&bound, made_by("bound"));
         report.write(|out| write_text(out, &page.html()))?;
     }
     let answer = Answer { schema: SCHEMA, bound: &bound };

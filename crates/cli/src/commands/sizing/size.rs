@@ -210,7 +210,7 @@ fn search(args: &Args, question: &EnduranceQuestion, limit_bytes: Option<u64>) -
     let sizings = sizings.collect::<Result<Vec<Sizing>>>()?;
     let trace = searches.shared.input.loads()[0].name();
     if let Some(report) = report {
-        let page = report::sizing::page(target, trace, &sizings, made_by("size"));
+        let page = report::pages::sizing::page(target, trace, &sizings, made_by("size"));
         report.write(|out| write_text(out, &page.html()))?;
     }
     let value = Sizings { schema: SCHEMA, trace, target, sizings: &sizings };

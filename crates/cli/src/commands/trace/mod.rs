@@ -7,6 +7,7 @@ use std::io::Write;
 use clap::{Subcommand, ValueEnum};
 use report::captions::short_name;
 use report::figure::DataTable;
+use report::headline;
 use report::html_page::{HtmlPage, Section};
 use report::number_format::{bytes, count, decimals};
 use report::traces::{self, LabelledTrace};
@@ -269,19 +270,18 @@ fn page(trace: &Trace, found: &TraceStats) -> Result<HtmlPage> {
     let head = ["what", "counted"];
     let label = short_name(trace.name());
     let traced = LabelledTrace { label, found };
-    let counts = Section::of_table(
-        "All counts",
-        DataTable { text_columns: 2, ..DataTable::new(head, rows) },
-    );
+    let table = DataTable { text_columns: 2, ..DataTable::new(head, rows) };
+    let notes = found.survey.notes.clone();
+    let counts = Section { notes, ..Section::of_table("All counts", table) };
     let pages = bytes(found.survey.page_bytes);
     Ok(HtmlPage {
         title: label.to_owned(),
+        headline: headline::traces::of(found),
         lead: vec![format!(
             "Trace {}, format {}. Pages have {pages}.",
             trace.name(),
             trace.format()
         )],
-        notes: found.survey.notes.clone(),
         tiles: traces::tiles(&traced),
         sections: [traces::sections(&[traced]), vec![counts]].concat(),
         made_by: output::made_by("trace info"),

@@ -2,6 +2,9 @@
 
 use crate::result::run_result::{OpenReplayPart, RunResult};
 
+/// How the sentence begins.
+pub(super) const START: &str = "Requests came faster";
+
 /// A sentence about requests that came faster than they were served.
 pub fn note(result: &RunResult) -> Option<String> {
     let OpenReplayPart { offered_iops, served_iops } = result.open_replay;
@@ -9,7 +12,7 @@ pub fn note(result: &RunResult) -> Option<String> {
         |iops: Option<f64>| iops.map_or("all at once".into(), |it| format!("{it:.0} a second"));
     result.evidence.open_rates.grow_a_queue().then(|| {
         format!(
-            "Requests came faster ({}) than they were served ({}), so the queue grew to the end \
+            "{START} ({}) than they were served ({}), so the queue grew to the end \
              and response times depend on the length of the trace. Use `--replay closed` or a \
              lower `--replay open:speed=X`.",
             rate(offered_iops),

@@ -2,6 +2,9 @@
 
 use crate::result::run_result::RunResult;
 
+/// How the sentence begins.
+pub(super) const START: &str = "Only ";
+
 /// Fewer requests may be too few for all dies.
 const REQUESTS_MIN: u64 = 256;
 
@@ -14,7 +17,7 @@ pub fn note(result: &RunResult) -> Option<String> {
     // Where transfers take no time, no die is seen moving data.
     (has_many && (1..dies.len()).contains(&(2 * busy))).then(|| {
         format!(
-            "Only {busy} of {} dies moved data, so times are those of a much smaller drive: a \
+            "{START}{busy} of {} dies moved data, so times are those of a much smaller drive: a \
              block of this chip is too small to be striped over all of them. Take a chip with \
              larger blocks, such as `--chip tlc-3d:page=4KiB,pages_per_block=3072`.",
             dies.len()

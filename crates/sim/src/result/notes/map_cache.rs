@@ -7,6 +7,9 @@ use crate::result::run_result::RunResult;
 /// Map operations that take a larger share of the time are worth a word.
 const MAP_SHARE: f64 = 0.2;
 
+/// How the sentence begins.
+pub(super) const START: &str = "The cache of the map";
+
 /// A sentence about a cache of the map whose misses cost much of the time.
 pub fn note(result: &RunResult) -> Option<String> {
     let cost = result.time_us.map / result.time_us.total;
@@ -18,7 +21,7 @@ pub fn note(result: &RunResult) -> Option<String> {
         let [held, missed, cost] =
             [entries / pages, misses, cost].map(|share| format!("{:.1} %", 100.0 * share));
         format!(
-            "The cache of the map holds {held} of its entries, and {missed} of the look-ups miss: \
+            "{START} holds {held} of its entries, and {missed} of the look-ups miss: \
              operations on the map take {cost} of the time. Larger caches cost less."
         )
     })

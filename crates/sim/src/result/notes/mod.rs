@@ -14,10 +14,11 @@ mod map_cache;
 mod shared;
 mod steady_state;
 
-use crate::config::setup::Setup;
+use crate::config::setup::{CONVERTED_DRIVE, Setup};
 use crate::result::run_result::RunResult;
 
 pub use shared::SharedNotes;
+pub use steady_state::{NOT_STEADY, REPEATED, SWAMPED};
 
 /// The sentences about a result, which is complete except for them.
 pub fn of(result: &RunResult, setup: &Setup) -> Vec<String> {
@@ -26,3 +27,32 @@ pub fn of(result: &RunResult, setup: &Setup) -> Vec<String> {
     let of_ftl = map_cache::note(result).into_iter().chain(guest::notes(result, setup));
     notes.into_iter().chain(of_time).chain(of_ftl).collect()
 }
+
+/// What a note is about, so that a report can say it beside these numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concern {
+    /// The device is not in a steady state, so a longer run has another write amplification.
+    State,
+    /// The times of requests.
+    Times,
+    /// Anything else: what was run, and how.
+    Run,
+}
+
+/// What a note of a result is about.
+pub fn concern(note: &str) -> Concern {
+    match note {
+        _ if steady_state::is_of_state(note) => Concern::State,
+        _ if TIMES.iter().any(|start| note.starts_with(start)) => Concern::Times,
+        _ => Concern::Run,
+    }
+}
+
+/// How notes about times begin.
+const TIMES: [&str; 5] = [
+    growing_queue::START,
+    idle_dies::START,
+    map_cache::START,
+    steady_state::UNMAPPED_READS,
+    CONVERTED_DRIVE,
+];

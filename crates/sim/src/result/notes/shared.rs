@@ -1,5 +1,7 @@
 //! The notes of several results: each sentence once.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 /// The notes of several results, in order of first appearance.
@@ -39,6 +41,13 @@ impl SharedNotes {
         self.notes.iter().map(sentence).collect()
     }
 
+    /// The number of results, and of those that have a note like this.
+    pub fn having(&self, is_like: impl Fn(&str) -> bool) -> (usize, usize) {
+        let of_notes = self.notes.iter().filter(|(note, _)| is_like(note));
+        let having: BTreeSet<usize> = of_notes.flat_map(|(_, results)| results).copied().collect();
+        (self.results, having.len())
+    }
+
     /// The sentences; one that only some results share begins with their number.
     pub fn counted_sentences(&self) -> Vec<String> {
         self.sentences(|some| format!("{} of {} runs", some.len(), self.results))
@@ -60,6 +69,8 @@ mod tests {
         let named = notes.sentences(|some| some.iter().map(|&at| names[at]).collect());
         assert_eq!(named, ["page: A.", "B.", "bast: C."]);
         assert_eq!(notes.counted_sentences(), ["1 of 2 runs: A.", "B.", "1 of 2 runs: C."]);
+        let having = |letter: &str| notes.having(|note| note.starts_with(letter));
+        assert_eq!([having("A"), having("B"), having("D")], [(3, 1), (3, 2), (3, 0)]);
         assert!(SharedNotes::default().counted_sentences().is_empty());
     }
 }

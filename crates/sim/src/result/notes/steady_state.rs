@@ -21,11 +21,32 @@ const NOT_TURNED_OVER: &str = "Fewer blocks were erased, warm-up included, than 
                                `--warmup`, a longer trace or a smaller `--capacity`.";
 const NO_WRITES: &str = "The measured part of the trace has no writes, so there is no write \
                          amplification.";
+/// The note on a trace that was repeated.
+pub const REPEATED: &str = "The trace is shorter than the rounds and was repeated from its start, \
+                            so pages that it does not write stayed cold.";
+
+/// The note on rounds that did not become steady.
+pub const NOT_STEADY: &str = "The device did not become steady: write amplification of the last \
+                              five rounds still changes too much. Allow more rounds with `--until \
+                              steady:rounds=N`.";
+/// The note on rounds that a full drive ended.
+pub const SWAMPED: &str = "The rounds ended before the device was steady, because millions of \
+                           flash operations were waiting in the drive.";
 const SPARSE: &str = "The trace touches less than half of the pages up to its highest address, and \
                       the device has room for all of them. `--fit compact` makes a device of the \
                       touched pages alone.";
-const UNMAPPED_READS: &str = "Some pages were read that had never been written. Reading them took \
-                              no time; `--precondition fill` writes every page first.";
+pub(super) const UNMAPPED_READS: &str = "Some pages were read that had never been written. Reading \
+                                         them took no time; `--precondition fill` writes every \
+                                         page first.";
+
+/// How the sentence on write amplification that still moves begins.
+const MOVES: &str = "Write amplification was ";
+
+/// Whether a note says that the device was not in a steady state.
+pub(super) fn is_of_state(note: &str) -> bool {
+    [NEVER, NOT_MEASURED, NOT_FULL, NOT_TURNED_OVER, NOT_STEADY, SWAMPED].contains(&note)
+        || note.starts_with(MOVES)
+}
 
 /// A device whose free blocks shrink by more than this share of its extra blocks is still filling.
 const FILLING: f64 = 0.05;
@@ -51,9 +72,9 @@ pub fn notes(result: &RunResult, setup: &Setup) -> Vec<String> {
 fn moves(result: &RunResult) -> Option<String> {
     let Fifths { first, last, .. } = result.evidence.fifths.filter(Fifths::still_moves)?;
     Some(format!(
-        "Write amplification was {first:.4} in the first fifth of the pages written and {last:.4} \
-         in the last, so the result depends on the length of the trace. Take a larger `--warmup`, \
-         or `--until steady`."
+        "{MOVES}{first:.4} in the first fifth of the pages written and {last:.4} in the last, so \
+         the result depends on the length of the trace. Take a larger `--warmup`, or `--until \
+         steady`."
     ))
 }
 

@@ -7,8 +7,9 @@ use sim::run::life_course::LifePoint;
 
 use crate::captions::{named, short_name};
 use crate::curves::{self, Curve, distinct, drawn, shared_note};
-use crate::figure::{DataTable, Figure, axis_from_zero, slug, spec};
-use crate::html_page::{HtmlPage, Section, Tile};
+use crate::figure::{DataTable, Figure, axis_from_zero, rule_at_one, slug, spec};
+use crate::headline;
+use crate::html_page::{HtmlPage, Section};
 use crate::number_format::{bytes, count, decimals, number};
 
 /// What the columns of the summary mean.
@@ -21,14 +22,20 @@ that failed early. `worn`: erases of the most worn block in use, and their mean.
 /// The page of lives under a load; `made_by` is for its footer.
 pub fn page(trace: &str, lives: &[Life], made_by: String) -> HtmlPage {
     let ftls: Vec<&str> = lives.iter().map(|life| &*life.ftl).collect();
+    let device = lives.first().map_or(String::new(), |life| {
+        format!(" on {} of {}", bytes(life.capacity_bytes), life.chip)
+    });
     let what = if lives.len() == 1 { "life" } else { "lives" };
     HtmlPage {
-        title: format!("{}: {what} of {}", short_name(trace), named(&ftls)),
-        lead: vec![provenance(trace, lives), LEGEND.replace('\n', " ").trim_end().to_owned()],
-        tiles: lives.iter().map(tile).collect(),
+        title: format!("{}: {what} of {}{device}", short_name(trace), named(&ftls)),
+        headline: headline::lives::of(lives),
+        lead: vec![provenance(trace, lives)],
         sections: vec![
-            Section::of_table("Summary", summary(lives)),
             Section::of_figures("Over the life", figures(lives)),
+            Section {
+                text: vec![LEGEND.replace('\n', " ").trim_end().to_owned()],
+                ..Section::of_table("Summary", summary(lives))
+            },
         ],
         made_by,
         ..HtmlPage::default()
@@ -58,15 +65,6 @@ fn provenance(trace: &str, lives: &[Life]) -> String {
         life.levelling,
         life.seed,
     )
-}
-
-fn tile(life: &Life) -> Tile {
-    let (wrote, even) = (bytes(life.host_bytes), decimals(life.drive_writes_if_even, 1));
-    Tile {
-        label: life.ftl.clone(),
-        value: format!("{} drive writes", decimals(life.drive_writes, 1)),
-        note: format!("the host wrote {wrote}; {even} if even"),
-    }
 }
 
 /// A row for each life.
@@ -190,14 +188,15 @@ fn over_the_life(lives: &[Life], of: &Quantity) -> Option<Figure> {
     });
     let mark = json!({"type": "line", "strokeWidth": 1.5, "interpolate": of.interpolate,
                       "tooltip": true});
-    let view = json!({
+    let mut layer = vec![json!({
         "mark": mark,
-        "height": 220,
         "encoding": {
             "x": axis_from_zero("host", &format!("written by the host ({unit})")),
             "y": axis_from_zero(of.field, &format!("{}{}", of.label, of.unit)),
         },
-    });
+    })];
+    layer.extend((of.field == "write_amplification").then(rule_at_one));
+    let view = json!({"height": 220, "layer": layer});
     let title = format!("{} over the life", crate::runs::capitalised(of.label));
     Some(Figure {
         id: slug(&title),
@@ -254,10 +253,11 @@ mod tests {
     fn a_page_draws_what_changes() {
         let lives = [lived("page"), lived("fast")];
         let page = page("uniform:requests=20K", &lives, "".into());
-        assert_eq!(page.title, "uniform:requests=20K: lives of page and fast");
+        let title = "uniform:requests=20K: lives of page and fast on 8.00 MiB of slc-fast2010";
+        assert_eq!(page.title, title);
         assert!(page.lead[0].contains("Device slc-fast2010: 8.00 MiB in "), "{}", page.lead[0]);
-        assert_eq!(page.tiles[0].value, format!("{:.1} drive writes", lives[0].drive_writes));
-        let drawn = &page.sections[1].figures;
+        assert!(page.headline[0].contains(" drive writes, "), "{:?}", page.headline);
+        let drawn = &page.sections[0].figures;
         let names: Vec<&str> = drawn.iter().map(|figure| &*figure.id).collect();
         let expected = ["write-amplification", "blocks-in-reserve", "blocks-worn-out"];
         assert_eq!(names, expected.map(|name| format!("{name}-over-the-life")));

@@ -7,9 +7,10 @@ use sim::sweep::Findings;
 
 use crate::captions::{QUICK_NOTE, common_options};
 use crate::figure::DataTable;
+use crate::headline;
 use crate::html_page::{HtmlPage, Link, Section};
+use crate::pages::sweep::{self, JudgedClaim};
 use crate::plan_figures;
-use crate::sweep_page::{self, JudgedClaim};
 
 /// A paper whose experiments are repeated.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +109,24 @@ impl ClaimSummary {
         }
     }
 
+    /// The outcome, or the status if the claim was not decided.
+    fn shown_outcome(&self) -> &'static str {
+        match self.outcome() {
+            "" => self.status.word(),
+            outcome => outcome,
+        }
+    }
+
+    /// The outcome in a count of claims, with its place.
+    fn counted(&self) -> (usize, &'static str) {
+        match self.shown_outcome() {
+            REPRODUCED => (0, REPRODUCED),
+            CAUSE_KNOWN => (1, "different for a known cause"),
+            OPEN => (2, OPEN),
+            other => (3, other),
+        }
+    }
+
     /// Why the claim falls short, if it does and the reason is known.
     pub fn cause(&self) -> Option<&'static str> {
         self.claim.cause.filter(|_| self.outcome() == CAUSE_KNOWN)
@@ -136,7 +155,7 @@ fn claim_of(part: &str) -> &str {
 /// A summary of each claim of a paper.
 pub fn summaries(paper: &Paper, experiments: &[ExperimentFindings]) -> Vec<ClaimSummary> {
     let judged: Vec<JudgedClaim> =
-        experiments.iter().flat_map(|it| sweep_page::judged_claims(&it.found)).collect();
+        experiments.iter().flat_map(|it| sweep::judged_claims(&it.found)).collect();
     let summary = |claim: &PaperClaim| {
         let id = claim.id;
         let parts: Vec<&JudgedClaim> =
@@ -168,20 +187,21 @@ fn summary_of(claim: PaperClaim, parts: &[&JudgedClaim]) -> ClaimSummary {
 
 fn table(summaries: &[ClaimSummary]) -> DataTable {
     let row = |it: &ClaimSummary| {
-        let text = [it.claim.id, it.claim.says, it.cause().unwrap_or_default()].map(str::to_owned);
-        let found = [it.cells(), it.deviation(), it.status.word().into(), it.outcome().into()];
-        text.into_iter().chain(found).collect()
+        let text = [it.claim.id, it.claim.says].map(str::to_owned);
+        let found = [it.cells(), it.deviation(), it.shown_outcome().to_owned()];
+        let row = text.into_iter().chain(found).collect();
+        let cause = it.cause().map(|cause| vec![format!("Cause: {cause}")]);
+        [row].into_iter().chain(cause)
     };
-    let head = [
-        "claim",
-        "statement",
-        "cause of the difference",
-        "cells that hold",
-        "largest deviation",
-        "verdict",
-        "outcome",
-    ];
-    DataTable { text_columns: 3, ..DataTable::new(head, summaries.iter().map(row)) }
+    let head = ["claim", "statement", "cells that hold", "largest deviation", "outcome"];
+    DataTable { text_columns: 2, ..DataTable::new(head, summaries.iter().flat_map(row)) }
+}
+
+/// The headline of claims.
+fn outcomes(summaries: &[ClaimSummary]) -> Vec<String> {
+    let mut outcomes: Vec<(usize, &str)> = summaries.iter().map(ClaimSummary::counted).collect();
+    outcomes.sort_by_key(|outcome| outcome.0);
+    headline::sweep::of_claims(outcomes.into_iter().map(|outcome| outcome.1))
 }
 
 fn lead(scale: Scale) -> Vec<String> {
@@ -200,11 +220,12 @@ pub fn page(
     scale: Scale,
     made_by: String,
 ) -> HtmlPage {
-    let claims = table(&summaries(paper, experiments));
-    let mut sections = vec![Section::of_table("Claims", claims)];
+    let claims = summaries(paper, experiments);
+    let mut sections = vec![Section::of_table("Claims", table(&claims))];
     sections.extend(experiments.iter().map(section));
     HtmlPage {
         title: format!("{}: published and measured", paper.id),
+        headline: outcomes(&claims),
         lead: [vec![paper.title.to_owned()], lead(scale)].concat(),
         links: vec![Link { file: "index.html".into(), title: "all papers".into() }],
         sections,
@@ -216,16 +237,16 @@ pub fn page(
 fn section(experiment: &ExperimentFindings) -> Section {
     let (name, found) = (experiment.name, &experiment.found);
     let plan = found.plan();
-    let judged = sweep_page::judged_claims(found);
+    let judged = sweep::judged_claims(found);
     let mut figures: Vec<_> =
-        judged.iter().map(|judged| sweep_page::figure(judged, found, name)).collect();
+        judged.iter().map(|judged| sweep::figure(judged, found, name)).collect();
     figures.extend(plan_figures::figures(found, name));
-    let text = [Some(common_options(plan)), sweep_page::failures(found)].into_iter().flatten();
+    let text = [Some(common_options(plan)), sweep::failures(found)].into_iter().flatten();
     Section {
         title: format!("{} ({name}.toml, {})", plan.title, runs(plan.rows.len())),
         text: text.filter(|text| !text.is_empty()).collect(),
         notes: found.notes.counted_sentences(),
-        table: (!judged.is_empty()).then(|| sweep_page::claim_table(&judged)),
+        table: (!judged.is_empty()).then(|| sweep::claim_table(&judged)),
         figures,
     }
 }
@@ -248,6 +269,7 @@ pub fn index(papers: &[(&Paper, Vec<ClaimSummary>)], scale: Scale, made_by: Stri
     let claims = Section::of_table("All claims", table(&all));
     HtmlPage {
         title: "The experiments of the papers, repeated".into(),
+        headline: outcomes(&all),
         lead: lead(scale),
         links: papers.iter().map(link).collect(),
         sections: vec![claims],

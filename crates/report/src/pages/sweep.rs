@@ -11,6 +11,7 @@ use crate::axis_labels::{label, metric_axis, scaled, without_unit};
 use crate::captions::{QUICK_NOTE, common_options};
 use crate::charts::{Facets, Point, draw};
 use crate::figure::{DataTable, Figure, slug};
+use crate::headline;
 use crate::html_page::{HtmlPage, Section};
 use crate::number_format::number;
 use crate::plan_figures;
@@ -101,11 +102,14 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
         sections.push(Section::of_figures("Figures", figures));
     }
     if !plan.rows.is_empty() {
-        let figures = overviews(found, "");
-        sections.push(Section::of_figures("All runs", figures));
+        sections.push(Section {
+            table: Some(row_table(found)),
+            notes: found.notes.counted_sentences(),
+            ..Section::of_figures("All runs", overviews(found, ""))
+        });
     }
-    let notes = found.notes.counted_sentences();
-    HtmlPage { title: title.to_owned(), lead, notes, sections, made_by, ..HtmlPage::default() }
+    let (title, headline) = (title.to_owned(), headline::sweep::of(found));
+    HtmlPage { title, headline, lead, sections, made_by, ..HtmlPage::default() }
 }
 
 /// A sentence about runs that failed and traces that could not be read; `None` if there are none.
@@ -117,6 +121,35 @@ pub fn failures(found: &Findings) -> Option<String> {
     let unread = found.unread.iter().map(|why| format!("A trace is not drawn: {why}"));
     let all: Vec<String> = runs.into_iter().chain(unread).collect();
     (!all.is_empty()).then(|| all.join(". "))
+}
+
+/// All rows: the options that they set, and the columns of the overview.
+fn row_table(found: &Findings) -> DataTable {
+    let rows = &found.plan().rows;
+    let mut options: Vec<&String> = Vec::new();
+    for option in rows.iter().flat_map(|row| row.varied.keys()) {
+        if !options.contains(&option) {
+            options.push(option);
+        }
+    }
+    let has_any = |column: &usize| (0..rows.len()).any(|it| found.overview(it, *column).is_some());
+    let columns: Vec<usize> = (0..OVERVIEW.len()).filter(has_any).collect();
+    let row = |(at, row): (usize, &sim::plan::row::Row)| {
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let option = |name: &&String| row.varied.get(*name).map_or("–".to_owned(), text);
+        let failed = found.failed.iter().any(|failed| failed.row == at);
+        let cell = |&column: &usize| match found.overview(at, column) {
+            None if failed => "failed".to_owned(),
+            value => value.map_or("–".to_owned(), number),
+        };
+        let number = [number(at as f64)].into_iter();
+        number.chain(options.iter().map(option)).chain(columns.iter().map(cell)).collect()
+    };
+    let names = columns.iter().map(|&column| label(OVERVIEW[column]).to_owned());
+    let head = ["row".to_owned()].into_iter();
+    let head = head.chain(options.iter().map(|name| name.replace('_', " "))).chain(names);
+    let text_columns = 1 + options.len();
+    DataTable { text_columns, ..DataTable::new(head, rows.iter().enumerate().map(row)) }
 }
 
 /// One figure for each column of the overview. `prefix` makes their ids unique in a page with
@@ -164,7 +197,7 @@ pub fn figure(judged: &JudgedClaim, found: &Findings, prefix: &str) -> Figure {
         caption += &format!(" Runs shown: {}.", claim.common);
     }
     if points.iter().any(Point::is_published) {
-        caption += " Diamonds and red ticks are published values.";
+        caption += " Hollow diamonds and ticks are published values.";
     }
     if !claim.source.is_empty() {
         caption += &format!(" Source: {}.", claim.source);

@@ -1,0 +1,15 @@
+//! The pages of reports.
+//!
+//! * [`advice`] which drive a load needs
+//! * [`bound`]  what placement could achieve
+//! * [`life`]   a load until the flash is worn out
+//! * [`sizing`] write amplification against over-provisioning
+//! * [`sweep`]  the claims, drawings and rows of a plan
+//! * [`papers`] all claims and experiments of papers
+
+pub mod advice;
+pub mod bound;
+pub mod life;
+pub mod papers;
+pub mod sizing;
+pub mod sweep;
