@@ -1,4 +1,4 @@
-//! The outputs of a result: `--json`, `--csv`, or a table on standard output.
+//! The outputs of a result: `--json`, `--csv`, `--latex`, or a table on standard output.
 
 use serde::Serialize;
 use sim::RunResult;
@@ -34,6 +34,11 @@ pub struct OutputArgs {
     /// standard output in place of the table
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     csv: Option<String>,
+
+    /// Write the table of the comparison as LaTeX with booktabs to this file, for a paper; the
+    /// caption says what was run. `-` writes to standard output in place of the table
+    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
+    latex: Option<String>,
 
     /// Print neither a table nor progress
     #[arg(long, help_heading = "Output")]
@@ -90,6 +95,7 @@ fn is_trace(name: &str) -> bool {
 pub struct ResultOutputs {
     json: Option<Destination>,
     csv: Option<Destination>,
+    latex: Option<Destination>,
     quiet: bool,
 }
 
@@ -101,13 +107,14 @@ impl OutputArgs {
     pub fn open(&self, trace: Option<&str>, files: &mut CommandFiles) -> Result<ResultOutputs> {
         let json = self.json.open(trace, files)?;
         let csv = files.optional_output("--csv", &self.csv)?;
-        Ok(ResultOutputs { json, csv, quiet: self.quiet })
+        let latex = files.optional_output("--latex", &self.latex)?;
+        Ok(ResultOutputs { json, csv, latex, quiet: self.quiet })
     }
 }
 
 impl ResultOutputs {
-    /// Writes `value` as JSON and a row for each of `results`. Prints a table, unless something
-    /// else is to go to standard output.
+    /// Writes `value` as JSON, a row for each of `results`, and a table for a paper. Prints a table,
+    /// unless something else is to go to standard output.
     ///
     /// # Errors
     /// Something cannot be written.
@@ -116,7 +123,11 @@ impl ResultOutputs {
         value: &impl Serialize,
         results: &[RunResult],
         table: impl FnOnce() -> String,
+        latex: impl FnOnce() -> String,
     ) -> Result<()> {
+        if let Some(out) = &self.latex {
+            out.write(|out| write_text(out, &latex()))?;
+        }
         if let Some(json) = &self.json {
             json.write(|out| write_text(out, &output::json(value)))?;
         }
@@ -130,7 +141,7 @@ impl ResultOutputs {
                 rows.finish().map_err(failed)
             })?;
         }
-        let mut written = [&self.json, &self.csv].into_iter().flatten();
+        let mut written = [&self.json, &self.csv, &self.latex].into_iter().flatten();
         match self.quiet || written.any(|one| matches!(one, Destination::Stdout)) {
             true => Ok(()),
             false => output::show(&table()),

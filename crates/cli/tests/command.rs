@@ -864,6 +864,25 @@ fn json_goes_to_a_file_or_to_standard_output() {
 }
 
 #[test]
+fn a_table_for_a_paper_has_the_numbers_of_the_comparison_and_never_changes() {
+    let compare = ["compare", SHORT, "--capacity", "16MiB", "--ftl", "page", "--ftl", "dac"];
+    let text = printed(&[&compare[..], &["--latex", "-"]].concat());
+    assert_eq!(text, printed(&[&compare[..], &["--latex", "-"]].concat()));
+    let results = printed(&[&compare[..], &["--json", "-"]].concat());
+    let results: Value = serde_json::from_str(&results).unwrap();
+    let costs = [0, 1].map(|at| results[at]["write_amplification"].as_f64().unwrap());
+    let row = text.lines().find(|line| line.starts_with("write amplification &")).unwrap();
+    for (cost, cell) in costs.into_iter().zip(row.split('&').skip(1)) {
+        assert!(cell.contains(&format!("{cost:.4}")), "{row}");
+    }
+    let rows = text.lines().filter(|line| line.contains(" & "));
+    rows.for_each(|row| assert_eq!(row.matches(" & ").count(), 2, "{row}"));
+    assert!(text.contains("\\caption{") && text.contains("Seed 1."), "{text}");
+    let alone = printed(&["run", SHORT, "--capacity", "16MiB", "--latex", "-"]);
+    assert!(alone.contains("\\begin{tabular}{lr}"), "{alone}");
+}
+
+#[test]
 fn csv_has_the_columns_of_a_sweep_and_a_row_per_run() {
     let both = ["compare", SHORT, "--capacity", "16MiB", "--ftl", "page", "--ftl", "block"];
     let text = printed(&[&both[..], &["--csv", "-"]].concat());

@@ -32,6 +32,7 @@ mod curves;
 pub mod figure;
 pub mod headline;
 pub mod html_page;
+pub mod latex;
 mod name_places;
 pub mod number_format;
 pub mod pages;

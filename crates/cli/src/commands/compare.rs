@@ -55,7 +55,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     if let Some(report) = report {
         report.write(|out| write_text(out, &compared.page().html()))?;
     }
-    outputs.write(&results, &results, || compared.text())
+    outputs.write(&results, &results, || compared.text(), || compared.latex())
 }
 
 /// The results of the runs, in their order.

@@ -71,12 +71,12 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
         None => done?,
     };
     let results = std::slice::from_ref(&result);
+    let labels = labels(std::slice::from_ref(&setup.experiment));
+    let compared = Comparison { labels: &labels, results, command: "run" };
     if let Some(report) = report {
-        let labels = labels(std::slice::from_ref(&setup.experiment));
-        let page = Comparison { labels: &labels, results, command: "run" }.page();
-        report.write(|out| write_text(out, &page.html()))?;
+        report.write(|out| write_text(out, &compared.page().html()))?;
     }
-    outputs.write(&result, results, || result::text(&result))
+    outputs.write(&result, results, || result::text(&result), || compared.latex())
 }
 
 /// The same setup, with the interval that a report needs.

@@ -3,6 +3,7 @@
 use report::figure::DataTable;
 use report::headline::{self, as_lines};
 use report::html_page::{HtmlPage, Section};
+use report::latex::{self, LatexGroup};
 use report::runs::{self, LabelledResult, capitalised, provenance};
 use serde_json::Value;
 use sim::clock::{DRIVE_CAVEAT, SERIAL_CAVEAT};
@@ -10,7 +11,7 @@ use sim::result::notes::SharedNotes;
 use sim::{Experiment, RunResult};
 
 use crate::output;
-use crate::texts::groups::{self, LEGEND};
+use crate::texts::groups::{self, Group, LEGEND};
 use crate::texts::table::{Table, noted};
 
 /// What tells runs apart besides their FTL.
@@ -78,6 +79,18 @@ impl Comparison<'_> {
             made_by: output::made_by(self.command),
             ..HtmlPage::default()
         }
+    }
+
+    /// The same groups as a table for a paper; its caption says what was run and what came out.
+    pub fn latex(&self) -> String {
+        let values = self.values();
+        let runs = self.labelled(&values);
+        let headline = headline::runs::of(&runs).join(" ");
+        let groups = groups::groups(self.results).into_iter();
+        let groups: Vec<LatexGroup> = groups
+            .map(|Group { title, rows }| LatexGroup { title: capitalised(&title), rows })
+            .collect();
+        latex::table(&format!("{headline} {}", provenance(&runs)), &self.head(), &groups)
     }
 
     /// The limit of the clock that all results share.
