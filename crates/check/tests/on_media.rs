@@ -95,8 +95,8 @@ fn a_page_is_lost_after_each_power_on() {
     assert_eq!(device.nand().media().unwrap().lost().len(), 0, "a mount has few programs");
 }
 
-/// After each power-on a page of the host cannot be read: its reads fail, writes of a part of it are
-/// refused, and everything else goes on. Cuts strike before and after, on media that fail too.
+/// After each power-on a page of the host cannot be read: its reads fail, writes of a part of it
+/// are refused, and everything else goes on. Cuts strike before and after, on media that fail too.
 #[test]
 fn every_scheme_lives_on_with_pages_that_cannot_be_read() {
     let chips = ["least", "tiny", "tiny-mlc", "tiny-dies", "odd-any"];
