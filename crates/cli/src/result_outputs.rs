@@ -113,8 +113,8 @@ impl OutputArgs {
 }
 
 impl ResultOutputs {
-    /// Writes `value` as JSON, a row for each of `results`, and a table for a paper. Prints a table,
-    /// unless something else is to go to standard output.
+    /// Writes `value` as JSON, a row for each of `results`, and a table for a paper. Prints a
+    /// table, unless something else is to go to standard output.
     ///
     /// # Errors
     /// Something cannot be written.
