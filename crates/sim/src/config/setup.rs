@@ -108,9 +108,9 @@ impl Setup {
                     .into(),
             )),
             (_, Some(media)) if media.reads_fail() && self.experiment.verify => {
-                let why = "`--verify` compares every page, and with `unreadable` or `read_fail` some \
-                           cannot be read: leave it out; `ftlab check --faults unreadable` checks \
-                           such media";
+                let why = "`--verify` compares every page, and with `unreadable` or `read_fail` \
+                           some cannot be read: leave it out; `ftlab check --faults unreadable` \
+                           checks such media";
                 Err(Error::Impossible(why.into()))
             }
             _ => Ok(()),
