@@ -41,7 +41,7 @@ impl SharedNotes {
         self.notes.iter().map(sentence).collect()
     }
 
-    /// The number of results, and of those that have a note like this.
+    /// The number of results, failed rows apart, and of those that have a note like this.
     pub fn having(&self, is_like: impl Fn(&str) -> bool) -> (usize, usize) {
         let of_notes = self.notes.iter().filter(|(note, _)| is_like(note));
         let having: BTreeSet<usize> = of_notes.flat_map(|(_, results)| results).copied().collect();
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(named, ["page: A.", "B.", "bast: C."]);
         assert_eq!(notes.counted_sentences(), ["1 of 2 runs: A.", "B.", "1 of 2 runs: C."]);
         let having = |letter: &str| notes.having(|note| note.starts_with(letter));
-        assert_eq!([having("A"), having("B"), having("D")], [(3, 1), (3, 2), (3, 0)]);
+        assert_eq!([having("A"), having("B"), having("D")], [(2, 1), (2, 2), (2, 0)]);
         assert!(SharedNotes::default().counted_sentences().is_empty());
     }
 }
