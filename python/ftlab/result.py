@@ -166,6 +166,10 @@ class Comparison(Sequence[Result], ArrowRows):
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.to_html())
 
+    def to_latex(self) -> str:
+        """The table that ``ftlab compare --latex`` writes: LaTeX with booktabs, for a paper."""
+        return _native.results_latex(self.labels, self._natives())
+
     def __str__(self) -> str:
         """The table of ``ftlab compare``."""
         return _native.results_text(self.labels, self._natives())

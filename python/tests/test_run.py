@@ -55,6 +55,8 @@ def test_a_comparison_gives_the_bytes_of_the_command(command: Command, tmp_path:
     assert str(both[0]).startswith(both[0].headline.split(". ")[0])
     both.write_report(tmp_path / "mine.html")
     assert (tmp_path / "mine.html").read_bytes() == (tmp_path / "r.html").read_bytes()
+    done = command("compare", TRACE, *words, "--latex", "-")
+    assert both.to_latex() == done.stdout
 
 
 def test_lives_give_the_bytes_of_the_command(command: Command, tmp_path: Path) -> None:

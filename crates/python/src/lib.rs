@@ -60,7 +60,8 @@ mod _native {
         policy::{CopyFacts, DeviceFacts, ErasedFacts, WriteFacts},
         power_cuts::{NativeCheck, power_cuts},
         run::{
-            NativeResult, compare, result_groups, results_json, results_page, results_text, run,
+            NativeResult, compare, result_groups, results_json, results_latex, results_page,
+            results_text, run,
         },
         sweeps::plan::NativePlan,
         sweeps::sweep::{NativeRows, NativeSweep, rows_text},

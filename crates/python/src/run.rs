@@ -55,6 +55,12 @@ pub fn results_page(labels: Vec<String>, results: Vec<PyRef<'_, NativeResult>>) 
     Comparison { labels: &labels, results: &cloned(&results), command: "compare" }.page().html()
 }
 
+/// Several results side by side, as the table of `ftlab compare --latex`.
+#[pyfunction]
+pub fn results_latex(labels: Vec<String>, results: Vec<PyRef<'_, NativeResult>>) -> String {
+    Comparison { labels: &labels, results: &cloned(&results), command: "compare" }.latex()
+}
+
 /// Titles of groups of quantities, each with the rows of the group: the name of the quantity, then
 /// its value for each result.
 type Groups = Vec<(String, Vec<Vec<String>>)>;
