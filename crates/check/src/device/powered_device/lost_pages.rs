@@ -1,0 +1,112 @@
+//! Pages that the media have lost: which reads and writes may fail for them, and what the device
+//! must hold then.
+
+use ftl::Error;
+use nand::Media;
+
+use super::{PoweredDevice, Result, Stop, unless_stopped};
+use crate::finding::Defect;
+use crate::oracle::{Expect, Oracle};
+use crate::workload::host_operation::{Extent, HostOperation};
+
+impl PoweredDevice<'_> {
+    /// Tells the oracle which pages the media have lost.
+    pub(super) fn note_losses(&mut self) {
+        let lost = self.nand.media().map_or(&[][..], Media::lost);
+        // A page of the map has an owner beyond them. It can be made again.
+        let pages = self.case.dimensions().pages;
+        let of_host = lost[self.losses_noted..].iter().filter(|lpn| lpn.0 < pages);
+        of_host.for_each(|lpn| self.oracle.lose(lpn.0));
+        self.losses_noted = lost.len();
+    }
+
+    /// The pages of which the operation writes a part, and whose other sectors may be lost.
+    pub(super) fn lost_in_part(&self, operation: HostOperation, before: &Oracle) -> Vec<u32> {
+        let full = self.case.dimensions().full();
+        let Some(extent) = operation.changed(full) else { return Vec::new() };
+        let last = extent.first + extent.pages - 1;
+        let mut ends = vec![(extent.first, extent.head), (last, extent.tail)];
+        ends.retain(|&(page, mask)| {
+            let may_be_lost = |oracle: &Oracle| oracle.may_be_lost(page, Expect::Newest);
+            mask != full && (may_be_lost(before) || may_be_lost(&self.oracle))
+        });
+        ends.into_iter().map(|(page, _)| page).collect()
+    }
+
+    /// Whether an operation may end with this error, because a page that it needs is lost. A write
+    /// needs the old data of the pages of which it writes a part; a layer finds out at a flush that
+    /// sectors in it are lost.
+    pub(super) fn is_for_loss(&self, error: &Error, in_part: &[u32]) -> bool {
+        match error {
+            Error::Lost(_) => !self.case.subject.layers.is_empty() && self.oracle.knows_losses(),
+            error => error.is_of_request() && !in_part.is_empty(),
+        }
+    }
+
+    /// The operation was refused. A flush has not happened. Of a write, each page has its old value
+    /// or its new one; the next checks expect what it has now.
+    pub(super) fn settle(
+        &mut self,
+        operation: HostOperation,
+        error: &Error,
+        before: &Oracle,
+    ) -> Result<(), Stop> {
+        let full = self.case.dimensions().full();
+        let Some(extent) = operation.changed(full) else { return Ok(()) };
+        self.pages_refused += u64::from(extent.pages);
+        if matches!(error, Error::Lost(_)) {
+            return Ok(());
+        }
+        let per_page = self.case.dimensions().sectors_per_page;
+        for page in extent.first..extent.first + extent.pages {
+            let was_lost = before.may_be_lost(page, Expect::Newest);
+            let is_lost = !self.read_page(page, Expect::Newest, was_lost)?;
+            for (at, sector) in (page * per_page..(page + 1) * per_page).enumerate() {
+                let old = before.newest(sector as usize);
+                if is_lost || self.buffer.stamps()[at].write() == old {
+                    self.oracle.keep(sector, old);
+                }
+            }
+            if is_lost {
+                self.oracle.lose(page);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads page by page. Returns the pages that are lost; they look as if they had their newest
+    /// values.
+    pub(super) fn read_by_page(
+        &mut self,
+        extent: &Extent,
+        expect: Expect,
+    ) -> Result<Vec<u32>, Stop> {
+        let (mut stamps, mut lost) = (Vec::new(), Vec::new());
+        for page in extent.first..extent.first + extent.pages {
+            if self.read_page(page, expect, false)? {
+                stamps.extend(self.buffer.stamps());
+            } else {
+                stamps.extend(self.oracle.newest_stamps(page));
+                lost.push(page);
+            }
+        }
+        self.buffer.set(stamps);
+        Ok(lost)
+    }
+
+    /// Reads a page into the buffer. Returns whether it can be read: it must, unless a copy of it
+    /// may be lost.
+    fn read_page(&mut self, page: u32, expect: Expect, was_lost: bool) -> Result<bool, Stop> {
+        let one = Extent::whole(page, 1, self.case.dimensions().full());
+        let done = self.read_at_once(&one);
+        let may_be_lost = was_lost || self.oracle.may_be_lost(page, expect);
+        match done {
+            Err(error) if error.is_of_request() && may_be_lost => Ok(false),
+            done => {
+                unless_stopped(done, Defect::Refused)?;
+                self.buffer.take(&one)?;
+                Ok(true)
+            }
+        }
+    }
+}
