@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ftlab import _native
+from ftlab.reports import Reported
 
 
-class Advice(Mapping[str, Any]):
+class Advice(Mapping[str, Any], Reported):
     """The advice on a load; ``docs/advise.md`` describes all fields.
 
     ``str(advice)`` is the page of ``ftlab advise``. An answer such as ``advice["spare"]`` has
@@ -52,11 +52,6 @@ class Advice(Mapping[str, Any]):
     def to_html(self) -> str:
         """The report that ``ftlab advise --report`` writes: a page that needs no network."""
         return self._native.page()
-
-    def write_report(self, path: str | os.PathLike[str]) -> None:
-        """Write the report to a file, which is replaced if it exists."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.to_html())
 
     def __str__(self) -> str:
         """The page of ``ftlab advise``."""

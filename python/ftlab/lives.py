@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 from ftlab import _native
+from ftlab.reports import Reported
 
 Life = dict[str, Any]
 """A life; ``docs/lifetime.md`` describes all fields. ``course`` has its points, in their order."""
 
 
-class Lives(Sequence[Life]):
+class Lives(Sequence[Life], Reported):
     """The lives of devices under one load, in the order in which they were asked for.
 
     ``lives[0]`` and ``lives["fast"]`` are dicts of fields; ``labels`` are the names of the FTLs.
@@ -54,11 +54,6 @@ class Lives(Sequence[Life]):
     def to_html(self) -> str:
         """The report that ``ftlab life --report`` writes: a page that needs no network."""
         return self._native.page()
-
-    def write_report(self, path: str | os.PathLike[str]) -> None:
-        """Write the report to a file, which is replaced if it exists."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.to_html())
 
     def __str__(self) -> str:
         """The table of ``ftlab life``."""

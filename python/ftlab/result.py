@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any, NoReturn, overload
 
 from ftlab import _native
+from ftlab.reports import Reported
 from ftlab.rows import ArrowRows
 
 Groups = list[tuple[str, list[list[str]]]]
@@ -107,7 +107,7 @@ class Result(ArrowRows):
         return _html([self.ftl], self._groups(), self.notes)
 
 
-class Comparison(Sequence[Result], ArrowRows):
+class Comparison(Sequence[Result], ArrowRows, Reported):
     """Results of the same trace on the same device, in the order in which they were asked for.
 
     ``comparison[0]`` and ``comparison["fast"]`` are results; ``labels`` are their names.
@@ -160,11 +160,6 @@ class Comparison(Sequence[Result], ArrowRows):
         Figures along the trace need ``interval="auto"``.
         """
         return _native.results_page(self.labels, self._natives())
-
-    def write_report(self, path: str | os.PathLike[str]) -> None:
-        """Write the report to a file, which is replaced if it exists."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.to_html())
 
     def to_latex(self) -> str:
         """The table that ``ftlab compare --latex`` writes: LaTeX with booktabs, for a paper."""

@@ -180,20 +180,20 @@ impl Oracle {
         })
     }
 
-    /// Whether nothing can be wrong with a read of a page that fails: some sector may have a value
-    /// whose copy was lost.
+    /// Whether a read of a page may fail: some sector may have a value whose copy was lost.
     pub fn may_be_lost(&self, page: u32, expect: Expect) -> bool {
         let Some(&before) = self.lost_before.get(page as usize) else { return false };
         if expect == Expect::Survivor && self.undoes_trims {
             return before > 0;
         }
         let sectors = page * self.sectors_per_page..(page + 1) * self.sectors_per_page;
-        sectors.into_iter().any(|sector| {
-            let durable = self.places_of(sector as usize).find(|&at| {
+        // The oldest version that the page may have in a sector.
+        let oldest = |sector: u32| {
+            self.places_of(sector as usize).find(|&at| {
                 expect == Expect::Newest || self.versions[at as usize].epoch < self.epoch
-            });
-            durable.is_some_and(|oldest| oldest < before)
-        })
+            })
+        };
+        sectors.into_iter().any(|sector| oldest(sector).is_some_and(|at| at < before))
     }
 
     /// Whether a copy of any page was lost.

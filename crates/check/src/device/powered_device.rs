@@ -384,30 +384,7 @@ impl<'a> PoweredDevice<'a> {
         }
         let full = self.case.dimensions().full();
         let before = self.case.model.media.lost_page.checked_sub(1).map(|_| self.oracle.clone());
-        let (nand, ftl) = (&mut self.nand, self.ftl.as_mut().expect("the device is mounted"));
-        let done = match operation {
-            HostOperation::Write(extent) | HostOperation::Force(extent) => {
-                let number = self.oracle.write(&extent, full);
-                let data = self.buffer.fill(&extent, number);
-                let stream = (number % STREAMS) as u8;
-                let run = Run { stream, ..run(&extent, data, self.case) };
-                let written = ftl.write_run(nand, &run);
-                match operation {
-                    HostOperation::Force(_) => written.and_then(|()| ftl.flush(nand, Some(&run))),
-                    _ => written,
-                }
-            }
-            HostOperation::Trim { first, pages } => {
-                self.oracle.trim(first, pages);
-                ftl.trim(nand, Lpn(first), pages)
-            }
-            _ => ftl.flush(nand, None),
-        };
-        let done = done.and_then(|()| ftl.end_request(nand));
-        let done = match operation.makes_durable() {
-            true => done.and_then(|()| Ok(nand.sync()?)),
-            false => done,
-        };
+        let done = self.request(operation);
         self.note_losses();
         let in_part =
             before.as_ref().map_or(Vec::new(), |before| self.lost_in_part(operation, before));
@@ -437,6 +414,35 @@ impl<'a> PoweredDevice<'a> {
         self.keep_snapshots();
         self.answered(operation);
         Ok(())
+    }
+
+    /// Tells the oracle of an operation that changes something or flushes, and asks the FTL for it.
+    fn request(&mut self, operation: HostOperation) -> ftl::Result<()> {
+        let full = self.case.dimensions().full();
+        let (nand, ftl) = (&mut self.nand, self.ftl.as_mut().expect("the device is mounted"));
+        let done = match operation {
+            HostOperation::Write(extent) | HostOperation::Force(extent) => {
+                let number = self.oracle.write(&extent, full);
+                let data = self.buffer.fill(&extent, number);
+                let stream = (number % STREAMS) as u8;
+                let run = Run { stream, ..run(&extent, data, self.case) };
+                let written = ftl.write_run(nand, &run);
+                match operation {
+                    HostOperation::Force(_) => written.and_then(|()| ftl.flush(nand, Some(&run))),
+                    _ => written,
+                }
+            }
+            HostOperation::Trim { first, pages } => {
+                self.oracle.trim(first, pages);
+                ftl.trim(nand, Lpn(first), pages)
+            }
+            _ => ftl.flush(nand, None),
+        };
+        let done = done.and_then(|()| ftl.end_request(nand));
+        match operation.makes_durable() {
+            true => done.and_then(|()| Ok(nand.sync()?)),
+            false => done,
+        }
     }
 
     /// Tells the oracle that the operation was answered.

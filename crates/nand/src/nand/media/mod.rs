@@ -447,8 +447,8 @@ impl Media {
         self.expect_events(programs, loses_page);
     }
 
-    /// The page of the program after this number of others cannot be read. Only on a chip that
-    /// keeps pages.
+    /// The first page of the host that is programmed after this number of programs cannot be read.
+    /// Without effect on a chip that only counts.
     pub fn lose_page_after(&mut self, programs: u64) {
         let [fails, _] = self.events();
         self.expect_events(fails, programs);
