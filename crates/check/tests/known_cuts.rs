@@ -126,6 +126,18 @@ fn what_stays_as_it_is_is_the_flash() {
     subject_conforms(&under_sector_log("page"), geometry, "forced", 13_116_007);
 }
 
+/// A page could not be read at a mount, because the FTL below the sector log had lost it. One of its
+/// sectors could: its newest durable copy was in the log, and a newer one had been in the buffer
+/// when the power failed.
+#[test]
+fn a_sector_of_a_lost_page_is_what_the_layer_above_has() {
+    let geometry = "tiny:spare=29,pages_per_block=30,cell_bits=3,pair_distance=3,logical=2,extra=4,\
+                    reserve=24,lost_page=33";
+    let subject = under_layers("bast", &[("buffer", "3KiB"), ("sector_log", "4KiB")]);
+    let cuts = ["262:misdirected", "65:misdirected", "61:complete"];
+    subject_survives_near(&subject, &[geometry, "never-flush"], 15_010_000, &cuts);
+}
+
 /// Without a cut, with mounts between operations.
 fn subject_conforms(subject: &Subject, geometry: &str, workload: &str, seed: u64) {
     let model = DeviceModel::from_spec(geometry).unwrap();
@@ -134,9 +146,15 @@ fn subject_conforms(subject: &Subject, geometry: &str, workload: &str, seed: u64
 }
 
 fn under_sector_log(ftl: &str) -> Subject {
+    under_layers(ftl, &[("sector_log", "8KiB")])
+}
+
+fn under_layers(ftl: &str, layers: &[(&str, &str)]) -> Subject {
     let mut options = LayerOptions::default();
-    let log = layer_options().find(|option| option.name == "sector_log").unwrap();
-    options.set(log, "8KiB").unwrap();
+    for (name, value) in layers {
+        let layer = layer_options().find(|option| option.name == *name).unwrap();
+        options.set(layer, value).unwrap();
+    }
     Subject::from_spec(ftl).unwrap().under(&Layers::new(&options).unwrap())
 }
 

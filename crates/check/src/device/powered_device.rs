@@ -491,8 +491,8 @@ impl<'a> PoweredDevice<'a> {
         self.read(&Extent::whole(0, dimensions.pages, dimensions.full()), expect)
     }
 
-    /// Reads these sectors into the buffer. Returns the pages that are lost; they look as if they
-    /// had their newest values.
+    /// Reads these sectors into the buffer. Returns the pages with sectors that are lost; these
+    /// sectors look as if they had their newest values.
     fn read(&mut self, extent: &Extent, expect: Expect) -> Result<Vec<u32>, Stop> {
         match self.read_at_once(extent) {
             Err(error) if error.is_of_request() && self.oracle.knows_losses() => {

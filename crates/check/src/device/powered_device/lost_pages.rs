@@ -2,7 +2,7 @@
 //! must hold then.
 
 use ftl::Error;
-use nand::Media;
+use nand::{Media, SectorMask, Stamp};
 
 use super::{PoweredDevice, Result, Stop, unless_stopped};
 use crate::finding::Defect;
@@ -60,22 +60,22 @@ impl PoweredDevice<'_> {
         let per_page = self.case.dimensions().sectors_per_page;
         for page in extent.first..extent.first + extent.pages {
             let was_lost = before.may_be_lost(page, Expect::Newest);
-            let is_lost = !self.read_page(page, Expect::Newest, was_lost)?;
+            let lost = self.read_page(page, Expect::Newest, was_lost)?;
             for (at, sector) in (page * per_page..(page + 1) * per_page).enumerate() {
                 let old = before.newest(sector as usize);
-                if is_lost || self.buffer.stamps()[at].write() == old {
+                if lost >> at & 1 == 1 || self.buffer.stamps()[at].write() == old {
                     self.oracle.keep(sector, old);
                 }
             }
-            if is_lost {
+            if lost != 0 {
                 self.oracle.lose(page);
             }
         }
         Ok(())
     }
 
-    /// Reads page by page. Returns the pages that are lost; they look as if they had their newest
-    /// values.
+    /// Reads page by page. Returns the pages with sectors that are lost; these sectors look as if
+    /// they had their newest values.
     pub(super) fn read_by_page(
         &mut self,
         extent: &Extent,
@@ -83,28 +83,47 @@ impl PoweredDevice<'_> {
     ) -> Result<Vec<u32>, Stop> {
         let (mut stamps, mut lost) = (Vec::new(), Vec::new());
         for page in extent.first..extent.first + extent.pages {
-            if self.read_page(page, expect, false)? {
-                stamps.extend(self.buffer.stamps());
-            } else {
-                stamps.extend(self.oracle.newest_stamps(page));
+            if self.read_page(page, expect, false)? != 0 {
                 lost.push(page);
+            }
+            stamps.extend(self.buffer.stamps());
+        }
+        self.buffer.set(stamps);
+        Ok(lost)
+    }
+
+    /// Reads a page into the buffer, sector by sector if it cannot be read as a whole: a layer may
+    /// have some of them. Returns the sectors that are lost.
+    fn read_page(&mut self, page: u32, expect: Expect, was_lost: bool) -> Result<SectorMask, Stop> {
+        let full = self.case.dimensions().full();
+        if self.can_read(&Extent::whole(page, 1, full), expect, was_lost)? {
+            return Ok(0);
+        }
+        let mut stamps: Vec<Stamp> = self.oracle.newest_stamps(page).collect();
+        let mut lost = 0;
+        for (at, stamp) in stamps.iter_mut().enumerate() {
+            let sector = 1 << at;
+            let one = Extent { first: page, pages: 1, head: sector, tail: sector };
+            if self.can_read(&one, expect, was_lost)? {
+                *stamp = self.buffer.stamps()[at];
+            } else {
+                lost |= sector;
             }
         }
         self.buffer.set(stamps);
         Ok(lost)
     }
 
-    /// Reads a page into the buffer. Returns whether it can be read: it must, unless a copy of it
-    /// may be lost.
-    fn read_page(&mut self, page: u32, expect: Expect, was_lost: bool) -> Result<bool, Stop> {
-        let one = Extent::whole(page, 1, self.case.dimensions().full());
-        let done = self.read_at_once(&one);
-        let may_be_lost = was_lost || self.oracle.may_be_lost(page, expect);
+    /// Reads sectors of one page into the buffer. Returns whether they can be read: they must,
+    /// unless a copy of the page may be lost.
+    fn can_read(&mut self, one: &Extent, expect: Expect, was_lost: bool) -> Result<bool, Stop> {
+        let done = self.read_at_once(one);
+        let may_be_lost = was_lost || self.oracle.may_be_lost(one.first, expect);
         match done {
             Err(error) if error.is_of_request() && may_be_lost => Ok(false),
             done => {
                 unless_stopped(done, Defect::Refused)?;
-                self.buffer.take(&one)?;
+                self.buffer.take(one)?;
                 Ok(true)
             }
         }
