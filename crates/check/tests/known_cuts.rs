@@ -126,7 +126,7 @@ fn what_stays_as_it_is_is_the_flash() {
     subject_conforms(&under_sector_log("page"), geometry, "forced", 13_116_007);
 }
 
-/// A page could not be read at a mount, because the FTL below the sector log had lost it. One of its
+/// The FTL below the sector log had lost a page, and a mount could not read it. One of its
 /// sectors could: its newest durable copy was in the log, and a newer one had been in the buffer
 /// when the power failed.
 #[test]
