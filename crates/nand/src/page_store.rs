@@ -258,6 +258,22 @@ pub trait PageStore: Any + Send {
     /// The storage failed.
     fn inject(&mut self, fault: Fault) -> Result<()>;
 
+    /// Whether any page is [unstable](Health::Unstable).
+    ///
+    /// # Errors
+    /// The storage failed.
+    fn has_unstable(&self) -> Result<bool> {
+        let Shape { geometry, mode, .. } = self.shape();
+        let mut page = PageRecord::new(mode);
+        for ppn in (0..geometry.pages()).map(Ppn) {
+            self.load(ppn, &mut page, Extent::Spare)?;
+            if page.health == Health::Unstable {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// An independent store with the same pages.
     ///
     /// # Errors

@@ -16,9 +16,9 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::thread;
 
-use nand::page_store::{Health, load_spare};
+use nand::page_store::PageStore;
 use nand::power_cut::{Snapshot, reordered};
-use nand::{FlashArray, Outcome, Ppn};
+use nand::{FlashArray, Outcome};
 
 use crate::case::Case;
 use crate::cut::counts::{CutCounts, DecayTime};
@@ -621,13 +621,7 @@ fn keeps_flash(outcome: Outcome) -> bool {
 
 /// Whether a page of this flash can be read now and not for ever.
 fn has_weak_pages(flash: &FlashArray) -> nand::Result<bool> {
-    let Some(store) = flash.try_clone()?.into_store() else { return Ok(false) };
-    for ppn in (0..flash.geometry().pages()).map(Ppn) {
-        if load_spare(&*store, ppn)?.health == Health::Unstable {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    flash.storage().map_or(Ok(false), PageStore::has_unstable)
 }
 
 #[cfg(test)]

@@ -218,6 +218,11 @@ impl PageStore for MemoryStore {
         Ok(())
     }
 
+    fn has_unstable(&self) -> Result<bool> {
+        let mut pages = self.blocks.iter().filter_map(|block| block.pages.as_ref());
+        Ok(pages.any(|pages| pages.headers.contains(Health::Unstable)))
+    }
+
     fn try_clone(&self) -> Result<Box<dyn PageStore>> {
         Ok(Box::new(self.clone()))
     }
