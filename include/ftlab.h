@@ -69,7 +69,9 @@ typedef enum ftlab_status {
     /* Chip: error correction failed; the buffers are unchanged. Guest, from read: the data of this
      * request are lost; or from write, if it had to read them. The FTL goes on. */
     FTLAB_UNREADABLE = 3,
-    /* Chip: the program or erase failed; the block should be retired. */
+    /* Chip: the program or erase failed; the block should be retired. Of a block in which a program
+     * failed, the pages programmed before can still be read, that page cannot, and no further
+     * program or erase succeeds. Only a guest that handles_failures sees this. */
     FTLAB_FAILED = 4,
     /* Chip: the power is lost. */
     FTLAB_POWER_LOST = 5,
@@ -151,11 +153,13 @@ struct ftlab_chip {
      * drive it takes no time of its own: the operations after it wait. */
     ftlab_status (*barrier)(const ftlab_chip *chip);
 
-    /* Whether a block is bad: 1 or 0. A bad block is neither programmed nor erased. */
+    /* Whether a block came bad from the factory or is marked as bad: 1 or 0. To program or erase it
+     * is ILLEGAL. */
     int (*is_bad)(const ftlab_chip *chip, uint32_t block);
 
-    /* Marks a block as bad for ever, after one of its operations has FAILED. In this version of
-     * ftlab none fails, and no block is bad. Returns OK, POWER_LOST or ILLEGAL. */
+    /* Marks a block as bad for ever. Its first page cannot be read any more; move the data before.
+     * A power cut finds the block marked or not. Nothing is counted. ILLEGAL if the guest does not
+     * handle failures. Returns OK, POWER_LOST or ILLEGAL. */
     ftlab_status (*mark_bad)(const ftlab_chip *chip, uint32_t block);
 
     /* Says why the call under way will fail, in one sentence without a full stop, such as "key
@@ -265,6 +269,11 @@ typedef struct ftlab_guest {
     /* Checks its own data structures: NULL if all is right, else a sentence. It makes no flash
      * operation. May be NULL. */
     const char *(*audit)(void *ftl);
+
+    /* 1: on media that can fail, operations FAIL, blocks are bad, and the blocks in reserve are
+     * blocks of the chip; when too few are left, write returns READ_ONLY. 0: blocks that fail are
+     * replaced below the guest, which sees none of it. */
+    uint32_t handles_failures;
 } ftlab_guest;
 
 #if defined(_WIN32)

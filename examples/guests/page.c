@@ -12,6 +12,10 @@
  * One erased block is kept in reserve. When it is the last one, the valid pages of a victim are
  * copied to the frontier, which continues in the reserve, and the victim is erased.
  *
+ * Failures. A block in which a program fails takes no more pages: it is full, and the page goes to
+ * the next block. A block whose erase fails has no valid page, and is marked as bad. On media that
+ * fail, `reserve=3` keeps enough blocks for a failure while a victim is copied.
+ *
  * Mount. Blocks that were open are not continued: their next page may be half programmed although it
  * reads as erased. Blocks without a valid page are erased again before they are used, because an
  * erase may have been interrupted.
@@ -26,10 +30,10 @@
 
 #include "ftlab.h"
 
-enum { RESERVE = 1, SPARE_BYTES = 20 };
+enum { SPARE_BYTES = 20 };
 #define NONE UINT32_MAX
 
-enum block_state { FREE, OPEN, FULL };
+enum block_state { FREE, OPEN, FULL, BAD };
 
 struct spare {
     uint32_t lpn;
@@ -48,6 +52,7 @@ struct page_ftl {
     uint8_t *doubtful;  /* a free block must be erased before it is used */
     uint32_t *queue;    /* free blocks in the order in which they were freed, a ring */
     uint32_t queue_first, free_blocks;
+    uint32_t reserve;   /* erased blocks that are kept for garbage collection */
     uint32_t frontier;  /* the next page of the open block */
     uint32_t room;      /* its pages that are left */
     uint64_t sequence;  /* of the next program */
@@ -94,20 +99,42 @@ static void give_block(struct page_ftl *ftl, uint32_t block, int doubtful)
     ftl->doubtful[block] = (uint8_t)doubtful;
 }
 
+/* Erases a block. One whose erase fails is bad. */
+static ftlab_status erase_block(struct page_ftl *ftl, uint32_t block, ftlab_cause cause)
+{
+    ftlab_status status = ftl->chip->erase(ftl->chip, block, cause);
+    if (status != FTLAB_FAILED)
+        return status;
+    ftl->state[block] = BAD;
+    return ftl->chip->mark_bad(ftl->chip, block);
+}
+
 static ftlab_status open_block(struct page_ftl *ftl)
 {
-    uint32_t block = ftl->queue[ftl->queue_first];
-    if (ftl->doubtful[block]) {
-        ftlab_status status = ftl->chip->erase(ftl->chip, block, FTLAB_META);
-        if (status != FTLAB_OK)
-            return status;
+    while (ftl->free_blocks > 0) {
+        uint32_t block = ftl->queue[ftl->queue_first];
+        if (ftl->doubtful[block]) {
+            ftlab_status status = erase_block(ftl, block, FTLAB_META);
+            if (status != FTLAB_OK)
+                return status;
+        }
+        ftl->queue_first = (ftl->queue_first + 1) % ftl->chip->blocks;
+        ftl->free_blocks--;
+        if (ftl->state[block] == BAD)
+            continue;
+        ftl->state[block] = OPEN;
+        ftl->frontier = block * ftl->chip->pages_per_block;
+        ftl->room = ftl->chip->pages_per_block;
+        return FTLAB_OK;
     }
-    ftl->queue_first = (ftl->queue_first + 1) % ftl->chip->blocks;
-    ftl->free_blocks--;
-    ftl->state[block] = OPEN;
-    ftl->frontier = block * ftl->chip->pages_per_block;
-    ftl->room = ftl->chip->pages_per_block;
-    return FTLAB_OK;
+    return FTLAB_READ_ONLY;
+}
+
+/* A program in the open block has failed: it takes no more pages. */
+static void close_block(struct page_ftl *ftl)
+{
+    ftl->state[ftl->frontier / ftl->chip->pages_per_block] = FULL;
+    ftl->room = 0;
 }
 
 /* The logical page is now where the frontier is. */
@@ -143,17 +170,21 @@ static uint32_t choose_victim(const struct page_ftl *ftl)
 /* Copies a valid page to the frontier. */
 static ftlab_status move_page(struct page_ftl *ftl, uint32_t page)
 {
-    if (ftl->room == 0) {
-        ftlab_status status = open_block(ftl);
-        if (status != FTLAB_OK)
-            return status;
-    }
     uint32_t lpn = ftl->p2l[page];
-    const uint8_t *spare = encoded(ftl, lpn, ftl->versions[lpn]);
-    ftlab_status status = ftl->chip->copy(ftl->chip, page, ftl->frontier, spare, FTLAB_GC);
-    if (status == FTLAB_OK)
-        point(ftl, lpn);
-    return status;
+    for (;;) {
+        if (ftl->room == 0) {
+            ftlab_status status = open_block(ftl);
+            if (status != FTLAB_OK)
+                return status;
+        }
+        const uint8_t *spare = encoded(ftl, lpn, ftl->versions[lpn]);
+        ftlab_status status = ftl->chip->copy(ftl->chip, page, ftl->frontier, spare, FTLAB_GC);
+        if (status == FTLAB_OK)
+            point(ftl, lpn);
+        if (status != FTLAB_FAILED)
+            return status;
+        close_block(ftl);
+    }
 }
 
 static ftlab_status collect(struct page_ftl *ftl)
@@ -170,19 +201,22 @@ static ftlab_status collect(struct page_ftl *ftl)
         if (status != FTLAB_OK)
             return status;
     }
-    ftlab_status status = ftl->chip->erase(ftl->chip, victim, FTLAB_GC);
+    ftlab_status status = erase_block(ftl, victim, FTLAB_GC);
     if (status != FTLAB_OK)
         return status;
     for (uint32_t page = victim * per_block; page < (victim + 1) * per_block; page++)
         ftl->p2l[page] = NONE;
-    give_block(ftl, victim, 0);
+    if (ftl->state[victim] != BAD)
+        give_block(ftl, victim, 0);
     return FTLAB_OK;
 }
 
 static ftlab_status make_room(struct page_ftl *ftl)
 {
-    while (ftl->room == 0) {
-        ftlab_status status = ftl->free_blocks > RESERVE ? open_block(ftl) : collect(ftl);
+    while (ftl->room == 0 || ftl->free_blocks < ftl->reserve) {
+        ftlab_status status = ftl->free_blocks > ftl->reserve ? open_block(ftl) : collect(ftl);
+        if (status == FTLAB_READ_ONLY && ftl->room > 0 && ftl->free_blocks > 0)
+            return FTLAB_OK;
         if (status != FTLAB_OK)
             return status;
     }
@@ -215,12 +249,17 @@ static ftlab_status page_write(void *self, uint32_t first, uint32_t pages, const
     struct page_ftl *ftl = self;
     uint32_t bytes = ftl->chip->page_bytes;
     for (uint32_t i = 0; i < pages; i++) {
-        ftlab_status status = make_room(ftl);
-        if (status != FTLAB_OK)
-            return status;
-        const uint8_t *spare = encoded(ftl, first + i, ftl->sequence);
-        status = ftl->chip->program(ftl->chip, ftl->frontier, (const uint8_t *)data + (size_t)i * bytes,
-                                    spare, FTLAB_HOST);
+        ftlab_status status;
+        do {
+            status = make_room(ftl);
+            if (status != FTLAB_OK)
+                return status;
+            const uint8_t *spare = encoded(ftl, first + i, ftl->sequence);
+            status = ftl->chip->program(ftl->chip, ftl->frontier,
+                                        (const uint8_t *)data + (size_t)i * bytes, spare, FTLAB_HOST);
+            if (status == FTLAB_FAILED)
+                close_block(ftl);
+        } while (status == FTLAB_FAILED);
         if (status != FTLAB_OK)
             return status;
         ftl->versions[first + i] = ftl->sequence;
@@ -250,6 +289,8 @@ static ftlab_status scan_pages(struct page_ftl *ftl, struct scan *scan)
     scan->last = NONE;
     for (uint32_t page = 0; page < pages; page++) {
         scan->spares[page].lpn = NONE;
+        if (ftl->state[page / ftl->chip->pages_per_block] == BAD)
+            continue;
         ftlab_status status =
             ftl->chip->read(ftl->chip, page, 0, 0, NULL, ftl->spare, FTLAB_META);
         if (status == FTLAB_ERASED || status == FTLAB_UNREADABLE)
@@ -290,15 +331,15 @@ static void map_newest(struct page_ftl *ftl, const struct scan *scan, uint32_t w
     }
 }
 
-/* Blocks without a valid page are free, all others are full. */
-static void sort_blocks(struct page_ftl *ftl)
+/* Good blocks without a valid page are free, all others are full. */
+static void sort_blocks(struct page_ftl *ftl, int doubtful)
 {
     ftl->queue_first = ftl->free_blocks = 0;
     for (uint32_t block = 0; block < ftl->chip->blocks; block++) {
-        if (ftl->valid[block] == 0)
-            give_block(ftl, block, 1);
-        else
+        if (ftl->valid[block] > 0)
             ftl->state[block] = FULL;
+        else if (ftl->state[block] != BAD)
+            give_block(ftl, block, doubtful);
     }
 }
 
@@ -308,13 +349,13 @@ static ftlab_status recover(struct page_ftl *ftl, struct scan *scan)
     if (status != FTLAB_OK)
         return status;
     map_newest(ftl, scan, NONE);
-    sort_blocks(ftl);
+    sort_blocks(ftl, 1);
     if (scan->last == NONE)
         return FTLAB_OK;
     ftl->sequence = scan->spares[scan->last].sequence + 1;
     if (ftl->free_blocks == 0) {
         map_newest(ftl, scan, scan->last / ftl->chip->pages_per_block);
-        sort_blocks(ftl);
+        sort_blocks(ftl, 1);
     }
     return FTLAB_OK;
 }
@@ -363,24 +404,51 @@ static struct page_ftl *allocate(const ftlab_chip *chip, const ftlab_device *dev
     return NULL;
 }
 
+/* Reads the only parameter. */
+static ftlab_status read_parameters(struct page_ftl *ftl, const ftlab_device *device)
+{
+    ftl->reserve = 1;
+    for (uint32_t i = 0; i < device->parameters; i++) {
+        ftl->reserve = (uint32_t)strtoul(device->values[i], NULL, 10);
+        if (strcmp(device->keys[i], "reserve") != 0 || ftl->reserve < 1) {
+            ftl->chip->say(ftl->chip, "page.c knows only `reserve`, a number of blocks from 1 on");
+            return FTLAB_INVALID;
+        }
+    }
+    return FTLAB_OK;
+}
+
+/* A device whose pages fill all blocks but the reserve could never collect garbage. */
+static ftlab_status has_room(const struct page_ftl *ftl)
+{
+    uint64_t pages = (uint64_t)ftl->chip->blocks * ftl->chip->pages_per_block;
+    uint64_t kept = (uint64_t)ftl->reserve * ftl->chip->pages_per_block;
+    if (ftl->logical_pages + kept < pages)
+        return FTLAB_OK;
+    ftl->chip->say(ftl->chip, "page.c needs more extra blocks than its reserve");
+    return FTLAB_INVALID;
+}
+
 static ftlab_status page_mount(const ftlab_chip *chip, const ftlab_device *device, void **self)
 {
-    if (device->parameters > 0) {
-        chip->say(chip, "page.c has no parameters");
-        return FTLAB_INVALID;
-    }
     struct page_ftl *ftl = allocate(chip, device);
     if (ftl == NULL)
         return FTLAB_NO_MEMORY;
     *self = ftl;
+    ftlab_status status = read_parameters(ftl, device);
+    if (status != FTLAB_OK)
+        return status;
+    for (uint32_t block = 0; block < chip->blocks; block++)
+        ftl->state[block] = chip->is_bad(chip, block) ? BAD : FREE;
+    if (has_room(ftl) != FTLAB_OK)
+        return FTLAB_INVALID;
     if (device->is_new) {
-        for (uint32_t block = 0; block < chip->blocks; block++)
-            give_block(ftl, block, 0);
+        sort_blocks(ftl, 0);
         return FTLAB_OK;
     }
     struct scan scan;
     scan.spares = malloc((size_t)chip->blocks * chip->pages_per_block * sizeof *scan.spares);
-    ftlab_status status = scan.spares == NULL ? FTLAB_NO_MEMORY : recover(ftl, &scan);
+    status = scan.spares == NULL ? FTLAB_NO_MEMORY : recover(ftl, &scan);
     free(scan.spares);
     return status;
 }
@@ -408,7 +476,7 @@ static const char *page_audit(void *self)
     for (uint32_t lpn = 0; lpn < ftl->logical_pages; lpn++)
         if (ftl->l2p[lpn] != NONE && ftl->p2l[ftl->l2p[lpn]] != lpn)
             return "two logical pages share a physical one";
-    return ftl->free_blocks < RESERVE ? "the reserve is used up" : NULL;
+    return NULL;
 }
 
 static const ftlab_guest GUEST = {
@@ -426,6 +494,7 @@ static const ftlab_guest GUEST = {
     .ram = page_ram,
     .figures = page_figures,
     .audit = page_audit,
+    .handles_failures = 1,
 };
 
 FTLAB_EXPORT const ftlab_guest *ftlab_get_guest(void)

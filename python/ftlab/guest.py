@@ -30,6 +30,7 @@ __all__ = [
     "Ftl",
     "IllegalCommand",
     "Invalid",
+    "OperationFailed",
     "PowerLost",
     "ReadOnly",
     "Unreadable",
@@ -43,6 +44,11 @@ class PowerLost(BaseException):
 
 class Unreadable(Exception):
     """Error correction failed. Raised by the chip, and by ``read`` for data that are lost."""
+
+
+class OperationFailed(Exception):
+    """A program or an erase has failed: the block should be retired. Only an FTL that
+    ``handles_failures`` sees it, on media that can fail."""
 
 
 class IllegalCommand(Exception):
@@ -89,6 +95,8 @@ class Ftl:
     """Bytes of a page of the host; 0 for a page of the chip."""
     spare_bytes: int = 0
     """Bytes of each spare area that it uses; 0 for as many as there are."""
+    handles_failures: bool = False
+    """Whether it handles blocks and operations that fail. Else others take their place below it."""
 
     def mount(self, chip: Chip, device: Device) -> None:
         """Recover from any state of the flash; format a chip that is new."""

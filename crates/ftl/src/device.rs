@@ -166,16 +166,28 @@ impl Device {
         self.logical_blocks * self.geometry.pages_per_block()
     }
 
-    /// The same device on media that can fail, with blocks in reserve.
+    /// The same device on media that can fail, with blocks in reserve. They belong to a guest that
+    /// handles failures.
     ///
     /// # Errors
     /// Too many blocks come bad from the factory, or there are more blocks than 32 bits can number.
     pub fn on_media(self, model: MediaModel, reserve_blocks: u64) -> Result<Device> {
         let all = reserve_blocks.saturating_add(self.geometry.blocks().into());
-        self.chip.geometry(number(&self.chip, all, all)?)?;
+        let all = self.chip.geometry(number(&self.chip, all, all)?)?;
         let reserve_blocks = reserve_blocks as u32;
+        if self.handles_failures() {
+            let blocks = (0..all.blocks()).map(BlockId).collect();
+            let media = Some(ReservedMedia { model, reserve_blocks, all });
+            return Ok(Device { media, geometry: all, blocks, ..self });
+        }
         let all = Nand::check_media(&self.geometry, &model, reserve_blocks, self.seed)?;
         Ok(Device { media: Some(ReservedMedia { model, reserve_blocks, all }), ..self })
+    }
+
+    /// Whether the FTL is a guest that handles failing blocks.
+    pub fn handles_failures(&self) -> bool {
+        let guest = self.choice.guest.as_ref();
+        guest.is_some_and(|guest| guest.declaration().handles_failures)
     }
 
     /// How its flash fails, and the blocks in reserve; none if it never does.
@@ -199,6 +211,9 @@ impl Device {
     /// The storage failed, or has another number of blocks.
     pub fn flash(&self, store: Box<dyn PageStore>) -> Result<FlashArray> {
         Ok(match self.media {
+            Some(ReservedMedia { model, .. }) if self.handles_failures() => {
+                FlashArray::from_store_on_raw_media(store, &model, self.seed)?
+            }
             Some(ReservedMedia { model, reserve_blocks, .. }) => FlashArray::from_store_on_media(
                 store,
                 self.geometry,
@@ -239,6 +254,9 @@ impl Device {
     /// Never: its media could be made before.
     pub fn new_chip(&self, mode: Mode) -> Nand {
         match self.media {
+            Some(ReservedMedia { model, .. }) if self.handles_failures() => {
+                Nand::on_raw_media(self.geometry, mode, &model, self.seed)
+            }
             Some(ReservedMedia { model, reserve_blocks, .. }) => {
                 Nand::on_media(self.geometry, mode, &model, reserve_blocks, self.seed)
                     .expect("they could be made before")
@@ -255,7 +273,10 @@ impl Device {
     pub fn mount_media(&self, nand: &mut Nand) -> Result<()> {
         let mut endurance = self.chip.rated_cycles;
         if let Some(ReservedMedia { model, .. }) = &self.media {
-            nand.mount_media(model, self.seed)?;
+            match self.handles_failures() {
+                true => nand.mount_raw_media(model, self.seed),
+                false => nand.mount_media(model, self.seed)?,
+            }
             endurance = model.endurance;
         }
         nand.level_wear_by(&self.wear, endurance);

@@ -107,6 +107,7 @@ pub struct RawGuest {
     pub figures:
         Option<unsafe extern "C" fn(ftl: *mut c_void, figures: *mut RawFigure, most: u32) -> u32>,
     pub audit: Option<unsafe extern "C" fn(ftl: *mut c_void) -> *const c_char>,
+    pub handles_failures: u32,
 }
 
 /// The exported function.

@@ -132,6 +132,7 @@ fn declaration(table: &RawGuest, path: &Path) -> std::result::Result<Declaration
         host_page_bytes: table.host_page_bytes,
         spare_bytes: table.spare_bytes,
         trims: table.trim.is_some(),
+        handles_failures: table.handles_failures != 0,
     })
 }
 

@@ -400,9 +400,10 @@ fn areas(bytes: &[u8], flags: u32, page: usize, spare: usize) -> io::Result<Area
 
 /// A declaration as bytes of a message.
 pub fn declaration_bytes(declaration: &Declaration) -> Vec<u8> {
-    let Declaration { name, release, promise, cuts, host_page_bytes, spare_bytes, trims } =
+    let Declaration { name, release, promise, cuts, host_page_bytes, spare_bytes, .. } =
         declaration;
-    let numbers = [*cuts, *host_page_bytes, *spare_bytes, (*trims).into()];
+    let flags = [declaration.trims, declaration.handles_failures].map(u32::from);
+    let numbers = [*cuts, *host_page_bytes, *spare_bytes, flags[0], flags[1]];
     let numbers = numbers.map(|number: u32| number.to_string());
     let texts = [name.as_str(), release, promise.name()];
     packed(texts.into_iter().chain(numbers.iter().map(String::as_str)))
@@ -410,7 +411,8 @@ pub fn declaration_bytes(declaration: &Declaration) -> Vec<u8> {
 
 fn declaration_of(bytes: &[u8]) -> Option<Declaration> {
     let texts = unpacked(bytes);
-    let [name, release, promise, cuts, host_page_bytes, spare_bytes, trims] = texts.as_slice()
+    let [name, release, promise, cuts, host_page_bytes, spare_bytes, trims, handles_failures] =
+        texts.as_slice()
     else {
         return None;
     };
@@ -422,6 +424,7 @@ fn declaration_of(bytes: &[u8]) -> Option<Declaration> {
         host_page_bytes: host_page_bytes.parse().ok()?,
         spare_bytes: spare_bytes.parse().ok()?,
         trims: trims == "1",
+        handles_failures: handles_failures == "1",
     })
 }
 

@@ -1,4 +1,4 @@
-use crate::address::Ppn;
+use crate::address::{BlockId, Ppn};
 
 /// Failures of a chip, and of its construction. Breaking a rule of flash is a bug of the caller and
 /// panics instead.
@@ -43,6 +43,10 @@ pub enum Error {
         /// Blocks that have failed since the device was new.
         retired: u64,
     },
+    /// A program or an erase of this block failed, on a chip whose FTL handles such failures. Only a
+    /// chip on [raw media](crate::Nand::on_raw_media) says so.
+    #[error("an operation in block {} of the flash has failed", .0.0)]
+    Failed(BlockId),
     /// A chip that cannot exist, with the reason.
     #[error("impossible chip: {0}")]
     ImpossibleChip(String),

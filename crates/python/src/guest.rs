@@ -26,6 +26,7 @@ use crate::failure::UsageError;
 
 pyo3::import_exception!(ftlab.guest, PowerLost);
 pyo3::import_exception!(ftlab.guest, Unreadable);
+pyo3::import_exception!(ftlab.guest, OperationFailed);
 pyo3::import_exception!(ftlab.guest, IllegalCommand);
 pyo3::import_exception!(ftlab.guest, ReadOnly);
 pyo3::import_exception!(ftlab.guest, Invalid);
@@ -141,6 +142,7 @@ fn declaration(class: &Bound<'_, PyType>, base: &Bound<'_, PyAny>) -> PyResult<D
         host_page_bytes: class.getattr("host_page_bytes")?.extract()?,
         spare_bytes: class.getattr("spare_bytes")?.extract()?,
         trims: own_trim,
+        handles_failures: class.getattr("handles_failures")?.extract()?,
     })
 }
 
@@ -355,6 +357,7 @@ fn exception(status: Status) -> PyErr {
     match status {
         Status::PowerLost | Status::Endless => PowerLost::new_err("the power is lost"),
         Status::Unreadable | Status::Erased => Unreadable::new_err("the page cannot be read"),
+        Status::Failed => OperationFailed::new_err("the program or erase has failed"),
         Status::Illegal => IllegalCommand::new_err("the command breaks a rule of flash"),
         other => PyValueError::new_err(other.name()),
     }
@@ -493,6 +496,16 @@ impl Chip {
     /// Waits until all dies are idle.
     fn barrier(&self) -> PyResult<()> {
         self.change(|chip| chip.barrier())
+    }
+
+    /// Whether a block is bad: it is neither programmed nor erased.
+    fn is_bad(&self, block: u32) -> PyResult<bool> {
+        self.with(|chip| chip.is_bad(block))
+    }
+
+    /// Marks a block as bad for ever, after one of its operations has failed.
+    fn mark_bad(&self, block: u32) -> PyResult<()> {
+        self.change(|chip| chip.mark_bad(block))
     }
 }
 

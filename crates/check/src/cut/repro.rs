@@ -30,11 +30,11 @@ const PROGRAM: &str = include_str!("repro.c");
 pub const FIRST_WORDS: &str = "/* ftlab has found: ";
 
 /// The program that shows a failed case. None if its FTL is no shared object, or if the failure
-/// needs more than a chip in memory.
+/// needs more than a chip in memory whose flash fails only with the power.
 pub fn program(failed: &FailedCase) -> Option<String> {
     let FailedCase { case, cuts, finding, .. } = failed;
     case.guest().filter(|_| case.needs_process())?;
-    if case.storage != Storage::Memory {
+    if case.storage != Storage::Memory || case.device().media().is_some() {
         return None;
     }
     let sessions = sessions(case, cuts)?;

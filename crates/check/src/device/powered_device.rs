@@ -383,7 +383,8 @@ impl<'a> PoweredDevice<'a> {
             self.oracle.begin_flush();
         }
         let full = self.case.dimensions().full();
-        let before = self.case.model.media.lost_page.checked_sub(1).map(|_| self.oracle.clone());
+        let may_be_refused = self.case.model.media.lost_page > 0 || self.has_raw_media();
+        let before = may_be_refused.then(|| self.oracle.clone());
         let done = self.request(operation);
         self.note_losses();
         let in_part =
@@ -404,7 +405,7 @@ impl<'a> PoweredDevice<'a> {
         // A layer may find later that it has only a part of them.
         in_part.iter().for_each(|&page| self.oracle.lose(page));
         if let (Err(error), Some(before)) = (&done, before)
-            && self.is_for_loss(error, &in_part)
+            && (self.is_for_loss(error, &in_part) || self.is_at_its_end(error))
         {
             let settled = self.settle(operation, error, &before);
             self.keep_snapshots();
@@ -671,7 +672,9 @@ fn unless_stopped<T>(done: ftl::Result<T>, defect: Defect) -> Result<T, Stop> {
                 GuestFaultKind::Unreadable => Defect::Unreadable,
                 GuestFaultKind::Broken => Defect::Broken,
                 GuestFaultKind::Died => Defect::Crash,
-                GuestFaultKind::Refused | GuestFaultKind::Invalid => defect,
+                GuestFaultKind::Refused | GuestFaultKind::ReadOnly | GuestFaultKind::Invalid => {
+                    defect
+                }
             },
             // The chip is whole here, so nothing but the map can be wrong.
             Error::Chip(nand::Error::WrongOwner(_)) => Defect::MapBroken,

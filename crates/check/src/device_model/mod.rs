@@ -9,7 +9,7 @@
 pub mod drawn;
 
 use ftl::Result;
-use nand::{ChipModel, MediaModel, Nand, Pairing, ProgramOrder, Timing, WearChoice};
+use nand::{BlockId, ChipModel, MediaModel, Nand, Pairing, ProgramOrder, Timing, WearChoice};
 use spec::{Kind, Param, Spec, Value};
 
 /// How the blocks of a tiny device fail. Without blocks in reserve, nothing fails.
@@ -53,11 +53,17 @@ impl TinyMedia {
 
     /// Commands the failures that come after a power-on.
     pub fn command(&self, nand: &mut Nand) {
+        let blocks = (0..nand.geometry().blocks()).map(BlockId);
+        let bad = blocks.filter(|&block| nand.is_bad(block)).count() as u64;
         let Some(media) = nand.media_mut() else { return };
         if let Some(before) = self.lost_page.checked_sub(1) {
             media.lose_page_after(before.into());
         }
-        if media.least_in_reserve() <= KEPT {
+        let left = match media.is_raw() {
+            true => u64::from(self.reserve).saturating_sub(bad),
+            false => media.least_in_reserve(),
+        };
+        if left <= KEPT {
             return;
         }
         if let Some(before) = self.failing_program.checked_sub(1) {

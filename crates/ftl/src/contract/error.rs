@@ -76,7 +76,9 @@ impl Error {
         match self {
             Error::Lost(_) => true,
             Error::Chip(nand::Error::Unreadable(_) | nand::Error::WornOut { .. }) => true,
-            Error::Guest(fault) => fault.kind == GuestFaultKind::Unreadable,
+            Error::Guest(fault) => {
+                matches!(fault.kind, GuestFaultKind::Unreadable | GuestFaultKind::ReadOnly)
+            }
             _ => false,
         }
     }

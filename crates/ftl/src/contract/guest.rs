@@ -48,6 +48,8 @@ pub struct Declaration {
     pub spare_bytes: u32,
     /// Whether trimmed pages read as zero.
     pub trims: bool,
+    /// Whether it handles blocks and operations that fail. Else they are replaced below it.
+    pub handles_failures: bool,
 }
 
 named_enum! {
@@ -273,6 +275,8 @@ pub enum GuestFaultKind {
     Unreadable,
     /// It refused a request or a mount.
     Refused,
+    /// It can make no room: the device takes no more writes, and can be read.
+    ReadOnly,
     /// It refused its parameters or the device.
     Invalid,
     /// It broke the contract: an answer that does not exist, or an audit that failed.

@@ -155,6 +155,7 @@ fn seen_on(mode: Mode, chip: &str, spare_bytes: u32, seed: u64) -> (Seen, Vec<St
         host_page_bytes: 0,
         spare_bytes,
         trims: true,
+        handles_failures: false,
     };
     let source = Restless { declaration, seed, seen: Arc::clone(&seen) };
     let scheme = &ftl::scheme::guest::GUEST;

@@ -1,29 +1,46 @@
 //! What the blocks of a chip can take, and what they have taken.
 
+use std::collections::BTreeSet;
+
 use crate::address::BlockId;
+
+/// Instead of a number of erases: the block came bad from the factory.
+pub(crate) const FACTORY_BAD: u32 = u32::MAX;
 
 /// The lives of all blocks, where blocks can fail. A block keeps its life when it gets another
 /// number.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockLives {
-    /// Erases that succeed. A block that came bad from the factory has none.
+    /// Erases that succeed, or [`FACTORY_BAD`].
     limits: Vec<u32>,
     /// Erases so far, those that failed too.
     erases: Vec<u32>,
     /// The block behind each number.
     blocks: Vec<BlockId>,
+    /// Blocks that the FTL has marked as bad.
+    marked: BTreeSet<BlockId>,
 }
 
 impl BlockLives {
     /// Blocks that can take these numbers of erases.
     pub(crate) fn new(limits: Vec<u32>) -> BlockLives {
         let blocks = (0..limits.len() as u32).map(BlockId).collect();
-        BlockLives { erases: vec![0; limits.len()], limits, blocks }
+        BlockLives { erases: vec![0; limits.len()], limits, blocks, marked: BTreeSet::new() }
     }
 
     /// Whether a block came bad from the factory, as its spare area says.
     pub(crate) fn is_factory_bad(&self, block: BlockId) -> bool {
-        self.limits[block.0 as usize] == 0
+        self.limits[block.0 as usize] == FACTORY_BAD
+    }
+
+    /// Whether a block came bad from the factory, or is marked as bad.
+    pub(crate) fn is_marked_bad(&self, block: BlockId) -> bool {
+        self.is_factory_bad(block) || self.marked.contains(&block)
+    }
+
+    /// Marks a block as bad.
+    pub(crate) fn mark_bad(&mut self, block: BlockId) {
+        self.marked.insert(block);
     }
 
     /// Whether the last erase of a block was one too many.

@@ -27,9 +27,12 @@ use crate::page_store::{
 };
 use crate::payload::{Mode, Page, Sink};
 use crate::spare::{HEADER_BYTES, Header, PageState, Spare};
-pub(crate) use block_lives::BlockLives;
+pub(crate) use block_lives::{BlockLives, FACTORY_BAD};
 pub(crate) use stored_pages::CopySpare;
 use stored_pages::StoredPages;
+
+/// The header of the first page of a block that is marked as bad.
+const BAD_MARK: [u8; HEADER_BYTES] = [0; HEADER_BYTES];
 
 /// Pages and blocks of a chip.
 ///
@@ -666,6 +669,29 @@ impl FlashArray {
     /// The next erase of a block is one too many.
     pub(crate) fn wear_out(&mut self, block: BlockId) {
         self.lives.as_mut().expect("the blocks can fail").wear_out(block);
+    }
+
+    /// Marks a block as bad, in the spare area of its first page, as makers of flash do: all bits of
+    /// the header are zero.
+    pub(crate) fn mark_bad(&mut self, block: BlockId) -> Result<()> {
+        let first = self.geometry.first_page(block);
+        if self.keeps_pages() {
+            self.finish_copies();
+            self.inject(Fault::Header(first, BAD_MARK))?;
+        }
+        self.lives.as_mut().expect("the blocks can fail").mark_bad(block);
+        Ok(())
+    }
+
+    /// Finds the marks that a store has kept.
+    pub(crate) fn find_bad_marks(&mut self) -> Result<()> {
+        for block in (0..self.geometry.blocks()).map(BlockId) {
+            let record = self.stored().store().spare(self.geometry.first_page(block))?;
+            if record.header == Header::Damaged(BAD_MARK) {
+                self.lives.as_mut().expect("the blocks can fail").mark_bad(block);
+            }
+        }
+        Ok(())
     }
 
     /// Leaves an erased block as a failed erase does.

@@ -43,11 +43,7 @@ impl Nand {
         let moves = list.unwrap_or_default();
         let (all, of_ftl) = (*self.array.geometry(), *self.geometry());
         let version = moves.version;
-        // Each time the power is on, other operations fail.
-        let erases = self.array.lives().map_or(0, |lives| {
-            lives.erases().iter().fold(0_u64, |sum, &erases| sum + u64::from(erases))
-        });
-        let media = Media::new(model, &all, &of_ftl, moves, seed ^ erases.rotate_left(16));
+        let media = Media::new(model, &all, &of_ftl, moves, self.seed_of_power_on(seed));
         self.guards.get_or_insert_default().media = Some(media);
         self.its_media().moves.version = newest.max(version);
         if is_known { self.resume_media(&lists, version) } else { self.format_media() }

@@ -38,6 +38,22 @@ impl FlashArray {
             }
         }
     }
+
+    /// The same on raw media: see [`Nand::on_raw_media`].
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn from_store_on_raw_media(
+        store: Box<dyn PageStore>,
+        model: &MediaModel,
+        seed: u64,
+    ) -> Result<FlashArray> {
+        let array = FlashArray::from_store(store)?;
+        let geometry = *array.geometry();
+        let mut array = array.with_lives(geometry, Factory::raw(model, &geometry, seed).lives);
+        array.find_bad_marks()?;
+        Ok(array)
+    }
 }
 
 impl Nand {
@@ -104,6 +120,62 @@ impl Nand {
 
     // ---- Operations that may fail ----------------------------------------------------------
 
+    // ---- Failures that the FTL handles -----------------------------------------------------
+
+    /// A factory-fresh chip whose FTL handles failing operations and bad blocks itself, and has all
+    /// blocks. It must be [mounted](Self::mount_raw_media).
+    pub fn on_raw_media(geometry: Geometry, mode: Mode, model: &MediaModel, seed: u64) -> Nand {
+        let Factory { all, lives } = Factory::raw(model, &geometry, seed);
+        Nand::fresh(FlashArray::on_media(geometry, all, mode, lives))
+    }
+
+    /// Mounts raw media, before an FTL is mounted.
+    ///
+    /// # Panics
+    /// The chip is not on raw media.
+    pub fn mount_raw_media(&mut self, model: &MediaModel, seed: u64) {
+        if self.media().is_none() {
+            let seed = self.seed_of_power_on(seed);
+            let lives = self.array.lives().expect("the chip is on media");
+            let media = Media::raw(model, self.geometry(), lives, seed);
+            self.guards.get_or_insert_default().media = Some(media);
+        }
+    }
+
+    /// Each time the power is on, other operations fail.
+    pub(super) fn seed_of_power_on(&self, seed: u64) -> u64 {
+        let erases = self.array.lives().map_or(&[][..], |lives| lives.erases());
+        let erases = erases.iter().fold(0_u64, |sum, &erases| sum + u64::from(erases));
+        seed ^ erases.rotate_left(16)
+    }
+
+    /// Whether a block is bad from the factory, or was marked. Costs no operation.
+    pub fn is_bad(&self, block: BlockId) -> bool {
+        self.array.lives().is_some_and(|lives| lives.is_marked_bad(block))
+    }
+
+    /// Marks a block of raw media as bad for ever. Its first page cannot be read any more. Counts
+    /// no operation; a power cut finds the block marked or not.
+    ///
+    /// # Errors
+    /// Power lost, or the storage failed.
+    ///
+    /// # Panics
+    /// The chip is not on raw media.
+    pub fn mark_block_bad(&mut self, block: BlockId) -> Result<()> {
+        self.check_power()?;
+        self.array.mark_bad(block)
+    }
+
+    /// A block in which an operation failed is of no use: its next erase fails, too.
+    fn tell_failure(&mut self, block: BlockId, failure: Failure) -> Error {
+        if !self.its_media().has_failed(block) {
+            self.its_media().retire(block, failure);
+        }
+        self.array.wear_out(block);
+        Error::Failed(block)
+    }
+
     /// Programs pages of which at least one fails.
     #[cold]
     #[inline(never)]
@@ -111,7 +183,7 @@ impl Nand {
         for index in 0..pages.count() {
             let (ppn, page) = (to.plus(index), pages.page(index, self.geometry()));
             while self.next_program_fails() {
-                self.fail_program(ppn, |array, sequence, tentative| {
+                self.fail_program(ppn, cause, |array, sequence, tentative| {
                     array.program(ppn, &page, 1, sequence, tentative)
                 })?;
             }
@@ -128,7 +200,7 @@ impl Nand {
         for (ppn, source) in (to.0..).map(Ppn).zip(from) {
             let mut is_readable = true;
             while is_readable && self.next_program_fails() {
-                is_readable = self.fail_program(ppn, |array, sequence, tentative| {
+                is_readable = self.fail_program(ppn, cause, |array, sequence, tentative| {
                     array.copy(*source, ppn, CopySpare { sequence, tentative, kind, extra })
                 })?;
             }
@@ -182,6 +254,7 @@ impl Nand {
     fn fail_program(
         &mut self,
         ppn: Ppn,
+        cause: Cause,
         write: impl FnOnce(&mut FlashArray, u64, bool) -> Result<()>,
     ) -> Result<bool> {
         let (operation, tentative) = (Interruptible::Program(ppn), self.tentative);
@@ -198,7 +271,9 @@ impl Nand {
             written => written?,
         }
         self.array.fail_program(ppn)?;
-        self.record_program(ppn);
+        // An FTL that handles failures has made this program for a reason of its own.
+        let is_of_ftl = self.its_media().is_raw();
+        self.record_program(ppn, if is_of_ftl { cause } else { Cause::Media });
         self.end(operation, cut)?;
         self.replace(self.geometry().block_of(ppn), Some(ppn), Failure::Program)?;
         Ok(true)
@@ -219,7 +294,7 @@ impl Nand {
     // ---- Another block takes its place -----------------------------------------------------
 
     /// Puts a block in reserve in the place of one that has failed. The page whose program failed
-    /// does not move.
+    /// does not move. On raw media the FTL is told.
     pub(super) fn replace(
         &mut self,
         number: BlockId,
@@ -227,6 +302,9 @@ impl Nand {
         failure: Failure,
     ) -> Result<()> {
         let (bad, die) = (self.array.behind(number), self.geometry().die_of(number));
+        if self.its_media().is_raw() {
+            return Err(self.tell_failure(number, failure));
+        }
         loop {
             let by = match self.its_media().reserve[die as usize].pop() {
                 Some(by) => by,
@@ -304,7 +382,7 @@ impl Nand {
                 let owners = &[Lpn::SYSTEM.0];
                 self.ledger.record(cause, Operation::Copy { from: &[from], to, owners });
             }
-            None => self.record_program(ppn),
+            None => self.record_program(ppn, Cause::Media),
         }
         let fails = self.its_media().program_event() == Some(ProgramEvent::Fails);
         if fails {
@@ -445,9 +523,9 @@ impl Nand {
         geometry.page(BlockId(first), geometry.offset_of(ppn))
     }
 
-    fn record_program(&mut self, ppn: Ppn) {
+    fn record_program(&mut self, ppn: Ppn, cause: Cause) {
         let (first, owners) = (self.place_in_ledger(ppn), &[Lpn::SYSTEM.0]);
-        self.ledger.record(Cause::Media, Operation::Program { first, owners });
+        self.ledger.record(cause, Operation::Program { first, owners });
     }
 }
 

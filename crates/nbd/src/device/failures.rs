@@ -1,6 +1,7 @@
 //! What an error of the disk means to a client.
 
 use disk::Error;
+use ftl::contract::guest::GuestFaultKind;
 
 use crate::wire::Errno;
 use crate::wire::replies::Failed;
@@ -17,6 +18,9 @@ pub fn of_disk(error: &Error) -> Failed {
     let errno = match error {
         Error::ReadOnly(_)
         | Error::Ftl(ftl::Error::ReadOnly | ftl::Error::Chip(nand::Error::WornOut { .. })) => {
+            Errno::Permission
+        }
+        Error::Ftl(ftl::Error::Guest(fault)) if fault.kind == GuestFaultKind::ReadOnly => {
             Errno::Permission
         }
         Error::Ftl(ftl::Error::NoRoom { .. } | ftl::Error::Chip(nand::Error::StorageFull(_)))

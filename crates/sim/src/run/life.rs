@@ -8,6 +8,7 @@
 //! write amplification and the order of failures do not depend on it, as long as each block is
 //! erased some tens of times.
 
+use ftl::contract::guest::GuestFaultKind;
 use nand::{Error as ChipError, Op};
 use serde::Serialize;
 
@@ -116,6 +117,8 @@ impl Stages<'_> {
         });
         match self.live(simulator, &mut course) {
             Err(Error::Ftl(ftl::Error::Chip(ChipError::WornOut { .. }))) => {}
+            Err(Error::Ftl(ftl::Error::Guest(fault))) if fault.kind == GuestFaultKind::ReadOnly => {
+            }
             Err(error) => return Err(error),
             Ok(never) => match never {},
         }

@@ -2,7 +2,8 @@
 //! must hold then.
 
 use ftl::Error;
-use nand::{Media, SectorMask, Stamp};
+use ftl::contract::guest::{GuestFault, GuestFaultKind};
+use nand::{BlockId, Media, SectorMask, Stamp};
 
 use super::{PoweredDevice, Result, Stop, unless_stopped};
 use crate::finding::Defect;
@@ -41,6 +42,23 @@ impl PoweredDevice<'_> {
             Error::Lost(_) => !self.case.subject.layers.is_empty() && self.oracle.knows_losses(),
             error => error.is_of_request() && !in_part.is_empty(),
         }
+    }
+
+    /// Whether the FTL handles blocks that fail.
+    pub(super) fn has_raw_media(&self) -> bool {
+        self.nand.media().is_some_and(Media::is_raw)
+    }
+
+    /// Whether an FTL that handles failures may refuse to write now: as many blocks are bad as were
+    /// added for that.
+    pub(super) fn is_at_its_end(&self, error: &Error) -> bool {
+        let Error::Guest(GuestFault { kind: GuestFaultKind::ReadOnly, .. }) = error else {
+            return false;
+        };
+        let Some(media) = self.nand.media().filter(|media| media.is_raw()) else { return false };
+        let blocks = (0..self.nand.geometry().blocks()).map(BlockId);
+        let bad = blocks.filter(|&block| self.nand.is_bad(block) || media.has_failed(block));
+        bad.count() >= self.case.model.media.reserve as usize
     }
 
     /// The operation was refused. A flush has not happened. Of a write, each page has its old value

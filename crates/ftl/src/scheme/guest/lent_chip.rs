@@ -7,7 +7,7 @@
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, Content, Copies, FlashArray, Lpn, Nand, Page, PageState, Ppn};
+use nand::{BlockId, Cause, Content, Copies, FlashArray, Lpn, Media, Nand, Page, PageState, Ppn};
 
 use super::kept_pages::{KeptPages, read_padded, without_zeroes};
 use super::open_run::{OpenRun, RunKind};
@@ -25,6 +25,8 @@ pub struct ChipSide {
     /// Host reads count under this cause, if there is one.
     host_reads: Option<Cause>,
     is_mounting: bool,
+    /// Whether the guest handles blocks that fail.
+    is_raw: bool,
     /// Operations that the call may still make, those of the open run apart from its first. None
     /// once something has failed.
     operations_left: u64,
@@ -60,6 +62,7 @@ impl ChipSide {
             host: 0..0,
             host_reads: None,
             is_mounting: true,
+            is_raw: nand.media().is_some_and(Media::is_raw),
             operations_left: 0,
             operations_max: shape.operations_max(),
             trouble: Trouble::default(),
@@ -168,6 +171,7 @@ impl LentChip<'_> {
     fn failed(&mut self, error: nand::Error) -> Status {
         match error {
             nand::Error::Unreadable(_) | nand::Error::Immovable(_) => Status::Unreadable,
+            nand::Error::Failed(_) => Status::Failed,
             error => {
                 self.side.trouble.failure.get_or_insert(error);
                 self.side.operations_left = 0;
@@ -208,10 +212,24 @@ impl LentChip<'_> {
         Err(self.refuse(format!("{what} block {block}; the chip has {blocks} blocks")))
     }
 
+    /// A block that is not bad. Of one in which an operation has failed, nothing more succeeds.
+    #[cold]
+    fn expect_good(&mut self, block: BlockId, what: &str) -> Result<(), Status> {
+        if self.nand.is_bad(block) {
+            return Err(self.refuse(format!("{what}, and block {} is bad", block.0)));
+        }
+        let has_failed = self.nand.media().is_some_and(|media| media.has_failed(block));
+        if has_failed { Err(Status::Failed) } else { Ok(()) }
+    }
+
     /// A page that may be programmed now.
     #[inline(always)]
     fn target(&mut self, page: u32, what: &str) -> Result<Ppn, Status> {
         let ppn = self.page(page, what)?;
+        if self.side.is_raw {
+            let block = self.nand.geometry().block_of(ppn);
+            self.expect_good(block, &format!("{what} page {page}"))?;
+        }
         match self.nand.array().may_program(ppn) {
             true => Ok(ppn),
             false => Err(self.refuse_target(ppn, what)),
@@ -225,8 +243,17 @@ impl LentChip<'_> {
         self.refuse(format!("{what} page {}, {why}", ppn.0))
     }
 
+    /// Whether a page has the mark of a bad block.
+    fn is_bad_mark(&self, ppn: Ppn) -> bool {
+        let geometry = self.nand.geometry();
+        geometry.offset_of(ppn) == 0 && self.nand.is_bad(geometry.block_of(ppn))
+    }
+
     /// The state of a page, without an operation.
     fn state(&mut self, ppn: Ppn) -> Result<PageKind, Status> {
+        if self.side.is_raw && self.is_bad_mark(ppn) {
+            return Ok(PageKind::Unreadable);
+        }
         if self.nand.array().is_erased(ppn) {
             return Ok(PageKind::Erased);
         }
@@ -277,7 +304,7 @@ impl LentChip<'_> {
             _ => {}
         }
         if !data.is_empty() {
-            self.read_data(ppn, offset, data, cause)?;
+            self.read_data(ppn, kind, offset, data, cause)?;
         }
         if let Some(spare) = spare {
             self.read_spare(ppn, spare)?;
@@ -289,6 +316,7 @@ impl LentChip<'_> {
     fn read_data(
         &mut self,
         ppn: Ppn,
+        kind: PageKind,
         offset: u32,
         data: &mut [u8],
         cause: Cause,
@@ -297,6 +325,9 @@ impl LentChip<'_> {
         if let Some(kept) = &side.kept {
             let none = &mut nand::Sink::None;
             let read = nand.read(ppn, Lpn::SYSTEM, 1, none, cause);
+            if kind == PageKind::Unreadable {
+                return Err(Status::Unreadable);
+            }
             if !side.is_of_host(data) {
                 kept.read_data(ppn.0, offset as usize, data);
             }
@@ -345,7 +376,8 @@ impl LentChip<'_> {
         let erased = self.nand.array().erased_from(target);
         let pages = self.side.operations_left.saturating_add(1).min(erased.into());
         self.side.run.begin(page, page + pages as u32, from, kind);
-        Ok(())
+        // The guest wants to know at once whether it fails.
+        if self.side.is_raw { self.count_pages() } else { Ok(()) }
     }
 
     /// A program that joins no run. On a chip that only counts, its contents are still to be kept.
@@ -381,6 +413,9 @@ impl LentChip<'_> {
         // The source may be a page that is still to be counted: it is now.
         self.begin()?;
         let source = self.page(from, "copied")?;
+        if self.side.is_raw && self.is_bad_mark(source) {
+            return Err(Status::Unreadable);
+        }
         if self.nand.array().is_erased(source) {
             return Err(Status::Erased);
         }
@@ -406,6 +441,9 @@ impl LentChip<'_> {
     fn try_erase(&mut self, block: u32, cause: Option<Cause>) -> Result<Status, Status> {
         self.begin()?;
         let id = self.block(block, "erased")?;
+        if self.side.is_raw {
+            self.expect_good(id, &format!("erased block {block}"))?;
+        }
         let cause = self.side.cause(cause, None);
         if let Some(kept) = &mut self.side.kept {
             kept.erase(block);
@@ -529,11 +567,21 @@ impl GuestChip for LentChip<'_> {
     }
 
     fn is_bad(&mut self, block: u32) -> bool {
-        self.block(block, "asked about").is_err()
+        self.block(block, "asked about").map_or(true, |block| self.nand.is_bad(block))
     }
 
     fn mark_bad(&mut self, block: u32) -> Status {
+        if self.side.trouble.failure.is_some() {
+            return Status::PowerLost;
+        }
+        if let Err(status) = self.count_run() {
+            return status;
+        }
         match self.block(block, "marked") {
+            Ok(id) if self.side.is_raw => {
+                let done = self.nand.mark_block_bad(id);
+                self.status(done)
+            }
             Ok(_) => self.refuse(format!(
                 "marked block {block} as bad, and none of its operations has failed"
             )),

@@ -232,6 +232,7 @@ fn condemn(guest: &str, side: &mut ChipSide, call: &str, answer: Answer) -> Resu
     };
     let kind = match status {
         Status::Unreadable => GuestFaultKind::Unreadable,
+        Status::ReadOnly => GuestFaultKind::ReadOnly,
         Status::Invalid => GuestFaultKind::Invalid,
         _ => GuestFaultKind::Refused,
     };

@@ -25,7 +25,7 @@ use spec::Share;
 
 use crate::address::{BlockId, Lpn};
 use crate::error::{Error, Result};
-use crate::flash_array::BlockLives;
+use crate::flash_array::{BlockLives, FACTORY_BAD};
 use crate::geometry::Geometry;
 use crate::nand::wear::levelling::Levelling;
 use model::MediaModel;
@@ -94,18 +94,13 @@ impl Factory {
                 all.pages_per_block()
             )));
         }
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let cycles = f64::from(model.endurance);
-        let mut limit = |is_first: bool| {
-            let limit = cycles * (1.0 + model.spread.as_f64() * normal(&mut rng));
-            let limit = limit.round().clamp(1.0, f64::from(u32::MAX)) as u32;
-            // The maker guarantees that block 0 is good.
-            let is_bad = !is_first && model.factory_bad.as_f64() > uniform(&mut rng);
-            if is_bad { 0 } else { limit }
-        };
-        let limits: Vec<u32> = (0..all.blocks()).map(|at| limit(at == 0)).collect();
-        let factory = Factory { lives: BlockLives::new(limits), all };
+        let factory = Factory { lives: draw_lives(model, &all, seed), all };
         factory.check(of_ftl, reserve_blocks).map(|()| factory)
+    }
+
+    /// The same for a chip on which the FTL handles failures: it has all blocks.
+    pub(crate) fn raw(model: &MediaModel, geometry: &Geometry, seed: u64) -> Factory {
+        Factory { lives: draw_lives(model, geometry, seed), all: *geometry }
     }
 
     /// By die: good blocks in reserve that are left when bad ones in use are replaced.
@@ -219,6 +214,9 @@ pub struct Media {
     froze_in_use: bool,
     /// Present if wear is levelled by moving data.
     pub(crate) levelling: Option<Box<Levelling>>,
+    /// Whether the FTL handles failures. Then no block takes the place of another, and what failed
+    /// is known only while the power is on.
+    is_raw: bool,
 }
 
 impl Media {
@@ -247,7 +245,7 @@ impl Media {
             rng,
             model: *model,
             reserve: vec![Vec::new(); all.dies() as usize],
-            reserve_blocks: others - Media::LIST_BLOCKS,
+            reserve_blocks: others.saturating_sub(Media::LIST_BLOCKS),
             moves,
             copies: [None; 2],
             list_blocks: Vec::new(),
@@ -258,6 +256,7 @@ impl Media {
             is_frozen: false,
             froze_in_use: false,
             levelling: None,
+            is_raw: false,
         };
         let fails = media.gap(model.program_fail);
         media.quiet_erases = media.gap(model.erase_fail);
@@ -265,6 +264,20 @@ impl Media {
         media.expect_events(fails, loses_page);
         media.quiet_reads = media.gap(model.read_fail);
         media
+    }
+
+    /// The media of a chip on which the FTL handles failures.
+    pub(crate) fn raw(
+        model: &MediaModel,
+        geometry: &Geometry,
+        lives: &BlockLives,
+        seed: u64,
+    ) -> Media {
+        let factory =
+            (0..geometry.blocks()).map(BlockId).filter(|&block| lives.is_factory_bad(block));
+        let bad = factory.map(|block| (block, Failure::Factory)).collect();
+        let moves = Moves { bad, ..Moves::default() };
+        Media { is_raw: true, ..Media::new(model, geometry, geometry, moves, seed) }
     }
 
     /// Gives these good blocks to the list and to the reserve. The last ones of a chip are for the
@@ -333,6 +346,17 @@ impl Media {
     /// programmed in memory only.
     pub(crate) fn loses_changes(&self) -> bool {
         self.froze_in_use && self.quiet_programs < u64::MAX
+    }
+
+    /// Whether the FTL handles failures.
+    pub fn is_raw(&self) -> bool {
+        self.is_raw
+    }
+
+    /// Whether an operation in a block has failed since the power is on, or the block came bad from
+    /// the factory. On raw media.
+    pub fn has_failed(&self, block: BlockId) -> bool {
+        self.moves.bad.iter().any(|&(bad, _)| bad == block)
     }
 
     /// Whether the host can only read.
@@ -539,6 +563,21 @@ impl Media {
             }
         }
     }
+}
+
+/// Draws what each block can take.
+fn draw_lives(model: &MediaModel, all: &Geometry, seed: u64) -> BlockLives {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let cycles = f64::from(model.endurance);
+    let mut limit = |is_first: bool| {
+        let limit = cycles * (1.0 + model.spread.as_f64() * normal(&mut rng));
+        let limit = limit.round().clamp(1.0, f64::from(FACTORY_BAD - 1)) as u32;
+        // The maker guarantees that block 0 is good.
+        let is_bad = !is_first && model.factory_bad.as_f64() > uniform(&mut rng);
+        if is_bad { FACTORY_BAD } else { limit }
+    };
+    let limits: Vec<u32> = (0..all.blocks()).map(|at| limit(at == 0)).collect();
+    BlockLives::new(limits)
 }
 
 /// A number above 0, and at most 1.

@@ -1,5 +1,7 @@
 //! Guests: FTLs in C are compiled, run beside ours, and checked.
 
+mod failures;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -407,7 +409,7 @@ fn what_is_no_guest_is_refused_with_a_sentence() {
     assert!(code == Some(2) && text.contains("name a shared object"), "{text}");
     let page = guest(&example(folder.path(), "page.c"));
     let (code, text) = outcome(&[&RUN[..], &["--ftl", &format!("{page},victm=fifo")]].concat());
-    assert!(code == Some(2) && text.contains("page.c has no parameters"), "{code:?} {text}");
+    assert!(code == Some(2) && text.contains("page.c knows only `reserve`"), "{code:?} {text}");
     let (code, text) = outcome(&[&RUN[..], &["--ftl", &page, "--buffer", "1MiB"]].concat());
     assert!(code == Some(2) && text.contains("no layer can stand above a guest"), "{text}");
 }
