@@ -63,6 +63,6 @@ MUTANTS = [
      "(0..self.free.len()).min_by_key(erases)",
      "(0..self.free.len()).max_by_key(erases)"),
     ("wear-all-pages", "move: pages that a block with one bit per cell has not are moved, too", "crates/nand/src/nand/on_media.rs",
-     "for at in 0..self.array.usable_pages(number) {",
-     "for at in 0..self.geometry().pages_per_block() {"),
+     "self.array.usable_pages(number).min(self.array.fill_level(number)?);",
+     "self.array.fill_level(number)?;"),
 ]

@@ -138,6 +138,29 @@ fn a_sector_of_a_lost_page_is_what_the_layer_above_has() {
     subject_survives_near(&subject, &[geometry, "never-flush"], 15_010_000, &cuts);
 }
 
+/// A cut had left the last page of a block so that it reads as erased. The block moved after the
+/// mount, to level the wear, and then the page read as torn.
+#[test]
+fn what_only_looks_erased_looks_so_where_it_moves() {
+    let geometry = "tiny:page=1536,spare=70,pages_per_block=49,cell_bits=4,pair_distance=6,dies=4,\
+                    logical=2,reserve=6,endurance=14,failing_program=23,failing_erase=3,\
+                    lost_page=50,levelling=3";
+    let subject = under_layers("superblock", &[("buffer", "3KiB")]);
+    let cuts = ["867:reordered#0", "408:reordered#0", "146:reordered#0"];
+    subject_survives_near(&subject, &[geometry, "flush-each"], 16_021_009, &cuts);
+}
+
+/// A page of a run was lost, and the buffer wrote its pages again, one by one. Those of before the
+/// lost one were counted once.
+#[test]
+fn pages_of_a_run_that_is_repeated_are_counted_twice() {
+    let geometry = "tiny:page=2048,spare=77,pages_per_block=28,cell_bits=2,pair_distance=3,\
+                    logical=2,extra=4,reserve=18,factory_bad=5,failing_program=18,failing_erase=6,\
+                    lost_page=11,levelling=4";
+    let subject = under_layers("nftl", &[("buffer", "6KiB,reads=true,evict=run")]);
+    subject_conforms(&subject, geometry, "forced", 16_029_000);
+}
+
 /// Without a cut, with mounts between operations.
 fn subject_conforms(subject: &Subject, geometry: &str, workload: &str, seed: u64) {
     let model = DeviceModel::from_spec(geometry).unwrap();

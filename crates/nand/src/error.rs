@@ -43,8 +43,8 @@ pub enum Error {
         /// Blocks that have failed since the device was new.
         retired: u64,
     },
-    /// A program or an erase of this block failed, on a chip whose FTL handles such failures. Only a
-    /// chip on [raw media](crate::Nand::on_raw_media) says so.
+    /// A program or an erase of this block failed. Only a chip on
+    /// [raw media](crate::Nand::on_raw_media) says so.
     #[error("an operation in block {} of the flash has failed", .0.0)]
     Failed(BlockId),
     /// A chip that cannot exist, with the reason.

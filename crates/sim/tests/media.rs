@@ -84,6 +84,32 @@ fn unreadable_pages_fail_requests_and_change_no_count() {
     assert!(why.contains("check --faults unreadable"), "{why}");
 }
 
+/// A request that fails was served in part, and a layer repeats a run of which a page is lost: laws
+/// that follow each page do not hold then, and all others do.
+#[test]
+fn runs_under_layers_go_on_when_pages_are_lost() {
+    for (ftl, buffer, sector_log) in [
+        ("warcip", Some("128KiB,reads=true,evict=run"), Some("256KiB")),
+        ("sepgc", Some("64KiB,evict=run"), None),
+        ("faster", None, Some("256KiB")),
+    ] {
+        let mut experiment = Experiment {
+            trace: Some("mixed:requests=3K".into()),
+            capacity_bytes: Some(16 << 20),
+            extra: Some("20%".parse().unwrap()),
+            ftl: ftl.into(),
+            media: "real:factory_bad=0%,unreadable=3%,read_fail=0.1%".into(),
+            ..Experiment::default()
+        };
+        for (name, value) in [("buffer", buffer), ("sector_log", sector_log)] {
+            let option = ftl::layer::layer_options().find(|option| option.name == name).unwrap();
+            value.into_iter().for_each(|text| experiment.layers.set(option, text).unwrap());
+        }
+        let result = run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap();
+        assert!(result.media.unwrap().failed_requests > 0, "{ftl}");
+    }
+}
+
 /// In a drive, what media do takes time on the die of the block that failed.
 #[test]
 fn a_drive_waits_for_what_media_do() {

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use nand::{Data, Lpn, Nand, Sink};
+use nand::{Cause, Data, Lpn, Nand, Op, Sink};
 
 use crate::contract::{
     Entered, Extent, Ftl, LayerReport, LayerTotals, Metric, Report, Result, Run,
@@ -64,9 +64,15 @@ impl Below {
     /// # Errors
     /// As [`Ftl::write`], except that such a page is no error.
     pub fn write_leaving(&mut self, nand: &mut Nand, run: &Run) -> Result<Option<Lpn>> {
+        let programs = |nand: &Nand| nand.tally().count(Op::Program, Cause::Host);
+        let before = programs(nand);
         let written = self.write(nand, run);
         if unless_lost(nand, written)?.is_some() {
             return Ok(None);
+        }
+        if self.ftl.layer_totals().is_none() {
+            // Pages of the run that were programmed before one was lost go down again.
+            self.went_down.written += programs(nand) - before;
         }
         let (full, page_bytes) = (nand.geometry().full_mask(), nand.geometry().page_bytes());
         if run.pages == 1 {
