@@ -54,9 +54,9 @@ def simulated(spec, args):
 def checked(spec, args):
     """The number of cuts, and the verdicts: empty if nothing was found."""
     done = ftlab("check", "--ftl", spec, *args.check.split())
-    if done.returncode not in (0, 3):
-        return 0, done.stderr.strip().splitlines()[0]
-    row = next(line for line in done.stdout.splitlines() if line.startswith(spec))
+    row = next((line for line in done.stdout.splitlines() if line.startswith(spec)), None)
+    if done.returncode not in (0, 3) or row is None:
+        return 0, (done.stderr.strip() or "the check gave no result").splitlines()[0]
     first, second = row.split()[-3:-1]
     names = ["data lost", "service refused", "illegal command", "crash", "hang", "contract broken"]
     found = [name for name in names if re.search(rf"^{name} +\d", done.stdout, re.MULTILINE)]
@@ -91,7 +91,10 @@ def main():
     parser.add_argument("--check", default=CHECK, help="of ftlab check")
     parser.add_argument("--csv", type=argparse.FileType("w"))
     args = parser.parse_args()
-    rows = [graded(path, args) for path in args.guests]
+    rows = []
+    for path in args.guests:
+        print(f"grading {path}", file=sys.stderr)
+        rows.append(graded(path, args))
     if args.csv:
         csv.writer(args.csv).writerows([COLUMNS, *rows])
     texts = [COLUMNS, *[[f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]]

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ftl::{Durability, Result};
-use guest::supervisor::patience;
+use guest::supervisor::patience_of_check;
 
 use crate::case::{Case, is_refusal};
 use crate::conformance;
@@ -307,7 +307,10 @@ impl Campaign {
         observer.begins(&case);
         let mut totals = Totals { cases: 1, drawn_anew, ..Totals::default() };
         let conforms = match case.needs_process() {
-            true => isolated::check(&case, patience(), || conformance::check(&case)),
+            true => isolated::check(&case, patience_of_check(), || {
+                let compared = conformance::check(&case)?;
+                power_loss::run_through(&case).map(|()| compared)
+            }),
             false => conformance::check(&case),
         };
         match conforms {

@@ -7,11 +7,13 @@
 //! A guest that crashes, hangs or exits ends only the second process.
 //!
 //! A server goes on without its guest, and an image can be open in one process only. So there the
-//! guest alone is in another process, which sends the operations of the chip to this one.
+//! guest alone is in another process, which sends the operations of the chip to this one. If a
+//! guest has ended a command with many runs, the command begins again in this slower way, and only
+//! the runs of that guest fail.
 
 use std::env;
 use std::ffi::OsString;
-use std::process;
+use std::process::{self, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,6 +38,8 @@ pub fn keep_apart() {
 }
 
 static ARE_APART: AtomicBool = AtomicBool::new(false);
+/// Tells a command that it has begun again, with its guests alone in their processes.
+const APART: &str = "FTLAB_GUESTS_APART";
 
 /// The subcommand that runs in the process of a single guest.
 pub const HOST: &str = "guest-process";
@@ -56,7 +60,7 @@ pub fn host(args: &HostArgs) -> failure::Result<()> {
 }
 
 fn load(params: &Params) -> ftl::Result<Arc<dyn GuestSource>> {
-    if ARE_APART.load(Ordering::Relaxed) {
+    if ARE_APART.load(Ordering::Relaxed) || env::var_os(APART).is_some() {
         let program = env::current_exe().map_err(|error| {
             let why = format!("the program cannot be started again: {error}");
             ftl::Error::Refused { scheme: "guest", why }
@@ -79,6 +83,13 @@ fn run_again() -> ! {
     let arguments: Vec<OsString> = env::args_os().collect();
     let code = match watch(&arguments) {
         Ok(End::Done(code)) => code,
+        Ok(End::OfGuest(sentence, _)) if goes_on(&arguments) => {
+            eprintln!(
+                "ftlab: the guest {sentence}\nftlab: the command begins again, with each guest in a \
+                 process of its own, which is slower"
+            );
+            begin_again(&arguments)
+        }
         Ok(End::OfGuest(sentence, note)) => {
             let note = if note.is_empty() { note } else { format!("\n{note}") };
             let code = if is_check(&arguments) { failure::VIOLATION } else { failure::FAILED };
@@ -90,6 +101,24 @@ fn run_again() -> ! {
         }
     };
     process::exit(code.into())
+}
+
+/// Whether the command has several runs, of which one may fail.
+fn goes_on(arguments: &[OsString]) -> bool {
+    arguments.get(1).is_some_and(|name| name == "sweep" || name == "compare")
+}
+
+/// Runs the command with its guests alone in their processes. Returns its exit code.
+fn begin_again(arguments: &[OsString]) -> u8 {
+    let ended = env::current_exe()
+        .and_then(|program| Command::new(program).args(&arguments[1..]).env(APART, "1").status());
+    match ended {
+        Ok(status) => status.code().map_or(failure::FAILED, |code| code as u8),
+        Err(error) => {
+            let why = format!("the program cannot be started again: {error}");
+            Failure::failed(why).report(arguments)
+        }
+    }
 }
 
 /// Whether the command checks guests, so that the death of one is what it found.

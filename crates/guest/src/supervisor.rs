@@ -19,13 +19,24 @@ const BOARD: &str = "FTLAB_GUEST_BOARD";
 const PATIENCE: &str = "FTLAB_GUEST_PATIENCE";
 /// The same if the environment says nothing.
 const PATIENCE_SECONDS: u64 = 60;
+/// The same in a check, whose devices are tiny.
+const PATIENCE_SECONDS_OF_CHECK: u64 = 10;
 /// The time between two looks at the board.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The time after which a call of a guest is taken for a hang.
 pub fn patience() -> Duration {
-    let seconds = env::var(PATIENCE).ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(PATIENCE_SECONDS))
+    patience_or(PATIENCE_SECONDS)
+}
+
+/// The same in a check.
+pub fn patience_of_check() -> Duration {
+    patience_or(PATIENCE_SECONDS_OF_CHECK)
+}
+
+fn patience_or(seconds: u64) -> Duration {
+    let chosen = env::var(PATIENCE).ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(chosen.unwrap_or(seconds))
 }
 
 /// Whether another process watches this one. If so, it ends with that one.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use guest::board::Board;
 use guest::isolation::{Death, Isolated};
-use guest::supervisor::patience;
+use guest::supervisor::patience_of_check;
 
 use crate::case::Case;
 use crate::cut::counts::CutCounts;
@@ -52,7 +52,7 @@ impl IsolatedCut {
             let cuts = parsed_cuts(note).unwrap_or_else(|| vec![self.cut]);
             (counts, Some(FailedCase::new(case, &cuts, Finding::new(defect, sentence))))
         };
-        let (ended, note) = self.work.end(patience());
+        let (ended, note) = self.work.end(patience_of_check());
         match ended {
             Ok(bytes) => parsed(&String::from_utf8_lossy(&bytes), case).unwrap_or_else(|| {
                 let sentence = "the process that explored a cut left no result".to_owned();
@@ -66,7 +66,7 @@ impl IsolatedCut {
 /// The time after which a call hangs in a case that is known to fail, and is tried many times.
 pub fn short_patience() -> Duration {
     const MOST: Duration = Duration::from_secs(2);
-    patience().min(MOST)
+    patience_of_check().min(MOST)
 }
 
 /// Checks something that a guest may not survive, in a process of its own. A call may take as long

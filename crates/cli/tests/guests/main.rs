@@ -1,5 +1,6 @@
 //! Guests: FTLs in C are compiled, run beside ours, and checked.
 
+mod deaths;
 mod failures;
 
 use std::fs;

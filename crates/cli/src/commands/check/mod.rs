@@ -571,7 +571,13 @@ fn devices_of_guests(campaign: &Campaign) -> String {
     };
     let of_guest = |subject| {
         let devices = campaign.models.iter().filter_map(|model| device(subject, model));
-        format!("Devices of {}:\n{}\n", subject.name(), devices.collect::<String>())
+        let devices: String = devices.collect();
+        // Drawn devices are in the replay lines.
+        if devices.is_empty() {
+            devices
+        } else {
+            format!("Devices of {}:\n{devices}\n", subject.name())
+        }
     };
     guests.map(of_guest).collect()
 }
