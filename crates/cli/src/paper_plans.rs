@@ -25,6 +25,7 @@ pub static EXPERIMENTS: &[NamedPlan] = plans! {
     "AP" { "-fig2", "-fig4", "-fig5", "-fig6", "-fig7", "-fig8", "-fig9", "-fig10", "-balanced" }
     "LSB" { "-fig9", "-fig10", "-fig11", "-fig12", "-fig13", "-fig14" }
     "LAST" { "-fig5", "-fig8", "-fig9", "-map", "-auto" }
+    "WL" { "-fig6", "-fig8", "-fig9", "-cost", "-life" }
     "T" { "1", "2", "3", "4", "4-threshold", "5", "5-dftl" }
 };
 
@@ -36,6 +37,7 @@ static RUNS: &[NamedPlan] = plans! {
     "AP" { "-dftl", "-fast" }
     "LSB" { "" }
     "LAST" { "" }
+    "WL" { "" }
 };
 
 /// The plan of an experiment.
@@ -209,6 +211,32 @@ pub static PAPERS: &[Paper] = &[
             claim("LAST-3", "about 2 MB of mapping tables and 3 KB of merge costs"),
             claim("LAST-4", "small requests are updated often; the threshold moves the cost"),
             claim("LAST-5", "beyond the paper: the automatic threshold is as good as the best"),
+        ],
+    },
+    Paper {
+        id: "WL",
+        title: "Jiao, Bhimani, Kim: Wear leveling in SSDs considered harmful, HotStorage 2022; \
+                Jiao, Yang: the same, a case for capacity variance, Electronics 14(21), 2025",
+        claims: &[
+            claim("WL-1", "uniform writes to few pages: blocks wear evenly, at a low cost"),
+            claim("WL-2", "skewed writes to few pages: blocks wear evenly, at a high cost")
+                .because(
+                    "The copies that levelling makes follow from the erases and the threshold, so \
+                     skew adds to them only as far as it adds to collection.",
+                ),
+            claim("WL-3", "uniform writes to all pages: no difference, or an anomaly").because(
+                "Levelling that judges data by the erases of their block takes data for cold \
+                     that are about to be rewritten. With an age test it moves nothing.",
+            ),
+            claim("WL-4", "skewed writes to all pages: more writes, and a group of worn blocks"),
+            claim("WL-5", "write amplification of levelling, and bounds for it").because(
+                "Levelling here moves at most one block for each that is erased, and the dual \
+                     pool two after each write. Bounds by a formula count on cold data being cold.",
+            ),
+            claim("WL-6", "capacity variance lives up to 2.94 times as long").because(
+                "Compared with a device that is levelled well, the gain is only what levelling \
+                     copies (WL-6b).",
+            ),
         ],
     },
     Paper {

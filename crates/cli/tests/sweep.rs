@@ -340,7 +340,7 @@ fn claims_of_the_theory_are_judged_at_the_quick_scale() {
 #[test]
 #[ignore = "minutes: every row of every paper"]
 fn every_experiment_runs_at_the_quick_scale_and_its_claims_are_judged() {
-    papers_run_at_the_quick_scale(&["SL", "FSTR", "AP", "LSB", "LAST", "T"]);
+    papers_run_at_the_quick_scale(&["SL", "FSTR", "AP", "LSB", "LAST", "WL", "T"]);
 }
 
 fn papers_run_at_the_quick_scale(names: &[&str]) {

@@ -26,7 +26,7 @@ use crate::texts::table::Table;
 #[derive(clap::Args)]
 pub struct Args {
     /// Papers: SL (sector log), FSTR (FASTer), AP (adaptive partitioning), LSB (large superblocks),
-    /// LAST, T (theory), or all
+    /// LAST, WL (wear levelling), T (theory), or all
     #[arg(value_enum, default_value = "all", ignore_case = true)]
     papers: Vec<PaperName>,
 
@@ -61,6 +61,7 @@ enum PaperName {
     Ap,
     Lsb,
     Last,
+    Wl,
     T,
     #[value(name = "all")]
     All,
