@@ -131,6 +131,7 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
         self._claims: list[dict[str, Any]] = json.loads(native.claims)
         self._figures = native.figures
         self._summary = native.summary
+        self._latex = native.latex
 
     @overload
     def __getitem__(self, index: int) -> dict[str, Any]: ...
@@ -174,6 +175,10 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
     def to_csv(self) -> str:
         """The rows as ``ftlab sweep --out rows.csv`` writes them, byte for byte."""
         return _native.rows_text(self._rows, "csv")
+
+    def to_latex(self) -> str:
+        """The table that ``ftlab sweep --latex`` writes: LaTeX with booktabs, for a paper."""
+        return self._latex
 
     def __str__(self) -> str:
         """What ``ftlab sweep`` prints: failed rows, notes, and the verdicts of the claims."""

@@ -1,10 +1,10 @@
 //! What the command and the Python package do alike around a sweep: they read its plan, check its
-//! files before anything runs, and write its rows and its page.
+//! files before anything runs, and write its rows, its page and its table.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use report::pages::sweep as sweep_page;
+use report::pages::{sweep as sweep_page, sweep_rows};
 use serde_json::Value;
 use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::{Plan, ReadOther, Scale};
@@ -86,10 +86,12 @@ pub struct SweepOutputs {
     path: PathBuf,
     rows: Destination,
     page: Option<Destination>,
+    latex: Option<Destination>,
 }
 
 impl SweepOutputs {
-    /// The file for the rows, `out`, and that for the page, if it is wanted.
+    /// The file for the rows, `out`, and those for the page and the table for a paper, if they are
+    /// wanted.
     ///
     /// # Errors
     /// The name tells no format, a file cannot be written, or one of them is also read.
@@ -98,6 +100,7 @@ impl SweepOutputs {
         shard: Shard,
         out: &str,
         page: &Option<String>,
+        latex: &Option<String>,
     ) -> Result<SweepOutputs> {
         let mut files = CommandFiles::new();
         source.files.iter().try_for_each(|path| files.input("the plan", path))?;
@@ -112,8 +115,9 @@ impl SweepOutputs {
         };
         let path = file.path().to_owned();
         let page = files.optional_output("--report", page)?;
+        let latex = files.optional_output("--latex", latex)?;
         files.own_output("the journal", &Journals::path_beside(&path, shard))?;
-        Ok(SweepOutputs { form, path, rows, page })
+        Ok(SweepOutputs { form, path, rows, page, latex })
     }
 
     /// The file for the rows, beside which the journals lie.
@@ -121,7 +125,7 @@ impl SweepOutputs {
         &self.path
     }
 
-    /// Writes the rows in the order of the plan, and the page. Returns the findings.
+    /// Writes the rows in the order of the plan, the page and the table. Returns the findings.
     ///
     /// # Errors
     /// A file cannot be written, or the journal cannot be read.
@@ -146,6 +150,9 @@ impl SweepOutputs {
             found.survey(&mut TraceStatsCache::default());
             let html = sweep_page::page(&found, scale, made_by("sweep")).html();
             page.write(|out| write_text(out, &html))?;
+        }
+        if let Some(latex) = &self.latex {
+            latex.write(|out| write_text(out, &sweep_rows::latex(&found, scale)))?;
         }
         Ok(found)
     }

@@ -7,7 +7,7 @@ use cli::sweeps::{PlanSource, SweepOutputs};
 use cli::texts::sweep as texts;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use report::pages::sweep as sweep_page;
+use report::pages::{sweep as sweep_page, sweep_rows};
 use serde_json::{Value, json};
 use sim::plan::claim::{Claim, Verdict, Wanted};
 use sim::sweep::failed_row::RowFailure;
@@ -46,7 +46,7 @@ impl NativeSweep {
         report: Option<String>,
     ) -> PyResult<NativeSweep> {
         let NativePlan { source, digests, .. } = plan.get();
-        let outputs = SweepOutputs::check(source, Shard::WHOLE, &out, &report);
+        let outputs = SweepOutputs::check(source, Shard::WHOLE, &out, &report, &None);
         let outputs = outputs.map_err(|failure| failed(&failure))?;
         let journal = watched(py, 1, None, |watch| {
             let (output, progress) = (outputs.rows_path(), &watch.run(0));
@@ -140,6 +140,7 @@ impl NativeSweep {
                 claims: claims(&found),
                 figures: figures::of_sections(&page.sections),
                 summary: texts::of_sweep(&found, &self.out, *scale),
+                latex: sweep_rows::latex(&found, *scale),
             })
         })?;
         rows.map_err(|failure| failed(&failure))
@@ -207,6 +208,9 @@ pub struct NativeRows {
     /// What the command prints.
     #[pyo3(get)]
     summary: String,
+    /// The table of the rows for a paper.
+    #[pyo3(get)]
+    latex: String,
 }
 
 fn claims(found: &Findings) -> String {

@@ -14,6 +14,7 @@ use crate::figure::{DataTable, Figure, slug};
 use crate::headline;
 use crate::html_page::{HtmlPage, Section};
 use crate::number_format::number;
+use crate::pages::sweep_rows;
 use crate::plan_figures;
 use crate::runs::capitalised;
 
@@ -103,7 +104,7 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
     }
     if !plan.rows.is_empty() {
         sections.push(Section {
-            table: Some(row_table(found)),
+            table: Some(sweep_rows::table(found)),
             notes: found.notes.counted_sentences(),
             ..Section::of_figures("All runs", overviews(found, ""))
         });
@@ -121,35 +122,6 @@ pub fn failures(found: &Findings) -> Option<String> {
     let unread = found.unread.iter().map(|why| format!("A trace is not drawn: {why}"));
     let all: Vec<String> = runs.into_iter().chain(unread).collect();
     (!all.is_empty()).then(|| all.join(". "))
-}
-
-/// All rows: the options that they set, and the columns of the overview.
-fn row_table(found: &Findings) -> DataTable {
-    let rows = &found.plan().rows;
-    let mut options: Vec<&String> = Vec::new();
-    for option in rows.iter().flat_map(|row| row.varied.keys()) {
-        if !options.contains(&option) {
-            options.push(option);
-        }
-    }
-    let has_any = |column: &usize| (0..rows.len()).any(|it| found.overview(it, *column).is_some());
-    let columns: Vec<usize> = (0..OVERVIEW.len()).filter(has_any).collect();
-    let row = |(at, row): (usize, &sim::plan::row::Row)| {
-        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let option = |name: &&String| row.varied.get(*name).map_or("–".to_owned(), text);
-        let failed = found.failed.iter().any(|failed| failed.row == at);
-        let cell = |&column: &usize| match found.overview(at, column) {
-            None if failed => "failed".to_owned(),
-            value => value.map_or("–".to_owned(), number),
-        };
-        let number = [number(at as f64)].into_iter();
-        number.chain(options.iter().map(option)).chain(columns.iter().map(cell)).collect()
-    };
-    let names = columns.iter().map(|&column| label(OVERVIEW[column]).to_owned());
-    let head = ["row".to_owned()].into_iter();
-    let head = head.chain(options.iter().map(|name| name.replace('_', " "))).chain(names);
-    let text_columns = 1 + options.len();
-    DataTable { text_columns, ..DataTable::new(head, rows.iter().enumerate().map(row)) }
 }
 
 /// One figure for each column of the overview. `prefix` makes their ids unique in a page with

@@ -37,9 +37,14 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub report: Option<String>,
 
+    /// Write the table of the rows as LaTeX with booktabs to this file, for a paper; the caption says
+    /// what was run
+    #[arg(long, value_name = "FILE")]
+    pub latex: Option<String>,
+
     /// Run only shard I of N, with I from 1 to N, and keep its rows in a journal beside the output,
     /// so that several machines can share a plan; `--merge` then writes the rows
-    #[arg(long, value_name = "I/N", conflicts_with_all = ["merge", "slurm", "report"])]
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["merge", "slurm", "report", "latex"])]
     pub shard: Option<Shard>,
 
     /// Run nothing: write the rows that all shards have run. If rows are missing, this lists them
@@ -49,7 +54,7 @@ pub struct Args {
 
     /// Run nothing: print a script for `sbatch` that runs N shards as an array of jobs, and the
     /// commands that submit it and the merge
-    #[arg(long, value_name = "N", conflicts_with = "report")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["report", "latex"])]
     pub slurm: Option<u32>,
 
     /// With `--slurm`, an option of `sbatch` for the script, such as `time=04:00:00` or `mem=16G`;
