@@ -109,8 +109,11 @@ fn a_row_equals_the_result_of_run_except_for_wall() {
 fn a_table_for_a_paper_has_the_rows_of_the_sweep_and_never_changes() {
     let place = Place::new(PLAN);
     let table = |out: &str, jobs: &str| {
-        let tex = format!("{out}.tex");
-        let rows = parsed(&place.rows(out, &["--latex", &tex, "--jobs", jobs]));
+        let (tex, svg) = (format!("{out}.tex"), format!("{out}.svg"));
+        let rows = place.rows(out, &["--latex", &tex, "--svg", &svg, "--jobs", jobs]);
+        let rows = parsed(&rows);
+        let index = std::fs::read_to_string(place.path(&svg).join("figures.tex")).unwrap();
+        assert!(index.contains("\\includegraphics"), "{index}");
         (rows, std::fs::read_to_string(place.path(&tex)).unwrap())
     };
     let (rows, tex) = table("rows.jsonl", "1");

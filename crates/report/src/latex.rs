@@ -60,7 +60,7 @@ fn line(cells: &[String], columns: usize) -> String {
 }
 
 /// A text in which nothing means anything to LaTeX, and that any engine can set.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
         match char {
