@@ -94,8 +94,7 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
             table,
             ..Section::default()
         });
-        let figures = judged.iter().map(|judged| figure(judged, found, "")).collect();
-        sections.push(Section::of_figures("Claims", figures));
+        sections.push(claims_section(&judged, found, ""));
     }
     let drawn = plan_figures::figures(found, "");
     if !drawn.is_empty() {
@@ -152,8 +151,40 @@ pub fn claim_table(judged: &[JudgedClaim]) -> DataTable {
     DataTable { text_columns: 3, ..DataTable::new(head, judged.iter().map(row)) }
 }
 
+/// The claims: a figure for each, and a sentence for one of a single cell, whose only bar would say
+/// less. `prefix` makes the ids of figures unique in a page with several plans.
+pub fn claims_section(judged: &[JudgedClaim], found: &Findings, prefix: &str) -> Section {
+    let (single, several): (Vec<&JudgedClaim>, Vec<&JudgedClaim>) =
+        judged.iter().partition(|judged| judged.verdicts.len() == 1);
+    let figures = several.into_iter().map(|judged| figure(judged, found, prefix)).collect();
+    let text = single.into_iter().map(sentence).collect();
+    Section { text, ..Section::of_figures("Claims", figures) }
+}
+
+/// What was measured for a claim of a single cell, and what was published.
+fn sentence(judged: &JudgedClaim) -> String {
+    let (claim, cell) = (judged.claim, &judged.verdicts[0]);
+    let (factor, title) =
+        metric_axis(&claim.figure.to_string(), &claim.says, claim.is_relative(), cell.found);
+    let measured = cell.found.map_or("–".to_owned(), |found| number(found * factor));
+    let off = cell.deviation().map(|off| format!(", off by {:+.2} %", 100.0 * off));
+    format!(
+        "{}: {}. {} of {}: {measured} measured, {} published{}. It {}.",
+        claim.id,
+        claim.says,
+        capitalised(&title),
+        cell.label,
+        wanted(cell.wanted, factor),
+        off.unwrap_or_default(),
+        match cell.judgement {
+            Judgement::Undecided => "is undecided",
+            judgement => judgement.word(),
+        }
+    )
+}
+
 /// The figure of a claim: measured values and published ones.
-pub fn figure(judged: &JudgedClaim, found: &Findings, prefix: &str) -> Figure {
+fn figure(judged: &JudgedClaim, found: &Findings, prefix: &str) -> Figure {
     let claim = judged.claim;
     let name = claim.figure.to_string();
     let values = judged.verdicts.iter().filter_map(|verdict| verdict.found);
@@ -262,7 +293,35 @@ fn overview(found: &Findings, column: usize, prefix: &str) -> Figure {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_claim_of_a_single_cell_is_a_sentence() {
+        let claim = |id: &str, rows: &str| {
+            format!(
+                "[[claim]]\nid = \"{id}\"\nsays = \"it is cheap\"\n\
+                 figure = \"write_amplification\"\nrows = [{rows}]\n"
+            )
+        };
+        let [one, two] = ["{ seed = 1, expected = 2 }", "{ seed = 2, expected = 4 }"];
+        let plan = format!(
+            "[base]\ntrace = \"oltp\"\n[[grid]]\nseed = [1, 2]\n{}{}",
+            claim("A", one),
+            claim("B", &format!("{one}, {two}"))
+        );
+        let plan = Plan::parse("p", &plan, Scale::Full).unwrap();
+        let mut found = Findings::of(&plan);
+        let row = json!({"write_amplification": 2.5, "sweep": {"error": null}});
+        found.see(0, &row);
+        found.see(1, &row);
+        let section = claims_section(&judged_claims(&found), &found, "");
+        assert_eq!(section.figures.len(), 1, "that of B");
+        let sentence = "A: it is cheap. Write amplification (programs per host page) of seed=1: 2.5 \
+                        measured, 2 published, off by +25.00 %. It falls short.";
+        assert_eq!(section.text, [sentence]);
+    }
 
     #[test]
     fn a_range_may_be_open_at_one_end() {
