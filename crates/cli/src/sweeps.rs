@@ -135,7 +135,8 @@ impl SweepOutputs {
         &self.path
     }
 
-    /// Writes the rows in the order of the plan, the page, the table and the figures. Returns the findings.
+    /// Writes the rows in the order of the plan, the page, the table and the figures. Returns the
+    /// findings.
     ///
     /// # Errors
     /// A file cannot be written, or the journal cannot be read.

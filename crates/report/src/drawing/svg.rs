@@ -218,7 +218,7 @@ mod tests {
         for part in [
             "\\includegraphics[width=\\columnwidth]{one}\n",
             "\\begin{figure*}\n\\centering\n\\includegraphics[width=\\textwidth]{two}\n",
-            "\\caption{Cost \\& \\textless{}time\\textgreater{}. 100 \\% of it. page on oltp\\_1. Seed 1.}",
+            "\\caption{Cost \\& \\textless{}time\\textgreater{}. 100 \\% of it. page on oltp\\_1. ",
         ] {
             assert!(index.contains(part), "{part}: {index}");
         }

@@ -318,8 +318,8 @@ mod tests {
         found.see(1, &row);
         let section = claims_section(&judged_claims(&found), &found, "");
         assert_eq!(section.figures.len(), 1, "that of B");
-        let sentence = "A: it is cheap. Write amplification (programs per host page) of seed=1: 2.5 \
-                        measured, 2 published, off by +25.00 %. It falls short.";
+        let sentence = "A: it is cheap. Write amplification (programs per host page) of seed=1: \
+                        2.5 measured, 2 published, off by +25.00 %. It falls short.";
         assert_eq!(section.text, [sentence]);
     }
 

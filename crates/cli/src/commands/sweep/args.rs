@@ -9,6 +9,9 @@ use sim::sweep::Shard;
 use crate::parallel_args::ParallelArgs;
 use crate::sweeps::SweepNames;
 
+/// Options about all rows, which a shard does not have.
+const ALL_ROWS: [&str; 5] = ["merge", "slurm", "report", "latex", "svg"];
+
 /// Options of `ftlab sweep`.
 #[derive(clap::Args)]
 pub struct Args {
@@ -38,8 +41,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub report: Option<String>,
 
-    /// Write the table of the rows as LaTeX with booktabs to this file, for a paper; the caption says
-    /// what was run
+    /// Write the table of the rows as LaTeX with booktabs to this file, for a paper; the caption
+    /// says what was run
     #[arg(long, value_name = "FILE")]
     pub latex: Option<String>,
 
@@ -50,11 +53,7 @@ pub struct Args {
 
     /// Run only shard I of N, with I from 1 to N, and keep its rows in a journal beside the output,
     /// so that several machines can share a plan; `--merge` then writes the rows
-    #[arg(
-        long,
-        value_name = "I/N",
-        conflicts_with_all = ["merge", "slurm", "report", "latex", "svg"]
-    )]
+    #[arg(long, value_name = "I/N", conflicts_with_all = ALL_ROWS)]
     pub shard: Option<Shard>,
 
     /// Run nothing: write the rows that all shards have run. If rows are missing, this lists them
