@@ -293,7 +293,7 @@ type LifePoint = (String, u64, f64);
 fn drawn_points(page: &str, panel: &str) -> Vec<LifePoint> {
     let values = values(page, "over-the-life").into_iter();
     values
-        .filter(|value| value["panel"] == panel && value["one"].is_null())
+        .filter(|value| value["panel"] == panel && value["rule"].is_null())
         .map(|value| {
             let bytes = value["host_bytes"].as_u64().unwrap();
             let place = value["host"].as_f64().unwrap() * f64::from(1 << 20);

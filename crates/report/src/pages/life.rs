@@ -198,8 +198,9 @@ pub fn over_the_life(lives: &[Life]) -> Option<Figure> {
         }
     }
     let titles: Vec<String> = shown.iter().map(|of| of.title()).collect();
-    let has_costs = shown.iter().any(|of| of.field == COST);
-    values.extend(has_costs.then(|| json!({"panel": QUANTITIES[0].title(), "one": 1})));
+    // Every panel has a rule, because vega warns of one that has none: at 1, or on its axis.
+    let rule = |of: &&Quantity| json!({"panel": of.title(), "rule": u32::from(of.field == COST)});
+    values.extend(shown.iter().map(rule));
     let definitions =
         shown.iter().map(|of| format!("{}: {}", crate::runs::capitalised(of.label), of.definition));
     let ftls: Vec<String> = lives.iter().map(|life| life.ftl.clone()).collect();
@@ -223,12 +224,12 @@ fn panels(titles: &[String], ftls: &[String], unit: &str) -> Value {
             "y": axis_from_zero("value", ""),
         },
     });
-    let one = json!({
-        "transform": [{"filter": "isValid(datum.one)"}],
+    let rule = json!({
+        "transform": [{"filter": "isValid(datum.rule)"}],
         "mark": {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.2},
-        "encoding": {"y": {"field": "one", "type": "quantitative"}},
+        "encoding": {"y": {"field": "rule", "type": "quantitative"}},
     });
-    let view = json!({"width": 640, "height": 120, "layer": [lines, one]});
+    let view = json!({"width": 640, "height": 120, "layer": [lines, rule]});
     let view = match ftls.len() > TOGETHER_MAX {
         true => {
             let mut view = view;
