@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any, NoReturn, overload
 
 from ftlab import _native
-from ftlab.reports import Reported
+from ftlab.reports import Reported, write_files
 from ftlab.rows import ArrowRows
 
 Groups = list[tuple[str, list[list[str]]]]
@@ -164,6 +165,14 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
     def to_latex(self) -> str:
         """The table that ``ftlab compare --latex`` writes: LaTeX with booktabs, for a paper."""
         return _native.results_latex(self.labels, self._natives())
+
+    def write_svg(self, folder: str | os.PathLike[str]) -> None:
+        """Write the figures of the report to a folder, as ``ftlab compare --svg`` does.
+
+        They have the widths and letters of a two-column page; ``figures.tex`` places them with
+        their captions. Figures along the trace need ``interval="auto"``.
+        """
+        write_files(folder, _native.results_svg(self.labels, self._natives()))
 
     def __str__(self) -> str:
         """The table of ``ftlab compare``."""
