@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,7 @@ def run(
         Ctrl-C, which stops the run within a second.
     """
     with shown(progress, [str(options.get("ftl") or "")]) as callback:
-        name, requests = _origin(trace)
+        name, requests = _origin(trace, options.get("replay"))
         given: dict[str, Any] = {"trace": name, **options}
         native = _native.run(
             given,
@@ -118,7 +119,7 @@ def compare(
     durabilities, trims = (
         [one] if one is None or isinstance(one, str) else list(one) for one in (durability, trim)
     )
-    name, requests = _origin(trace)
+    name, requests = _origin(trace, options.get("replay"))
     each = [
         {"trace": name, **options, "ftl": one, "durability": of, "trim": with_trims}
         for one in ftls
@@ -229,13 +230,19 @@ def advise(
     return Advice(native)
 
 
-def _origin(trace: Any) -> tuple[Any, _native.NativeRequests | None]:
-    """The name of a file or workload, or requests in memory."""
+def _origin(trace: Any, replay: object = None) -> tuple[Any, _native.NativeRequests | None]:
+    """The name of a file or workload, or requests in memory. Warns if a replay misses times."""
     if trace is None or isinstance(trace, (str, os.PathLike)):
         return trace, None
     if isinstance(trace, Trace):
         trace = trace.requests()
     requests = trace if isinstance(trace, Requests) else Requests(trace)
+    if str(replay).partition(":")[0] == "open" and requests._are_all_at_once:
+        warnings.warn(
+            f"all {len(requests)} requests have the same time, so an open replay issues them at "
+            "once; give them a column `time_ns`, or leave out replay='open'",
+            stacklevel=3,
+        )
     return None, requests._native
 
 
