@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from ftlab import _native
 from ftlab.lives import Lives
-from ftlab.result import Comparison, Result
+from ftlab.result import Comparison, Result, refuse_twice
 
 if TYPE_CHECKING:
     import altair
@@ -108,6 +108,11 @@ def of(runs: Runs | Lives) -> list[Figure]:
 
     ``runs`` is a result, a comparison, a dict of results by label, or results, which are then
     labelled by their FTL; or lives. Figures along the trace need ``interval="auto"``.
+
+    Raises
+    ------
+    UsageError
+        Two results have the same label.
     """
     if isinstance(runs, Lives):
         return [Figure(**fields) for fields in json.loads(runs._native.figures())]
@@ -124,7 +129,9 @@ def _labelled(runs: Runs) -> tuple[list[str], list[Result]]:
     if isinstance(runs, Mapping):
         return list(runs), list(runs.values())
     results = list(runs)
-    return [result.ftl for result in results], results
+    labels = [result.ftl for result in results]
+    refuse_twice(labels)
+    return labels, results
 
 
 def _convert() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from array import array
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from ftlab import _native
 from ftlab.columns import build
 from ftlab.errors import UsageError
 from ftlab.rows import frame
+from ftlab.tables import fields_html
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,12 +63,25 @@ class Requests:
 
     def __init__(self, columns: Any, *, name: str = "requests") -> None:
         self._native = _packed(columns, name)
+        self._is_of_columns = True
 
     @classmethod
-    def _of(cls, native: _native.NativeRequests) -> Requests:
+    def _of(cls, native: _native.NativeRequests, is_of_columns: bool = False) -> Requests:
         requests = cls.__new__(cls)
         requests._native = native
+        requests._is_of_columns = is_of_columns
         return requests
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The name and the columns. Requests from a file also know what was skipped in it."""
+        if not self._is_of_columns:
+            raise TypeError(
+                f"requests of a file or workload ({self.name}) cannot be pickled without what is "
+                "known about it; pickle its path or spec, and read or generate them where they "
+                "are needed"
+            )
+        columns = [self._native.column(name) for name in NAMES]
+        return _unpickled, (self.name, columns, [int(device) for device in self.devices])
 
     @property
     def name(self) -> str:
@@ -125,8 +140,28 @@ class Requests:
         times = self._native.column("time_ns")
         return len(self) > 1 and times == times[:8] * len(self)
 
+    def _repr_html_(self) -> str:
+        fields = {
+            "requests": len(self),
+            "devices": ", ".join(self.devices[:8]) + (" …" if len(self.devices) > 8 else ""),
+            "bytes of memory": self.nbytes,
+        }
+        skipped = {"skipped": self.skipped} if self.skipped else {}
+        return fields_html(self.name, {**fields, **skipped}, self.notes)
+
     def __repr__(self) -> str:
         return f"<ftlab.Requests: {self.name}, {len(self)} requests>"
+
+
+def _unpickled(name: str, columns: list[bytes], devices: list[int]) -> Requests:
+    """Requests of columns with 8 bytes a number; a device is its place in ``devices``."""
+    if devices != list(range(len(devices))):
+        at = NAMES.index("device")
+        numbers = array("Q", map(devices.__getitem__, array("Q", columns[at])))
+        columns = [*columns[:at], numbers.tobytes(), *columns[at + 1 :]]
+    builder = _native.RequestsBuilder(name, NAMES)
+    builder.extend(columns)
+    return Requests._of(builder.finish(), is_of_columns=True)
 
 
 def _packed(columns: Any, name: str) -> _native.NativeRequests:

@@ -14,7 +14,7 @@ from ftlab.advices import Advice
 from ftlab.lives import Lives
 from ftlab.progress import Progress, shown
 from ftlab.requests import Requests
-from ftlab.result import Comparison, Result
+from ftlab.result import Comparison, Result, refuse_twice
 from ftlab.trace import Trace
 
 if TYPE_CHECKING:
@@ -120,6 +120,8 @@ def compare(
         [one] if one is None or isinstance(one, str) else list(one) for one in (durability, trim)
     )
     name, requests = _origin(trace, options.get("replay"))
+    for values in (ftls, durabilities, trims):
+        refuse_twice(values)
     each = [
         {"trace": name, **options, "ftl": one, "durability": of, "trim": with_trims}
         for one in ftls
@@ -171,6 +173,7 @@ def life(
     ftls = [ftl] if isinstance(ftl, str) else list(ftl)
     if not ftls:
         raise TypeError("life needs an FTL, such as ftl='page'")
+    refuse_twice(ftls)
     name, requests = _origin(trace)
     each = [{"trace": name, **options, "ftl": one} for one in ftls]
     with shown(progress, ftls) as callback:

@@ -14,9 +14,13 @@ from ftlab._plan_text import plan_text
 from ftlab.figures import Figure
 from ftlab.progress import Progress, shown
 from ftlab.rows import ArrowRows
+from ftlab.tables import rows_html
 
 if TYPE_CHECKING:
     import distributed
+
+SHOWN_ROWS = 100
+"""Rows that a notebook shows at most."""
 
 
 def sweep(
@@ -179,6 +183,28 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
         """What ``ftlab sweep`` prints: failed rows, notes, and the verdicts of the claims."""
         return self._summary
 
+    def _repr_html_(self) -> str:
+        shown = self[:SHOWN_ROWS]
+        varied = list(dict.fromkeys(name for row in shown for name in row["sweep"]["varied"]))
+        head = ["row", *varied, "write amplification", ""]
+        rows = [
+            [
+                row["sweep"]["row"],
+                *(row["sweep"]["varied"].get(name, "") for name in varied),
+                _decimals(row.get("write_amplification")),
+                (row["sweep"].get("error") or {}).get("message", ""),
+            ]
+            for row in shown
+        ]
+        after = [f"{claim['id']}: {claim['says']}: {claim['verdict']}" for claim in self.claims]
+        if len(self) > len(shown):
+            after.insert(0, f"{len(self)} rows, of which {len(shown)} are shown")
+        return rows_html(head, rows, after)
+
     def __repr__(self) -> str:
         failed = f", {len(self._failed)} failed" if self._failed else ""
         return f"<ftlab.Sweep: {self.title or 'sweep'}, {len(self)} rows{failed}>"
+
+
+def _decimals(number: float | None) -> str:
+    return "–" if number is None else f"{number:.4f}"

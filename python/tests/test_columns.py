@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 import sys
 import threading
 from collections.abc import Callable
@@ -157,6 +158,17 @@ def test_requests_are_packed_once_for_several_runs() -> None:
     assert figures(compared["fast"]) == figures(alone)
     assert alone["trace"]["name"] == "tuesday"
     assert compared["page"]["run"]["trace_sha256"] == requests.sha256
+
+
+def test_requests_of_columns_can_be_pickled(tmp_path: Path) -> None:
+    requests = ftlab.Requests(pl.DataFrame(TEXT), name="tuesday")
+    other = pickle.loads(pickle.dumps(requests))
+    assert (other.sha256, other.devices, other.name) == (DIGEST, requests.devices, "tuesday")
+    assert ftlab.run(other, **OPTIONS) == ftlab.run(requests, **OPTIONS)
+    assert pickle.loads(pickle.dumps(other)).sha256 == DIGEST
+    path = write_csv(tmp_path / "requests.csv", DATA)
+    with pytest.raises(TypeError, match="pickle its path"):
+        pickle.dumps(ftlab.trace.open(path).requests())
 
 
 def test_optional_columns_have_defaults() -> None:
