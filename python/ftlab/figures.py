@@ -54,14 +54,22 @@ class Figure:
         spec: dict[str, Any] = json.loads(self.spec_json)
         return spec
 
-    def chart(self) -> altair.TopLevelMixin:
-        """The figure as a chart of Altair (package ``altair``)."""
+    def chart(self, width: int = WIDTH) -> altair.TopLevelMixin:
+        """The figure as a chart of Altair (package ``altair``).
+
+        It can stand beside, above or on other charts (``|``, ``&``, ``+``) and be faceted. So it
+        has a width of its own, and not that of the page.
+        """
         try:
             import altair
         except ImportError as missing:
             hint = "charts need Altair: pip install 'ftlab[plot]'"
             raise ImportError(hint) from missing
-        return altair.Chart.from_dict(self.spec)
+        spec = self._for_print(width)
+        # Only the outermost chart may have these; Altair adds its own.
+        for name in ("$schema", "autosize"):
+            spec.pop(name, None)
+        return altair.Chart.from_dict(spec)
 
     def to_svg(self, width: int = WIDTH) -> str:
         """The figure as SVG (package ``vl-convert-python``)."""
@@ -100,7 +108,11 @@ class Figure:
         return spec
 
     def _repr_mimebundle_(self, **arguments: Any) -> Any:
-        return self.chart()._repr_mimebundle_(**arguments)
+        """A picture, because charts of Altair load their program from the network."""
+        try:
+            return {"image/svg+xml": self.to_svg(), "text/plain": f"{self.title}: {self.caption}"}
+        except ImportError:
+            return self.chart()._repr_mimebundle_(**arguments)
 
 
 def of(runs: Runs | Lives) -> list[Figure]:
