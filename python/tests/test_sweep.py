@@ -451,6 +451,15 @@ def test_a_client_that_cannot_wait_is_refused(here: Path, client: Any) -> None:
     assert not list(here.iterdir())
 
 
+def test_each_sweep_has_its_own_limit_of_memory() -> None:
+    ((_, order),) = ftlab._native.NativePlan.parse('[base]\ncapacity = "1GiB"\n').orders([0])
+    for limit, fails in [("1GiB", False), ("4MiB", True), (4 << 20, True), ("1GiB", False)]:
+        outcome = json.loads(ftlab._native.run_order(order, memory_limit=limit))
+        error = outcome.get("sweep", {}).get("error")
+        assert (error is not None) == fails
+        assert error is None or "the limit is 2.00 MiB" in error["message"]
+
+
 def test_another_version_on_a_worker_is_refused(client: Any) -> None:
     ((_, order),) = ftlab._native.NativePlan.parse(PLAN).orders([0])
     parts = json.loads(order)
