@@ -205,7 +205,7 @@ def _refuse_times(index: Any, remedy: str) -> None:
     """Refuse an index of times, which would be lost: without ``time_ns`` all times are 0."""
     for place, name in enumerate(index.names):
         kind = getattr(index.get_level_values(place).dtype, "kind", "O")
-        if kind in "mM" or "time" in str(name).lower():
+        if kind in "mM" or str(name).lower().startswith(("time", "datetime")):
             called = "the index" if name is None else f"the index `{name}`"
             raise UsageError(
                 f"{called} has times, but the times of requests are a column `time_ns`; {remedy}"
