@@ -89,15 +89,16 @@ def run(
     orders = plan.orders(rows)
     plugin = SentTraces(plan.trace_files(rows)) if send_traces else None
     tasks = _Tasks(client, orders, rows, plugin, memory_limit)
+    connection = _Connection(client)
     try:
         if plugin is not None:
             client.register_plugin(plugin)
-        _keep_as_completed(tasks, sweep, len(plan), progress)
+        _keep_as_completed(tasks, connection, sweep, len(plan), progress)
     except Error:
         raise
     except Exception as error:
         if client.status != "running":
-            raise _gone(client) from error
+            raise connection.gone() from error
         raise
     finally:
         # Without a scheduler there is nobody to tell; nothing of this may hide what was raised.
@@ -113,6 +114,8 @@ class _Connection:
 
     def __init__(self, client: distributed.Client) -> None:
         self._client = client
+        # A client that has closed itself does not know it any more.
+        self._address = getattr(client.scheduler, "address", "unknown address")
         self._lost_since: float | None = None
 
     def check(self) -> None:
@@ -124,23 +127,25 @@ class _Connection:
         since = now if self._lost_since is None else self._lost_since
         self._lost_since = since
         if self._client.status in ("closing", "closed") or now - since > LOST_S:
-            raise _gone(self._client)
+            raise self.gone()
 
-
-def _gone(client: distributed.Client) -> RunError:
-    address = getattr(client.scheduler, "address", None) or "unknown address"
-    return RunError(
-        f"the client lost the scheduler of the cluster ({address}); what is done is kept in the "
-        "journal of `out`, and the same call with a new client runs the rest"
-    )
+    def gone(self) -> RunError:
+        """The error for a sweep without a scheduler."""
+        return RunError(
+            f"the client lost the scheduler of the cluster ({self._address}); what is done is kept "
+            "in the journal of `out`, and the same call with a new client runs the rest"
+        )
 
 
 def _keep_as_completed(
-    tasks: _Tasks, sweep: _native.NativeSweep, rows: int, progress: ProgressCallback | None
+    tasks: _Tasks,
+    connection: _Connection,
+    sweep: _native.NativeSweep,
+    rows: int,
+    progress: ProgressCallback | None,
 ) -> None:
     done, shown = rows - tasks.row_count(), 0.0
     completed = distributed.as_completed(tasks.submit(), loop=tasks.client.loop)
-    connection = _Connection(tasks.client)
     while not completed.is_empty():
         if not completed.has_ready():
             connection.check()
