@@ -30,6 +30,9 @@ WIDTH = 640
 
 Runs = Union[Result, Comparison, Mapping[str, Result], Iterable[Result]]
 
+CHART_WIDTH = 640
+"""The width of a chart in pixels, unless the figure has its own."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -54,7 +57,7 @@ class Figure:
         spec: dict[str, Any] = json.loads(self.spec_json)
         return spec
 
-    def chart(self, width: int = WIDTH) -> altair.TopLevelMixin:
+    def chart(self, width: int = CHART_WIDTH) -> altair.TopLevelMixin:
         """The figure as a chart of Altair (package ``altair``).
 
         It can stand beside, above or on other charts (``|``, ``&``, ``+``) and be faceted. So it
@@ -65,7 +68,9 @@ class Figure:
         except ImportError as missing:
             hint = "charts need Altair: pip install 'ftlab[plot]'"
             raise ImportError(hint) from missing
-        spec = self._for_print(width)
+        spec = self.spec
+        if spec.get("width") == "container":
+            spec["width"] = width
         # Only the outermost chart may have these; Altair adds its own.
         for name in ("$schema", "autosize"):
             spec.pop(name, None)

@@ -43,7 +43,7 @@ def test_figures_are_charts_of_altair(comparison: ftlab.Comparison) -> None:
         chart = figure.chart().to_dict()
         of_page = {"autosize", "$schema", "width"}
         assert chart == {**{k: v for k, v in figure.spec.items() if k not in of_page}, **chart}
-        assert chart.get("width") in (None, ftlab.figures.WIDTH)
+        assert chart.get("width") in (None, ftlab.figures.CHART_WIDTH)
 
 
 def test_figures_compose(comparison: ftlab.Comparison) -> None:
