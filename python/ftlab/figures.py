@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
@@ -21,12 +21,6 @@ from ftlab.result import Comparison, Result, refuse_twice
 
 if TYPE_CHECKING:
     import altair
-
-# The version of Vega-Lite of the specs, as vl-convert calls it.
-VEGA_LITE = "v6.1"
-
-WIDTH = 640
-"""The width of a figure in print, in pixels of 1/96 inch, unless the figure has its own."""
 
 Runs = Union[Result, Comparison, Mapping[str, Result], Iterable[Result]]
 
@@ -76,41 +70,32 @@ class Figure:
             spec.pop(name, None)
         return altair.Chart.from_dict(spec)
 
-    def to_svg(self, width: int = WIDTH) -> str:
-        """The figure as SVG (package ``vl-convert-python``)."""
-        svg: str = _convert().vegalite_to_svg(self._for_print(width), vl_version=VEGA_LITE)
-        return svg
+    def to_svg(self) -> str:
+        """The figure as SVG for a paper, as ``--svg`` of the command writes it."""
+        return _native.figure_svg(self.spec_json, self.title, self.caption)
 
-    def to_pdf(self, width: int = WIDTH) -> bytes:
-        """The figure as a PDF of one page (package ``vl-convert-python``)."""
-        pdf: bytes = _convert().vegalite_to_pdf(self._for_print(width), vl_version=VEGA_LITE)
+    def to_pdf(self) -> bytes:
+        """The SVG as a PDF of one page (package ``vl-convert-python``)."""
+        pdf: bytes = _convert().svg_to_pdf(self.to_svg())
         return pdf
 
-    def to_png(self, width: int = WIDTH, scale: float = 2.0) -> bytes:
-        """The figure as PNG, ``scale`` times as large (package ``vl-convert-python``)."""
-        spec = self._for_print(width)
-        png: bytes = _convert().vegalite_to_png(spec, vl_version=VEGA_LITE, scale=scale)
+    def to_png(self, scale: float = 3.0) -> bytes:
+        """The SVG as PNG, ``scale`` times as large (package ``vl-convert-python``)."""
+        png: bytes = _convert().svg_to_png(self.to_svg(), scale=scale)
         return png
 
-    def save(self, path: str | os.PathLike[str], width: int = WIDTH) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the figure to a file: ``.svg``, ``.pdf``, ``.png``, or ``.json`` for its spec."""
         path = Path(path)
-        makers = {
-            ".svg": lambda: self.to_svg(width).encode(),
-            ".pdf": lambda: self.to_pdf(width),
-            ".png": lambda: self.to_png(width),
+        makers: dict[str, Callable[[], bytes]] = {
+            ".svg": lambda: self.to_svg().encode(),
+            ".pdf": self.to_pdf,
+            ".png": self.to_png,
             ".json": lambda: self.spec_json.encode(),
         }
         if path.suffix not in makers:
             raise ValueError(f"{path} ends in none of {', '.join(makers)}")
         path.write_bytes(makers[path.suffix]())
-
-    def _for_print(self, width: int) -> dict[str, Any]:
-        """The spec with a width of its own: a print has no page whose width it could take."""
-        spec = self.spec
-        if spec.get("width") == "container":
-            spec["width"] = width
-        return spec
 
     def _repr_mimebundle_(self, **arguments: Any) -> Any:
         """A picture, because charts of Altair load their program from the network."""
@@ -155,6 +140,6 @@ def _convert() -> Any:
     try:
         import vl_convert
     except ImportError as missing:
-        hint = "SVG, PDF and PNG need vl-convert: pip install 'ftlab[plot]'"
+        hint = "PDF and PNG need vl-convert: pip install 'ftlab[plot]'"
         raise ImportError(hint) from missing
     return vl_convert

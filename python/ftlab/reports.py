@@ -1,9 +1,11 @@
-"""What has a report: a page of HTML that needs no network."""
+"""What has a report: a page of HTML that needs no network, or figures for a paper."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from pathlib import Path
 
 
 class Reported(ABC):
@@ -18,3 +20,11 @@ class Reported(ABC):
         page = self.to_html()
         with open(path, "w", encoding="utf-8") as file:
             file.write(page)
+
+
+def write_files(folder: str | os.PathLike[str], files: Iterable[tuple[str, str]]) -> None:
+    """Write files, given by name and content, to a folder, which is made if there is none."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files:
+        (folder / name).write_text(text, encoding="utf-8", newline="")

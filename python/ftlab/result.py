@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
 
 from ftlab import _native
 from ftlab.errors import UsageError
-from ftlab.reports import Reported
+from ftlab.reports import Reported, write_files
 from ftlab.rows import ArrowRows
 from ftlab.tables import Groups, column_groups, groups_html, groups_text
 
@@ -242,6 +243,15 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
         if self._kept is not None:
             return str(self._kept["latex"])
         return _native.results_latex(self.labels, self._natives("a table in LaTeX"))
+
+    def write_svg(self, folder: str | os.PathLike[str]) -> None:
+        """Write the figures of the report to a folder, as ``ftlab compare --svg`` does.
+
+        They have the widths and letters of a two-column page; ``figures.tex`` places them with
+        their captions. Figures along the trace need ``interval="auto"``.
+        """
+        natives = self._natives("a folder of figures")
+        write_files(folder, _native.results_svg(self.labels, natives))
 
     def __str__(self) -> str:
         """The table of ``ftlab compare``."""

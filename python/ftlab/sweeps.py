@@ -14,6 +14,7 @@ from ftlab import _native
 from ftlab._plan_text import plan_text
 from ftlab.figures import Figure
 from ftlab.progress import Progress, shown
+from ftlab.reports import write_files
 from ftlab.rows import ArrowRows
 from ftlab.tables import rows_html
 
@@ -161,6 +162,7 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
 
     def __init__(self, title: str, native: _native.NativeRows) -> None:
         self.title = title
+        self._native = native
         self._rows = native.rows
         self._failed = native.failed
         self._claims: list[dict[str, Any]] = json.loads(native.claims)
@@ -209,6 +211,18 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
     def to_csv(self) -> str:
         """The rows as ``ftlab sweep --out rows.csv`` writes them, byte for byte."""
         return _native.rows_text(self._rows, "csv")
+
+    def to_latex(self) -> str:
+        """The table that ``ftlab sweep --latex`` writes: LaTeX with booktabs, for a paper."""
+        return self._native.latex
+
+    def write_svg(self, folder: str | os.PathLike[str]) -> None:
+        """Write the figures to a folder, as ``ftlab sweep --svg`` does, apart from those of traces.
+
+        They have the widths and letters of a two-column page; ``figures.tex`` places them with
+        their captions.
+        """
+        write_files(folder, self._native.svg())
 
     def __str__(self) -> str:
         """What ``ftlab sweep`` prints: failed rows, notes, and the verdicts of the claims."""

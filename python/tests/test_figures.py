@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import ftlab
@@ -11,6 +13,8 @@ import pytest
 
 altair = pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
@@ -69,12 +73,27 @@ def test_figures_are_printed(comparison: ftlab.Comparison, tmp_path: Path) -> No
         path = tmp_path / f"figure{kind}"
         figure.save(path)
         assert path.read_bytes().startswith(head), kind
-    widths = [
-        int(re.findall(r'width="(\d+)', figure.to_svg(width))[0]) for width in (300, 900)
-    ]
-    assert widths[1] - widths[0] == pytest.approx(600, abs=60)
+    widths = re.findall(r'width="([\d.]+)pt"', figure.to_svg())
+    assert float(widths[0]) == pytest.approx(252, abs=2), "a column has 3.5 inches"
     with pytest.raises(ValueError, match="ends in none of"):
         figure.save(tmp_path / "figure.gif")
+
+
+def test_figures_for_a_paper_are_those_of_the_command(
+    command: Command, comparison: ftlab.Comparison, tmp_path: Path
+) -> None:
+    words = ["--ftl", "page", "--ftl", "fast", "--capacity", "16MiB", "--quiet"]
+    done = command("compare", "uniform:writes=20K", *words, "--svg", tmp_path / "command")
+    assert done.returncode == 0, done.stderr
+    comparison.write_svg(tmp_path / "python")
+    names = sorted(path.name for path in (tmp_path / "command").iterdir())
+    assert "figures.tex" in names
+    assert names == sorted(path.name for path in (tmp_path / "python").iterdir())
+    for name in names:
+        mine = (tmp_path / "python" / name).read_bytes()
+        assert mine == (tmp_path / "command" / name).read_bytes(), name
+    for figure in ftlab.figures.of(comparison):
+        assert figure.to_svg() == (tmp_path / "python" / f"{figure.id}.svg").read_text(), figure.id
 
 
 def test_only_results_can_be_drawn() -> None:

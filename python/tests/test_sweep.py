@@ -95,7 +95,9 @@ def test_rows_are_those_of_the_command(here: Path, command: Command) -> None:
     assert [row["sweep"]["row"] for row in sweep.failed] == [2, 3, 6, 7, 10, 11]
     assert sweep.failed[0]["sweep"]["error"]["exit_code"] == 2
     assert {file.name for file in here.iterdir()} == {"alone.toml", "alone.jsonl"}
-    csv = command("sweep", "alone.toml", "--out", "alone.csv", "--report", "alone.html")
+    words = ["--out", "alone.csv", "--report", "alone.html", "--latex", "alone.tex"]
+    csv = command("sweep", "alone.toml", *words)
+    assert sweep.to_latex() == Path("alone.tex").read_text()
     assert sweep.to_csv() == Path("alone.csv").read_text()
     ftlab.sweep("alone.toml", out="again.csv", report="again.html")
     assert Path("again.csv").read_bytes() == Path("alone.csv").read_bytes()

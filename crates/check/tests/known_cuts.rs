@@ -161,6 +161,16 @@ fn pages_of_a_run_that_is_repeated_are_counted_twice() {
     subject_conforms(&subject, geometry, "forced", 16_029_000);
 }
 
+/// When it committed, a mount voided the pages that it had copied. The block of one of them had
+/// been erased in this mount, and another copy stood there.
+#[test]
+fn what_a_mount_programs_where_a_suspect_page_was_counts() {
+    let geometry = "tiny:spare=80,pages_per_block=43,cell_bits=4,dies=4,logical=3,extra=0";
+    let subject = under_layers("warcip", &[("buffer", "6KiB,reads=true,evict=run")]);
+    let cuts = ["389:reordered#0", "8:reordered#0", "8:reordered#0@0"];
+    subject_survives_near(&subject, &[geometry, "forced"], 16_106_011, &cuts);
+}
+
 /// Without a cut, with mounts between operations.
 fn subject_conforms(subject: &Subject, geometry: &str, workload: &str, seed: u64) {
     let model = DeviceModel::from_spec(geometry).unwrap();

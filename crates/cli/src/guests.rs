@@ -85,8 +85,8 @@ fn run_again() -> ! {
         Ok(End::Done(code)) => code,
         Ok(End::OfGuest(sentence, _)) if goes_on(&arguments) => {
             eprintln!(
-                "ftlab: the guest {sentence}\nftlab: the command begins again, with each guest in a \
-                 process of its own, which is slower"
+                "ftlab: the guest {sentence}\nftlab: the command begins again, with each guest in \
+                 a process of its own, which is slower"
             );
             begin_again(&arguments)
         }

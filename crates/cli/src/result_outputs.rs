@@ -1,13 +1,14 @@
-//! The outputs of a result: `--json`, `--csv`, `--latex`, or a table on standard output.
+//! The outputs of a result: `--json`, `--csv`, `--latex`, `--svg`, or a table on standard output.
 
 use serde::Serialize;
-use sim::RunResult;
 use sim::sweep::{RowFormat, RowWriter};
 
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
+use crate::output::figure_folder::FigureFolder;
 use crate::output::{self, write_text};
+use crate::texts::comparison::Comparison;
 
 /// The option `--json`, the same for every command that has it.
 #[derive(clap::Args, Debug)]
@@ -39,6 +40,12 @@ pub struct OutputArgs {
     /// caption says what was run. `-` writes to standard output in place of the table
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     latex: Option<String>,
+
+    /// Write the figures of the report as SVG to this directory, in the widths and letters of a
+    /// two-column page, and a `figures.tex` that places them with their captions; implies
+    /// `--interval auto` as `--report` does
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub svg: Option<String>,
 
     /// Print neither a table nor progress
     #[arg(long, help_heading = "Output")]
@@ -96,6 +103,7 @@ pub struct ResultOutputs {
     json: Option<Destination>,
     csv: Option<Destination>,
     latex: Option<Destination>,
+    svg: Option<FigureFolder>,
     quiet: bool,
 }
 
@@ -108,12 +116,13 @@ impl OutputArgs {
         let json = self.json.open(trace, files)?;
         let csv = files.optional_output("--csv", &self.csv)?;
         let latex = files.optional_output("--latex", &self.latex)?;
-        Ok(ResultOutputs { json, csv, latex, quiet: self.quiet })
+        let svg = self.svg.as_ref().map(FigureFolder::open).transpose()?;
+        Ok(ResultOutputs { json, csv, latex, svg, quiet: self.quiet })
     }
 }
 
 impl ResultOutputs {
-    /// Writes `value` as JSON, a row for each of `results`, and a table for a paper. Prints a
+    /// Writes `value` as JSON, a row for each result, and a table and figures for a paper. Prints a
     /// table, unless something else is to go to standard output.
     ///
     /// # Errors
@@ -121,12 +130,15 @@ impl ResultOutputs {
     pub fn write(
         &self,
         value: &impl Serialize,
-        results: &[RunResult],
+        compared: &Comparison,
+        files: &mut CommandFiles,
         table: impl FnOnce() -> String,
-        latex: impl FnOnce() -> String,
     ) -> Result<()> {
         if let Some(out) = &self.latex {
-            out.write(|out| write_text(out, &latex()))?;
+            out.write(|out| write_text(out, &compared.latex()))?;
+        }
+        if let Some(folder) = &self.svg {
+            folder.write(&compared.page(), files)?;
         }
         if let Some(json) = &self.json {
             json.write(|out| write_text(out, &output::json(value)))?;
@@ -135,7 +147,7 @@ impl ResultOutputs {
             csv.write(|out| {
                 let failed = |error| Failure::failed(format!("cannot write the rows: {error}"));
                 let mut rows = RowWriter::new(out, RowFormat::Csv).map_err(failed)?;
-                for result in results {
+                for result in compared.results {
                     rows.write(&output::value(result).to_string()).map_err(failed)?;
                 }
                 rows.finish().map_err(failed)

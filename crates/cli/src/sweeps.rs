@@ -1,10 +1,10 @@
 //! What the command and the Python package do alike around a sweep: they read its plan, check its
-//! files before anything runs, and write its rows and its page.
+//! files before anything runs, and write its rows, its page and its table.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use report::pages::sweep as sweep_page;
+use report::pages::{sweep as sweep_page, sweep_rows};
 use serde_json::Value;
 use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::{Plan, ReadOther, Scale};
@@ -13,6 +13,7 @@ use sim::sweep::{Findings, Journal, Journals, RowFormat, RowWriter, Shard};
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
+use crate::output::figure_folder::FigureFolder;
 use crate::output::{made_by, write_text};
 use crate::paper_plans;
 
@@ -79,6 +80,19 @@ fn parsed_plan(
     })
 }
 
+/// The names of the files that a sweep writes; those that are not wanted have none.
+#[derive(Clone, Debug, Default)]
+pub struct SweepNames {
+    /// The rows.
+    pub rows: String,
+    /// The page.
+    pub report: Option<String>,
+    /// The table for a paper.
+    pub latex: Option<String>,
+    /// The folder of the figures for a paper.
+    pub svg: Option<String>,
+}
+
 /// The files that a sweep writes, none of which is also read.
 #[derive(Debug)]
 pub struct SweepOutputs {
@@ -86,22 +100,20 @@ pub struct SweepOutputs {
     path: PathBuf,
     rows: Destination,
     page: Option<Destination>,
+    latex: Option<Destination>,
+    svg: Option<FigureFolder>,
 }
 
 impl SweepOutputs {
-    /// The file for the rows, `out`, and that for the page, if it is wanted.
+    /// The files with these names.
     ///
     /// # Errors
     /// The name tells no format, a file cannot be written, or one of them is also read.
-    pub fn check(
-        source: &PlanSource,
-        shard: Shard,
-        out: &str,
-        page: &Option<String>,
-    ) -> Result<SweepOutputs> {
+    pub fn check(source: &PlanSource, shard: Shard, names: &SweepNames) -> Result<SweepOutputs> {
         let mut files = CommandFiles::new();
         source.files.iter().try_for_each(|path| files.input("the plan", path))?;
         files.traces(source.plan.experiments())?;
+        let out = &names.rows;
         let Some(form) = RowFormat::of(out) else {
             let what = format!("rows need a file that ends in .csv or .jsonl; `{out}` does not");
             return Err(Failure::usage(what));
@@ -111,9 +123,11 @@ impl SweepOutputs {
             return Err(Failure::usage(format!("rows need a regular file; `{out}` is not one")));
         };
         let path = file.path().to_owned();
-        let page = files.optional_output("--report", page)?;
+        let page = files.optional_output("--report", &names.report)?;
+        let latex = files.optional_output("--latex", &names.latex)?;
+        let svg = names.svg.as_ref().map(FigureFolder::open).transpose()?;
         files.own_output("the journal", &Journals::path_beside(&path, shard))?;
-        Ok(SweepOutputs { form, path, rows, page })
+        Ok(SweepOutputs { form, path, rows, page, latex, svg })
     }
 
     /// The file for the rows, beside which the journals lie.
@@ -121,7 +135,8 @@ impl SweepOutputs {
         &self.path
     }
 
-    /// Writes the rows in the order of the plan, and the page. Returns the findings.
+    /// Writes the rows in the order of the plan, the page, the table and the figures. Returns the
+    /// findings.
     ///
     /// # Errors
     /// A file cannot be written, or the journal cannot be read.
@@ -142,10 +157,18 @@ impl SweepOutputs {
             }
             writer.finish().map_err(failed)
         })?;
-        if let Some(page) = &self.page {
+        if self.page.is_some() || self.svg.is_some() {
             found.survey(&mut TraceStatsCache::default());
-            let html = sweep_page::page(&found, scale, made_by("sweep")).html();
-            page.write(|out| write_text(out, &html))?;
+            let drawn = sweep_page::page(&found, scale, made_by("sweep"));
+            if let Some(page) = &self.page {
+                page.write(|out| write_text(out, &drawn.html()))?;
+            }
+            if let Some(folder) = &self.svg {
+                folder.write(&drawn, &mut CommandFiles::new())?;
+            }
+        }
+        if let Some(latex) = &self.latex {
+            latex.write(|out| write_text(out, &sweep_rows::latex(&found, scale)))?;
         }
         Ok(found)
     }

@@ -883,6 +883,41 @@ fn a_table_for_a_paper_has_the_numbers_of_the_comparison_and_never_changes() {
 }
 
 #[test]
+fn figures_for_a_paper_have_the_numbers_of_the_results_and_never_change() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let compare = ["compare", SHORT, "--capacity", "16MiB", "--ftl", "page", "--ftl", "dac"];
+    let printed_to = |folder: &str| {
+        let (svg, json) = (at(folder), at("results.json"));
+        printed(&[&compare[..], &["--quiet", "--svg", &svg, "--json", &json]].concat());
+        let files = std::fs::read_dir(svg).unwrap().map(|entry| {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            (name, std::fs::read_to_string(entry.path()).unwrap())
+        });
+        files.collect::<std::collections::BTreeMap<String, String>>()
+    };
+    let files = printed_to("one/figures");
+    assert_eq!(files, printed_to("two"), "the same bytes");
+    let placed = files["figures.tex"].matches("\\includegraphics").count();
+    assert!(placed >= 5 && placed == files.len() - 1, "{:?}", files.keys());
+    assert!(files["figures.tex"].contains("Seed 1."), "captions say what was run");
+    let results = std::fs::read_to_string(at("results.json")).unwrap();
+    let results: Value = serde_json::from_str(&results).unwrap();
+    let drawn = &files["write-amplification.svg"];
+    for result in results.as_array().unwrap() {
+        let cost = result["write_amplification"].to_string();
+        let digits = &cost[..cost.len().min(10)];
+        let label = format!("write amplification, (programs per host page): {digits}");
+        assert!(drawn.contains(&label), "{label}: {drawn}");
+    }
+    assert!(drawn.starts_with("<svg xmlns=") && drawn.contains("<desc>"), "{drawn}");
+    std::fs::write(at("file"), "").unwrap();
+    let wrong = refused(1, &[&compare[..], &["--svg", &at("file")]].concat());
+    assert!(wrong.contains("cannot write figures to"), "{wrong}");
+}
+
+#[test]
 fn csv_has_the_columns_of_a_sweep_and_a_row_per_run() {
     let both = ["compare", SHORT, "--capacity", "16MiB", "--ftl", "page", "--ftl", "block"];
     let text = printed(&[&both[..], &["--csv", "-"]].concat());

@@ -106,6 +106,37 @@ fn a_row_equals_the_result_of_run_except_for_wall() {
 }
 
 #[test]
+fn a_table_for_a_paper_has_the_rows_of_the_sweep_and_never_changes() {
+    let place = Place::new(PLAN);
+    let table = |out: &str, jobs: &str| {
+        let (tex, svg) = (format!("{out}.tex"), format!("{out}.svg"));
+        let rows = place.rows(out, &["--latex", &tex, "--svg", &svg, "--jobs", jobs]);
+        let rows = parsed(&rows);
+        let index = std::fs::read_to_string(place.path(&svg).join("figures.tex")).unwrap();
+        assert!(index.contains("\\includegraphics"), "{index}");
+        (rows, std::fs::read_to_string(place.path(&tex)).unwrap())
+    };
+    let (rows, tex) = table("rows.jsonl", "1");
+    assert_eq!(tex, table("again.jsonl", "2").1);
+    assert!(tex.contains("\\caption{twelve. ") && tex.contains("6 of 12 runs failed."), "{tex}");
+    assert!(tex.contains("Common options: trace skew:writes=20K,reads=20\\%"), "{tex}");
+    let lines: Vec<&str> = tex.lines().filter(|line| line.matches(" & ").count() == 4).collect();
+    assert_eq!(lines.len(), 13, "a head and twelve rows: {tex}");
+    for (row, line) in rows.iter().zip(&lines[1..]) {
+        let cells: Vec<&str> = line.trim_end_matches(" \\\\").split(" & ").collect();
+        let bare = cells[3].trim_start_matches("\\textbf{").trim_end_matches('}');
+        match row["write_amplification"].as_f64() {
+            Some(cost) => {
+                assert!((bare.parse::<f64>().unwrap() / cost - 1.0).abs() < 1e-3, "{line}")
+            }
+            None => assert_eq!(bare, "failed", "{line}"),
+        }
+    }
+    let bold = lines.iter().filter(|line| line.contains("\\textbf")).count();
+    assert_eq!(bold, 2, "the best FTL for each seed: {tex}");
+}
+
+#[test]
 fn a_row_that_fails_has_its_error_and_the_sweep_goes_on() {
     let place = Place::new(PLAN);
     let rows = parsed(&place.rows("rows.jsonl", &[]));

@@ -1,8 +1,10 @@
 //! The figures of reports, as JSON: for each its id, title, caption, Vega-Lite spec and table.
 
 use pyo3::prelude::*;
+use report::drawing::svg::Printer;
+use report::figure::Figure;
 use report::headline;
-use report::html_page::Section;
+use report::html_page::{HtmlPage, Section};
 use report::runs::{LabelledResult, sections};
 use serde_json::{Value, json};
 
@@ -16,6 +18,26 @@ use crate::failure::UsageError;
 #[pyfunction]
 pub fn figures_json(labels: Vec<String>, results: Vec<String>) -> PyResult<String> {
     of_runs(&labels, &results, |runs| of_sections(&sections(runs)))
+}
+
+/// A figure as SVG for a paper.
+///
+/// # Errors
+/// `UsageError` if the spec is no JSON, or cannot be drawn.
+#[pyfunction]
+pub fn figure_svg(py: Python<'_>, spec: &str, title: String, caption: String) -> PyResult<String> {
+    let spec = serde_json::from_str(spec).map_err(|why| UsageError::new_err(why.to_string()))?;
+    let figure = Figure { title, caption, spec, ..Figure::default() };
+    py.detach(|| Printer::new().svg(&figure)).map_err(UsageError::new_err)
+}
+
+/// Names and contents of the files for a paper.
+pub type PrintedFiles = Vec<(String, String)>;
+
+/// The figures of a page as files for a paper.
+pub fn printed(py: Python<'_>, page: &HtmlPage) -> PyResult<PrintedFiles> {
+    let files = py.detach(|| page.printed()).map_err(UsageError::new_err)?;
+    Ok(files.into_iter().map(|file| (file.name, file.text)).collect())
 }
 
 /// What came out of results, in a sentence or two.

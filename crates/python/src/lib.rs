@@ -50,8 +50,8 @@ mod _native {
         columns::requests::{NativeRequests, RequestsBuilder, op_code},
         columns::result_rows::rows_stream,
         command::command,
-        figures::figures_json,
         figures::headline_text,
+        figures::{figure_svg, figures_json},
         guest::Chip,
         lists::list_json,
         lives::{NativeLives, lives},
@@ -61,7 +61,7 @@ mod _native {
         power_cuts::{NativeCheck, power_cuts},
         run::{
             NativeResult, compare, result_groups, results_json, results_latex, results_page,
-            results_text, run,
+            results_svg, results_text, run,
         },
         sweeps::plan::NativePlan,
         sweeps::sweep::{NativeRows, NativeSweep, rows_text},

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use report::headline;
 use report::html_page::Section;
-use report::pages::life::figures;
+use report::pages::life::over_the_life;
 use sim::config::experiment::options;
 use sim::run::life::{self, Life};
 use sim::{Experiment, parallel_runs};
@@ -57,7 +57,8 @@ impl NativeLives {
 
     /// The figures of the report, as the JSON of a list.
     fn figures(&self) -> String {
-        of_sections(&[Section::of_figures("Over the life", figures(&self.lives))])
+        let figures = over_the_life(&self.lives).into_iter().collect();
+        of_sections(&[Section::of_figures("Over the life", figures)])
     }
 }
 

@@ -14,6 +14,7 @@ use sim::{Experiment, Input, MemoryBudget, RunOptions, RunResult, Setup, paralle
 
 use crate::columns::requests::NativeRequests;
 use crate::failure::{exception, raised};
+use crate::figures::{PrintedFiles, printed};
 use crate::options::{experiment, memory_limit};
 use crate::policy::PythonPolicy;
 use crate::watched::{Watch, watched};
@@ -59,6 +60,20 @@ pub fn results_page(labels: Vec<String>, results: Vec<PyRef<'_, NativeResult>>) 
 #[pyfunction]
 pub fn results_latex(labels: Vec<String>, results: Vec<PyRef<'_, NativeResult>>) -> String {
     Comparison { labels: &labels, results: &cloned(&results), command: "compare" }.latex()
+}
+
+/// The files that `ftlab compare --svg` writes for several results.
+///
+/// # Errors
+/// A figure cannot be drawn.
+#[pyfunction]
+pub fn results_svg(
+    py: Python<'_>,
+    labels: Vec<String>,
+    results: Vec<PyRef<'_, NativeResult>>,
+) -> PyResult<PrintedFiles> {
+    let results = cloned(&results);
+    printed(py, &Comparison { labels: &labels, results: &results, command: "compare" }.page())
 }
 
 /// Titles of groups of quantities, each with the rows of the group: the name of the quantity, then

@@ -9,33 +9,36 @@ const WIDE_FROM: usize = 5;
 /// The mark in front of the best cell of a row.
 const BEST: char = '*';
 
-/// Rows that belong together, under a title.
+/// Rows that belong together.
 #[derive(Clone, Debug)]
 pub struct LatexGroup {
-    /// The title.
+    /// The title above them; empty for none.
     pub title: String,
-    /// The cells of each row; the first one names it. A `*` in front of a cell marks the best, two
+    /// The cells of each row; the first ones name it. A `*` in front of a cell marks the best, two
     /// spaces a part of the row above.
     pub rows: Vec<Vec<String>>,
 }
 
-/// A table with this caption and head, whose first column names the rows. The best cell of a row is
-/// bold. It needs `\usepackage{booktabs}`.
-pub fn table(caption: &str, head: &[String], groups: &[LatexGroup]) -> String {
+/// A table with this caption and head, whose first `names` columns name the rows. The best cells
+/// are bold. It needs `\usepackage{booktabs}`.
+pub fn table(caption: &str, head: &[String], names: usize, groups: &[LatexGroup]) -> String {
     let columns = head.len();
     let environment = if columns >= WIDE_FROM { "table*" } else { "table" };
     let mut text = format!(
         "% needs \\usepackage{{booktabs}}\n\\begin{{{environment}}}\n\\centering\n\\small\n\
-         \\caption{{{}}}\n\\begin{{tabular}}{{l{}}}\n\\toprule\n{}\\midrule\n",
+         \\caption{{{}}}\n\\begin{{tabular}}{{{}{}}}\n\\toprule\n{}\\midrule\n",
         escaped(caption),
-        "r".repeat(columns - 1),
+        "l".repeat(names),
+        "r".repeat(columns - names),
         line(head, columns)
     );
     for (at, LatexGroup { title, rows }) in groups.iter().enumerate() {
-        let space = if at > 0 { "\\addlinespace\n" } else { "" };
-        let title = escaped(title);
-        writeln!(text, "{space}\\multicolumn{{{columns}}}{{l}}{{\\emph{{{title}}}}} \\\\")
-            .expect("a string takes all text");
+        text += if at > 0 { "\\addlinespace\n" } else { "" };
+        if !title.is_empty() {
+            let title = escaped(title);
+            writeln!(text, "\\multicolumn{{{columns}}}{{l}}{{\\emph{{{title}}}}} \\\\")
+                .expect("a string takes all text");
+        }
         rows.iter().for_each(|row| text += &line(row, columns));
     }
     text + &format!("\\bottomrule\n\\end{{tabular}}\n\\end{{{environment}}}\n")
@@ -57,7 +60,7 @@ fn line(cells: &[String], columns: usize) -> String {
 }
 
 /// A text in which nothing means anything to LaTeX, and that any engine can set.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
         match char {
@@ -98,7 +101,8 @@ mod tests {
             },
             LatexGroup { title: "RAM".into(), rows: vec![strings(&["a_b", "7 %", "−1"])] },
         ];
-        let table = table("page {100 %} on #1", &strings(&["", "page", "dac:regions=4"]), &groups);
+        let head = strings(&["", "page", "dac:regions=4"]);
+        let table = table("page {100 %} on #1", &head, 1, &groups);
         let expected = r"% needs \usepackage{booktabs}
 \begin{table}
 \centering
@@ -122,8 +126,18 @@ a\_b & 7 \% & $-$1 \\
     }
 
     #[test]
+    fn rows_may_have_several_names_and_no_title() {
+        let rows = vec![strings(&["fast", "3%", "*2"])];
+        let groups = [LatexGroup { title: String::new(), rows }];
+        let table = table("", &strings(&["ftl", "extra", "cost"]), 2, &groups);
+        let body =
+            "{llr}\n\\toprule\nftl & extra & cost \\\\\n\\midrule\nfast & 3\\% & \\textbf{2}";
+        assert!(table.contains(body), "{table}");
+    }
+
+    #[test]
     fn many_columns_take_both_columns_of_a_page() {
-        let table = table("", &strings(&["", "a", "b", "c", "d"]), &[]);
+        let table = table("", &strings(&["", "a", "b", "c", "d"]), 1, &[]);
         assert!(table.contains("\\begin{table*}") && table.ends_with("\\end{table*}\n"));
     }
 

@@ -16,6 +16,7 @@
 //! * [`captions`]      sentences that captions have in common
 //! * [`axis_labels`]   the columns of results in words, with units
 //! * [`number_format`] numbers as text
+//! * [`drawing`]       how figures are drawn: on pages, and as files for papers
 //! * [`html_page`]     text, tables and figures as one self-contained HTML file
 //!
 //! The same figure is used for a page, a notebook and print. Its spec contains its data and sets no
@@ -29,6 +30,7 @@ pub mod captions;
 pub mod charts;
 pub mod colours;
 mod curves;
+pub mod drawing;
 pub mod figure;
 pub mod headline;
 pub mod html_page;

@@ -67,6 +67,11 @@ impl Share {
         u128::from(self.numerator) * u128::from(whole)
     }
 
+    /// This share `factor` times. It saturates at `u64::MAX` over the denominator.
+    pub fn times(self, factor: u32) -> Share {
+        Share { numerator: saturated(self.product(factor.into())), ..self }
+    }
+
     /// Whether the share is more than 100 %.
     pub fn exceeds_whole(self) -> bool {
         self.numerator > self.denominator

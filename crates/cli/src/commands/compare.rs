@@ -55,7 +55,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     if let Some(report) = report {
         report.write(|out| write_text(out, &compared.page().html()))?;
     }
-    outputs.write(&results, &results, || compared.text(), || compared.latex())
+    outputs.write(&results, &compared, &mut files, || compared.text())
 }
 
 /// The results of the runs, in their order.
@@ -80,7 +80,8 @@ fn results(
 /// Every FTL at every durability and treatment of trims. A report has figures along the trace, so
 /// it needs an interval.
 fn experiments(args: &Args) -> Vec<Experiment> {
-    let implied = args.report.as_ref().map(|_| Interval::Auto);
+    let has_figures = args.report.is_some() || args.output.svg.is_some();
+    let implied = has_figures.then_some(Interval::Auto);
     let with_interval = |experiment: &Experiment| Experiment {
         interval: experiment.interval.or(implied),
         ..experiment.clone()

@@ -53,7 +53,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
         Some(lent) => lent.setup.clone(),
         None => Setup::new(args.experiment.first())?,
     };
-    let setup = with_interval(setup, args.report.is_some());
+    let setup = with_interval(setup, args.report.is_some() || args.output.svg.is_some());
     files.traces([&setup.experiment].into_iter())?;
     let report = files.optional_output("--report", &args.report)?;
     let outputs = args.output.open(setup.experiment.trace.as_deref(), &mut files)?;
@@ -76,12 +76,12 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     if let Some(report) = report {
         report.write(|out| write_text(out, &compared.page().html()))?;
     }
-    outputs.write(&result, results, || result::text(&result), || compared.latex())
+    outputs.write(&result, &compared, &mut files, || result::text(&result))
 }
 
-/// The same setup, with the interval that a report needs.
-fn with_interval(mut setup: Setup, has_report: bool) -> Setup {
-    let implied = has_report.then_some(Interval::Auto);
+/// The same setup, with the interval that figures need.
+fn with_interval(mut setup: Setup, has_figures: bool) -> Setup {
+    let implied = has_figures.then_some(Interval::Auto);
     setup.experiment.interval = setup.experiment.interval.or(implied);
     setup
 }

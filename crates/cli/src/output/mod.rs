@@ -2,9 +2,11 @@
 //!
 //! * [`command_files`] the files that a command reads and writes, checked before it runs
 //! * [`destination`]   a file, pipe or terminal that takes a result
+//! * [`figure_folder`] a folder that takes the figures of a page
 
 pub mod command_files;
 pub mod destination;
+pub mod figure_folder;
 
 use std::io::Write;
 

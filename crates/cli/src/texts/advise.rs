@@ -46,7 +46,7 @@ fn text(advice: &Advice) -> String {
     }
     let spread = advice.confidence.found().map(|it| it.spread);
     let chance = advice.confidence.found().map(|it| it.chance);
-    page.answer("over-provisioning", &advice.spare, |it| sentences::spare(it, spread, chance));
+    page.answer("over-provisioning", &advice.spare, |it| sentences::spare(it, spread));
     page.answer("endurance", &advice.endurance, |it| {
         [vec![table(&endurance_table(it))], sentences::endurance(it, spread)].concat()
     });

@@ -90,7 +90,7 @@ impl Comparison<'_> {
         let groups: Vec<LatexGroup> = groups
             .map(|Group { title, rows }| LatexGroup { title: capitalised(&title), rows })
             .collect();
-        latex::table(&format!("{headline} {}", provenance(&runs)), &self.head(), &groups)
+        latex::table(&format!("{headline} {}", provenance(&runs)), &self.head(), 1, &groups)
     }
 
     /// The limit of the clock that all results share.

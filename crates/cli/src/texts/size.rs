@@ -1,5 +1,6 @@
 //! The answers of `ftlab size` as texts.
 
+use report::headline::sizing::in_the_long_run;
 use report::headline::{self, as_lines};
 use report::number_format::{bytes, count, decimals, percent, tbw};
 
@@ -87,6 +88,7 @@ fn least_lines(sizing: &Sizing, least: &SizedPoint) -> Vec<(String, String)> {
             format!("{} blocks, {}", count(probe.extra_blocks), bytes(extra_bytes)),
         ),
         over_provisioning(&least.over_provisioning),
+        ("uncertainty".to_owned(), sizing.range.as_ref().map_or("–".to_owned(), in_the_long_run)),
         (
             "write amplification".to_owned(),
             format!("{pages} pages programmed per host page, {of_bytes} bytes per host byte"),

@@ -3,11 +3,12 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cli::sweeps::{PlanSource, SweepOutputs};
+use cli::sweeps::{PlanSource, SweepNames, SweepOutputs};
 use cli::texts::sweep as texts;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use report::pages::sweep as sweep_page;
+use report::html_page::HtmlPage;
+use report::pages::{sweep as sweep_page, sweep_rows};
 use serde_json::{Value, json};
 use sim::plan::claim::{Claim, Verdict, Wanted};
 use sim::sweep::failed_row::RowFailure;
@@ -15,7 +16,7 @@ use sim::sweep::{Findings, Journal, Journals, RowFormat, RowWriter, Shard, Sweep
 use sim::{Progress, Stage, parallel_runs};
 
 use crate::failure::{failed, raised};
-use crate::figures;
+use crate::figures::{self, PrintedFiles, printed};
 use crate::options::memory_limit;
 use crate::sweeps::plan::NativePlan;
 use crate::watched::{Watch, watched};
@@ -46,7 +47,8 @@ impl NativeSweep {
         report: Option<String>,
     ) -> PyResult<NativeSweep> {
         let NativePlan { source, digests, .. } = plan.get();
-        let outputs = SweepOutputs::check(source, Shard::WHOLE, &out, &report);
+        let names = SweepNames { rows: out.clone(), report, ..SweepNames::default() };
+        let outputs = SweepOutputs::check(source, Shard::WHOLE, &names);
         let outputs = outputs.map_err(|failure| failed(&failure))?;
         let journal = watched(py, 1, None, |watch| {
             let (output, progress) = (outputs.rows_path(), &watch.run(0));
@@ -140,6 +142,8 @@ impl NativeSweep {
                 claims: claims(&found),
                 figures: figures::of_sections(&page.sections),
                 summary: texts::of_sweep(&found, &self.out, *scale),
+                latex: sweep_rows::latex(&found, *scale),
+                page,
             })
         })?;
         rows.map_err(|failure| failed(&failure))
@@ -207,6 +211,21 @@ pub struct NativeRows {
     /// What the command prints.
     #[pyo3(get)]
     summary: String,
+    /// The table of the rows for a paper.
+    #[pyo3(get)]
+    latex: String,
+    page: HtmlPage,
+}
+
+#[pymethods]
+impl NativeRows {
+    /// The figures of its page, but for those of its traces, as files for a paper.
+    ///
+    /// # Errors
+    /// A figure cannot be drawn.
+    fn svg(&self, py: Python<'_>) -> PyResult<PrintedFiles> {
+        printed(py, &self.page)
+    }
 }
 
 fn claims(found: &Findings) -> String {

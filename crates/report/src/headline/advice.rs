@@ -3,6 +3,7 @@
 use sim::advise::Advice;
 use sim::advise::spare::Spare;
 
+use super::sizing::in_the_long_run;
 use super::words::{plus_minus, rounded};
 use crate::number_format::{number, percent};
 
@@ -29,8 +30,13 @@ fn spare(spare: &Spare, spread: Option<f64>) -> String {
     );
     match &spare.sizing.least {
         Some(least) => format!(
-            "Write amplification of at most {target} needs {} % over-provisioning; {own}.",
-            percent(least.over_provisioning.of_capacity)
+            "Write amplification of at most {target} needs {} % over-provisioning{}; {own}.",
+            percent(least.over_provisioning.of_capacity),
+            spare
+                .sizing
+                .range
+                .as_ref()
+                .map_or(String::new(), |it| format!(" ({})", in_the_long_run(it)))
         ),
         None => format!("Write amplification of {target} is not reached; {own}."),
     }

@@ -1,11 +1,11 @@
 //! Headlines of sizings: the least over-provisioning for a write amplification.
 
-use sim::sizing::answer::{SizedPoint, Sizing};
+use sim::sizing::answer::{SizedPoint, SizedRange, Sizing};
 
 use super::words::{list, rounded};
 use crate::number_format::{number, percent};
 
-/// The headline of a search: what each FTL needs, with the largest spare that was too little.
+/// The headline of a search: what each FTL needs, and what is open about it.
 pub fn of(target: f64, sizings: &[Sizing]) -> Vec<String> {
     let mut found: Vec<(&Sizing, &SizedPoint)> =
         sizings.iter().filter_map(|sizing| Some((sizing, sizing.least.as_ref()?))).collect();
@@ -27,13 +27,21 @@ fn share(point: &SizedPoint) -> f64 {
 }
 
 fn need(sizing: &Sizing, least: &SizedPoint) -> String {
-    let smaller = sizing.curve.iter().filter(|point| share(point) < share(least));
-    let missed = smaller.max_by(|a, b| share(a).total_cmp(&share(b)));
-    let missed = missed.map_or("the least that was tried".to_owned(), |point| {
-        format!("{} % is too little", percent(share(point)))
-    });
+    let sure = sizing.range.as_ref().map_or(String::new(), in_the_long_run);
     let steady = if least.probe.steady == Some(false) { ", not steady" } else { "" };
-    format!("{} % with {} ({missed}{steady})", percent(share(least)), sizing.ftl)
+    format!("{} % with {} ({sure}{steady})", percent(share(least)), sizing.ftl)
+}
+
+/// Between which over-provisioning the answer is.
+pub fn in_the_long_run(range: &SizedRange) -> String {
+    let from = percent(range.from.over_provisioning.of_capacity);
+    match &range.to {
+        Some(to) if to.extra_blocks == range.from.extra_blocks => "less is too little".to_owned(),
+        Some(to) => {
+            format!("{from} to {} % in the long run", percent(to.over_provisioning.of_capacity))
+        }
+        None => format!("{from} % or more in the long run"),
+    }
 }
 
 fn unreached(target: &str, sizing: &Sizing) -> String {
@@ -54,6 +62,7 @@ fn unreached(target: &str, sizing: &Sizing) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use sim::sizing::answer::SizedSpare;
     use sim::sizing::over_provisioning::OverProvisioning;
     use sim::sizing::probe::Probe;
 
@@ -70,6 +79,14 @@ pub(crate) mod tests {
         SizedPoint { probe, over_provisioning: OverProvisioning::of_blocks(100, extra_blocks) }
     }
 
+    fn range(from: u64, to: Option<u64>) -> SizedRange {
+        let spare = |extra_blocks| SizedSpare {
+            extra_blocks,
+            over_provisioning: OverProvisioning::of_blocks(100, extra_blocks),
+        };
+        SizedRange { from: spare(from), to: to.map(spare) }
+    }
+
     /// A search that tried 2, 25 and 50 extra blocks to 100.
     pub(crate) fn sizing(ftl: &str, reaches: bool) -> Sizing {
         let curve = vec![point(2, None), point(25, Some(2.5)), point(50, Some(1.9))];
@@ -80,6 +97,7 @@ pub(crate) mod tests {
             block_bytes: 1 << 17,
             capacity_bytes: 100 << 17,
             least: reaches.then(|| curve[2].clone()),
+            range: reaches.then(|| range(50, Some(50))),
             command: None,
             curve,
             endurance: None,
@@ -89,20 +107,22 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_headline_says_what_is_needed_and_what_is_too_little() {
+    fn the_headline_says_what_is_needed_and_what_is_open() {
         let all = [sizing("page", true), sizing("fast", false)];
         let wanted = [
             "Write amplification of at most 2 needs over-provisioning (T − U) / U of 50.00 % with \
-             page (25.00 % is too little).",
+             page (less is too little).",
             "fast does not reach 2: with 50.00 % it still has 1.90.",
         ];
         assert_eq!(of(2.0, &all), wanted);
         let none = Sizing { curve: Vec::new(), ..sizing("dac", false) };
         assert!(of(2.0, &[none])[0].starts_with("dac: the trace does not reach collection"));
-        let mut only = sizing("page", true);
-        only.curve.drain(..2);
-        only.least.as_mut().unwrap().probe.steady = Some(false);
-        assert!(of(2.0, &[only])[0].contains("(the least that was tried, not steady)"));
+        let mut open = sizing("page", true);
+        open.range = Some(range(47, Some(52)));
+        open.least.as_mut().unwrap().probe.steady = Some(false);
+        let shown = of(2.0, &[open]);
+        assert!(shown[0].contains("(47.00 to 52.00 % in the long run, not steady)"), "{shown:?}");
+        assert_eq!(in_the_long_run(&range(47, None)), "47.00 % or more in the long run");
         assert!(of(2.0, &[]).is_empty());
     }
 }

@@ -3,6 +3,8 @@
 use minijinja::{Environment, context};
 use serde::Serialize;
 
+use crate::drawing::svg::{PrintedFile, Printer};
+use crate::drawing::{FITTING, LIBRARIES};
 use crate::figure::{DataTable, Figure};
 
 /// A page of a report.
@@ -75,12 +77,8 @@ const TEMPLATE: &str = include_str!("template.html");
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// The vendored libraries that draw the figures.
-const LIBRARY: [&str; 3] = [
-    include_str!("../../../../third_party/vega/vega.min.js"),
-    include_str!("../../../../third_party/vega/vega-lite.min.js"),
-    include_str!("../../../../third_party/vega/vega-embed.min.js"),
-];
+/// Puts a spec into a page, with the menu beside it.
+const EMBED: &str = include_str!("../../../../third_party/vega/vega-embed.min.js");
 
 impl HtmlPage {
     /// The page as HTML. Equal pages give equal bytes.
@@ -93,11 +91,21 @@ impl HtmlPage {
         environment.add_template("page.html", TEMPLATE).expect("the template is valid");
         let template = environment.get_template("page.html").expect("added above");
         let specs: Vec<Spec> = self.figures().map(Spec::of).collect();
-        let library: Vec<String> = LIBRARY.iter().map(|script| inline(script)).collect();
+        let library = LIBRARIES.iter().chain([&EMBED, &FITTING]).map(|script| inline(script));
+        let library: Vec<String> = library.collect();
         let context = context! {
             page => self, specs, library, style => STYLE, script => inline(SCRIPT),
         };
         template.render(context).expect("the template fits the page")
+    }
+
+    /// The figures as files for a paper, whose captions end with what was run.
+    ///
+    /// # Errors
+    /// A figure cannot be drawn; says which and why.
+    pub fn printed(&self) -> Result<Vec<PrintedFile>, String> {
+        let figures: Vec<&Figure> = self.figures().collect();
+        Printer::new().files(&figures, &self.lead.join(" "))
     }
 
     fn figures(&self) -> impl Iterator<Item = &Figure> {

@@ -1,13 +1,14 @@
 //! The page of lives: write amplification, blocks in reserve and blocks retired against what the
-//! host wrote, for several FTLs.
+//! host wrote, for several FTLs. They are panels above one axis, so that what happens at the same
+//! time stands in one line.
 
 use serde_json::{Value, json};
 use sim::run::life::Life;
 use sim::run::life_course::LifePoint;
 
 use crate::captions::{named, short_name};
-use crate::curves::{self, Curve, distinct, drawn, shared_note};
-use crate::figure::{DataTable, Figure, axis_from_zero, rule_at_one, slug, spec};
+use crate::curves::{TOGETHER_MAX, drawn};
+use crate::figure::{DataTable, Figure, axis_from_zero, colour_channel, spec};
 use crate::headline;
 use crate::html_page::{HtmlPage, Section};
 use crate::number_format::{bytes, count, decimals, number};
@@ -31,7 +32,7 @@ pub fn page(trace: &str, lives: &[Life], made_by: String) -> HtmlPage {
         headline: headline::lives::of(lives),
         lead: vec![provenance(trace, lives)],
         sections: vec![
-            Section::of_figures("Over the life", figures(lives)),
+            Section::of_figures("Over the life", over_the_life(lives).into_iter().collect()),
             Section {
                 text: vec![LEGEND.replace('\n', " ").trim_end().to_owned()],
                 ..Section::of_table("Summary", summary(lives))
@@ -108,8 +109,6 @@ struct Quantity {
     unit: &'static str,
     /// What it is, as a sentence for the caption.
     definition: &'static str,
-    /// How a line goes from one point to the next.
-    interpolate: &'static str,
     of: fn(&LifePoint) -> f64,
 }
 
@@ -119,18 +118,19 @@ const BLOCKS: Quantity = Quantity {
     label: "blocks in use",
     unit: "",
     definition: "The blocks that the FTL works with.",
-    interpolate: "step-after",
     of: |point| point.in_use as f64,
 };
+
+/// The field of write amplification.
+const COST: &str = "write_amplification";
 
 /// All that is drawn, in the order of the page.
 const QUANTITIES: [Quantity; 6] = [
     Quantity {
-        field: "write_amplification",
+        field: COST,
         label: "write amplification",
         unit: " (programs per host page)",
         definition: "A point covers what the host wrote since the point before it.",
-        interpolate: "linear",
         of: |point| point.write_amplification,
     },
     BLOCKS,
@@ -165,60 +165,100 @@ const QUANTITIES: [Quantity; 6] = [
     },
 ];
 
-/// All figures, without those of which the values never change.
-pub fn figures(lives: &[Life]) -> Vec<Figure> {
-    QUANTITIES.iter().filter_map(|quantity| over_the_life(lives, quantity)).collect()
+impl Quantity {
+    /// The title of its panel.
+    fn title(&self) -> String {
+        format!("{}{}", self.label, self.unit)
+    }
+
+    fn changes(&self, lives: &[Life]) -> bool {
+        let is_flat = |life: &Life| {
+            let mut points = life.course.iter().map(self.of);
+            let first = points.next();
+            points.all(|point| Some(point) == first)
+        };
+        !lives.iter().all(is_flat)
+    }
 }
 
-/// A quantity against what the host wrote; `None` if it never changes.
-fn over_the_life(lives: &[Life], of: &Quantity) -> Option<Figure> {
-    let value = |point: &LifePoint| (point.host_bytes, point.drive_writes, (of.of)(point));
-    let curve = |life: &Life| (life.ftl.clone(), life.course.iter().map(value).collect());
-    let curves: Vec<Curve<(u64, f64, f64)>> = lives.iter().map(curve).collect();
-    if curves.iter().all(|(_, points)| points.iter().all(|point| point.2 == points[0].2)) {
-        return None;
-    }
-    let table = table(&curves);
-    let curves = distinct(curves);
+/// A panel for each quantity that changes; none if none does.
+pub fn over_the_life(lives: &[Life]) -> Option<Figure> {
+    let shown: Vec<&Quantity> = QUANTITIES.iter().filter(|it| it.changes(lives)).collect();
     let longest = lives.iter().map(|life| life.host_bytes).max()?;
     let (unit, unit_bytes) = byte_unit(longest);
-    let values: Vec<Value> = curves::values(&curves, |ftl, &(host_bytes, drive_writes, value)| {
-        json!({"ftl": ftl, "host": host_bytes as f64 / unit_bytes, "host_bytes": host_bytes,
-               "drive_writes": drive_writes, of.field: value})
-    });
-    let mark = json!({"type": "line", "strokeWidth": 1.5, "interpolate": of.interpolate,
-                      "tooltip": true});
-    let mut layer = vec![json!({
-        "mark": mark,
+    let point = |of: &Quantity, life: &Life, point: &LifePoint| {
+        json!({"ftl": life.ftl, "panel": of.title(), "host": point.host_bytes as f64 / unit_bytes,
+               "host_bytes": point.host_bytes, "drive_writes": point.drive_writes,
+               "value": (of.of)(point)})
+    };
+    let mut values: Vec<Value> = Vec::new();
+    for &of in &shown {
+        for life in lives {
+            values.extend(life.course.iter().map(|at| point(of, life, at)));
+        }
+    }
+    let titles: Vec<String> = shown.iter().map(|of| of.title()).collect();
+    // Every panel has a rule, because vega warns of one that has none: at 1, or on its axis.
+    let rule = |of: &&Quantity| json!({"panel": of.title(), "rule": u32::from(of.field == COST)});
+    values.extend(shown.iter().map(rule));
+    let definitions =
+        shown.iter().map(|of| format!("{}: {}", crate::runs::capitalised(of.label), of.definition));
+    let ftls: Vec<String> = lives.iter().map(|life| life.ftl.clone()).collect();
+    Some(Figure {
+        id: "over-the-life".into(),
+        title: "Write amplification and blocks".into(),
+        caption: definitions.collect::<Vec<_>>().join(" "),
+        spec: spec(values, panels(&titles, &ftls, unit)),
+        table: Some(table(&shown, lives)),
+    })
+    .filter(|_| !shown.is_empty())
+}
+
+/// Panels with these titles, one below the other, above one axis of bytes in this unit.
+fn panels(titles: &[String], ftls: &[String], unit: &str) -> Value {
+    let lines = json!({
+        "transform": [{"filter": "isValid(datum.value)"}],
+        "mark": {"type": "line", "strokeWidth": 1.5, "tooltip": true},
         "encoding": {
             "x": axis_from_zero("host", &format!("written by the host ({unit})")),
-            "y": axis_from_zero(of.field, &format!("{}{}", of.label, of.unit)),
+            "y": axis_from_zero("value", ""),
         },
-    })];
-    layer.extend((of.field == "write_amplification").then(rule_at_one));
-    let view = json!({"height": 220, "layer": layer});
-    let title = format!("{} over the life", crate::runs::capitalised(of.label));
-    Some(Figure {
-        id: slug(&title),
-        caption: format!("{}{}", of.definition, shared_note(&curves, lives.len())),
-        title,
-        spec: spec(values, drawn("ftl", &curves::labels(&curves), view)),
-        table: Some(table),
+    });
+    let rule = json!({
+        "transform": [{"filter": "isValid(datum.rule)"}],
+        "mark": {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.2},
+        "encoding": {"y": {"field": "rule", "type": "quantitative"}},
+    });
+    let view = json!({"width": 640, "height": 120, "layer": [lines, rule]});
+    let view = match ftls.len() > TOGETHER_MAX {
+        true => {
+            let mut view = view;
+            view["layer"][0]["encoding"]["color"] = colour_channel("ftl", ftls, true);
+            view
+        }
+        false => drawn("ftl", ftls, view),
+    };
+    json!({
+        "facet": {"field": "panel", "type": "nominal", "title": null, "sort": titles},
+        "columns": 1,
+        "spec": view,
+        "resolve": {"scale": {"y": "independent"}},
     })
 }
 
 /// The values after each quarter of a life.
-fn table(curves: &[Curve<(u64, f64, f64)>]) -> DataTable {
-    let row = |(ftl, points): &Curve<(u64, f64, f64)>| {
-        let end = points.last().map_or(0, |point| point.0);
+fn table(shown: &[&Quantity], lives: &[Life]) -> DataTable {
+    let row = |of: &Quantity, life: &Life| {
+        let end = life.course.last().map_or(0, |point| point.host_bytes);
         let after = |quarters: u64| {
-            let reached = points.iter().find(|point| 4 * point.0 >= quarters * end);
-            reached.map_or("–".to_owned(), |point| number(point.2))
+            let reached = life.course.iter().find(|it| 4 * it.host_bytes >= quarters * end);
+            reached.map_or("–".to_owned(), |point| number((of.of)(point)))
         };
-        [ftl.clone()].into_iter().chain((1..=4).map(after)).collect()
+        [of.label.to_owned(), life.ftl.clone()].into_iter().chain((1..=4).map(after)).collect()
     };
-    let head = ["ftl", "after 25 % of its life", "50 %", "75 %", "at its end"];
-    DataTable::new(head, curves.iter().map(row))
+    let rows = shown.iter().flat_map(|of| lives.iter().map(|life| row(of, life)));
+    let head = ["", "ftl", "after 25 % of its life", "50 %", "75 %", "at its end"];
+    DataTable { text_columns: 2, ..DataTable::new(head, rows) }
 }
 
 /// The unit of an axis of bytes up to this number, and its bytes.
@@ -258,11 +298,22 @@ mod tests {
         assert!(page.lead[0].contains("Device slc-fast2010: 8.00 MiB in "), "{}", page.lead[0]);
         assert!(page.headline[0].contains(" drive writes, "), "{:?}", page.headline);
         let drawn = &page.sections[0].figures;
-        let names: Vec<&str> = drawn.iter().map(|figure| &*figure.id).collect();
-        let expected = ["write-amplification", "blocks-in-reserve", "blocks-worn-out"];
-        assert_eq!(names, expected.map(|name| format!("{name}-over-the-life")));
-        let reserve = drawn[1].table.as_ref().unwrap();
-        assert_eq!((&*reserve.rows[1][0], &*reserve.rows[1][4]), ("fast", "0"));
+        assert_eq!((drawn.len(), &*drawn[0].id), (1, "over-the-life"));
+        let panels = &drawn[0].spec["facet"]["sort"];
+        let cost = "write amplification (programs per host page)";
+        assert_eq!(*panels, json!([cost, "blocks in reserve", "blocks worn out"]));
+        let reserve = drawn[0].table.as_ref().unwrap();
+        assert_eq!(&reserve.rows[3][..2], ["blocks in reserve", "fast"]);
+        assert_eq!(&reserve.rows[3][5], "0");
+    }
+
+    #[test]
+    fn many_lives_differ_by_colour_alone() {
+        let ftls: Vec<String> = (0..9).map(|at| format!("page:frontiers={at}")).collect();
+        let view = &panels(&["a".into()], &ftls, "GiB")["spec"]["layer"][0]["encoding"];
+        assert!(view["color"]["scale"]["domain"][8].is_string() && view["strokeDash"].is_null());
+        let few = &panels(&["a".into()], &ftls[..8], "GiB")["spec"]["layer"][0]["encoding"];
+        assert!(!few["strokeDash"].is_null());
     }
 
     #[test]

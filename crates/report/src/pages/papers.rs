@@ -238,16 +238,15 @@ fn section(experiment: &ExperimentFindings) -> Section {
     let (name, found) = (experiment.name, &experiment.found);
     let plan = found.plan();
     let judged = sweep::judged_claims(found);
-    let mut figures: Vec<_> =
-        judged.iter().map(|judged| sweep::figure(judged, found, name)).collect();
-    figures.extend(plan_figures::figures(found, name));
+    let mut claims = sweep::claims_section(&judged, found, name);
+    claims.figures.extend(plan_figures::figures(found, name));
     let text = [Some(common_options(plan)), sweep::failures(found)].into_iter().flatten();
     Section {
         title: format!("{} ({name}.toml, {})", plan.title, runs(plan.rows.len())),
-        text: text.filter(|text| !text.is_empty()).collect(),
+        text: text.filter(|text| !text.is_empty()).chain(claims.text).collect(),
         notes: found.notes.counted_sentences(),
         table: (!judged.is_empty()).then(|| sweep::claim_table(&judged)),
-        figures,
+        figures: claims.figures,
     }
 }
 

@@ -14,6 +14,7 @@ use crate::figure::{DataTable, Figure, slug};
 use crate::headline;
 use crate::html_page::{HtmlPage, Section};
 use crate::number_format::number;
+use crate::pages::sweep_rows;
 use crate::plan_figures;
 use crate::runs::capitalised;
 
@@ -93,8 +94,7 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
             table,
             ..Section::default()
         });
-        let figures = judged.iter().map(|judged| figure(judged, found, "")).collect();
-        sections.push(Section::of_figures("Claims", figures));
+        sections.push(claims_section(&judged, found, ""));
     }
     let drawn = plan_figures::figures(found, "");
     if !drawn.is_empty() {
@@ -103,7 +103,7 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
     }
     if !plan.rows.is_empty() {
         sections.push(Section {
-            table: Some(row_table(found)),
+            table: Some(sweep_rows::table(found)),
             notes: found.notes.counted_sentences(),
             ..Section::of_figures("All runs", overviews(found, ""))
         });
@@ -121,35 +121,6 @@ pub fn failures(found: &Findings) -> Option<String> {
     let unread = found.unread.iter().map(|why| format!("A trace is not drawn: {why}"));
     let all: Vec<String> = runs.into_iter().chain(unread).collect();
     (!all.is_empty()).then(|| all.join(". "))
-}
-
-/// All rows: the options that they set, and the columns of the overview.
-fn row_table(found: &Findings) -> DataTable {
-    let rows = &found.plan().rows;
-    let mut options: Vec<&String> = Vec::new();
-    for option in rows.iter().flat_map(|row| row.varied.keys()) {
-        if !options.contains(&option) {
-            options.push(option);
-        }
-    }
-    let has_any = |column: &usize| (0..rows.len()).any(|it| found.overview(it, *column).is_some());
-    let columns: Vec<usize> = (0..OVERVIEW.len()).filter(has_any).collect();
-    let row = |(at, row): (usize, &sim::plan::row::Row)| {
-        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let option = |name: &&String| row.varied.get(*name).map_or("–".to_owned(), text);
-        let failed = found.failed.iter().any(|failed| failed.row == at);
-        let cell = |&column: &usize| match found.overview(at, column) {
-            None if failed => "failed".to_owned(),
-            value => value.map_or("–".to_owned(), number),
-        };
-        let number = [number(at as f64)].into_iter();
-        number.chain(options.iter().map(option)).chain(columns.iter().map(cell)).collect()
-    };
-    let names = columns.iter().map(|&column| label(OVERVIEW[column]).to_owned());
-    let head = ["row".to_owned()].into_iter();
-    let head = head.chain(options.iter().map(|name| name.replace('_', " "))).chain(names);
-    let text_columns = 1 + options.len();
-    DataTable { text_columns, ..DataTable::new(head, rows.iter().enumerate().map(row)) }
 }
 
 /// One figure for each column of the overview. `prefix` makes their ids unique in a page with
@@ -180,8 +151,40 @@ pub fn claim_table(judged: &[JudgedClaim]) -> DataTable {
     DataTable { text_columns: 3, ..DataTable::new(head, judged.iter().map(row)) }
 }
 
+/// The claims: a figure for each, and a sentence for one of a single cell, whose only bar would say
+/// less. `prefix` makes the ids of figures unique in a page with several plans.
+pub fn claims_section(judged: &[JudgedClaim], found: &Findings, prefix: &str) -> Section {
+    let (single, several): (Vec<&JudgedClaim>, Vec<&JudgedClaim>) =
+        judged.iter().partition(|judged| judged.verdicts.len() == 1);
+    let figures = several.into_iter().map(|judged| figure(judged, found, prefix)).collect();
+    let text = single.into_iter().map(sentence).collect();
+    Section { text, ..Section::of_figures("Claims", figures) }
+}
+
+/// What was measured for a claim of a single cell, and what was published.
+fn sentence(judged: &JudgedClaim) -> String {
+    let (claim, cell) = (judged.claim, &judged.verdicts[0]);
+    let (factor, title) =
+        metric_axis(&claim.figure.to_string(), &claim.says, claim.is_relative(), cell.found);
+    let measured = cell.found.map_or("–".to_owned(), |found| number(found * factor));
+    let off = cell.deviation().map(|off| format!(", off by {:+.2} %", 100.0 * off));
+    format!(
+        "{}: {}. {} of {}: {measured} measured, {} published{}. It {}.",
+        claim.id,
+        claim.says,
+        capitalised(&title),
+        cell.label,
+        wanted(cell.wanted, factor),
+        off.unwrap_or_default(),
+        match cell.judgement {
+            Judgement::Undecided => "is undecided",
+            judgement => judgement.word(),
+        }
+    )
+}
+
 /// The figure of a claim: measured values and published ones.
-pub fn figure(judged: &JudgedClaim, found: &Findings, prefix: &str) -> Figure {
+fn figure(judged: &JudgedClaim, found: &Findings, prefix: &str) -> Figure {
     let claim = judged.claim;
     let name = claim.figure.to_string();
     let values = judged.verdicts.iter().filter_map(|verdict| verdict.found);
@@ -290,7 +293,35 @@ fn overview(found: &Findings, column: usize, prefix: &str) -> Figure {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_claim_of_a_single_cell_is_a_sentence() {
+        let claim = |id: &str, rows: &str| {
+            format!(
+                "[[claim]]\nid = \"{id}\"\nsays = \"it is cheap\"\n\
+                 figure = \"write_amplification\"\nrows = [{rows}]\n"
+            )
+        };
+        let [one, two] = ["{ seed = 1, expected = 2 }", "{ seed = 2, expected = 4 }"];
+        let plan = format!(
+            "[base]\ntrace = \"oltp\"\n[[grid]]\nseed = [1, 2]\n{}{}",
+            claim("A", one),
+            claim("B", &format!("{one}, {two}"))
+        );
+        let plan = Plan::parse("p", &plan, Scale::Full).unwrap();
+        let mut found = Findings::of(&plan);
+        let row = json!({"write_amplification": 2.5, "sweep": {"error": null}});
+        found.see(0, &row);
+        found.see(1, &row);
+        let section = claims_section(&judged_claims(&found), &found, "");
+        assert_eq!(section.figures.len(), 1, "that of B");
+        let sentence = "A: it is cheap. Write amplification (programs per host page) of seed=1: \
+                        2.5 measured, 2 published, off by +25.00 %. It falls short.";
+        assert_eq!(section.text, [sentence]);
+    }
 
     #[test]
     fn a_range_may_be_open_at_one_end() {

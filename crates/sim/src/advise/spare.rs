@@ -3,14 +3,13 @@
 use serde::Serialize;
 
 use crate::advise::bench::Bench;
-use crate::advise::line::Line;
 use crate::advise::subject::Subject;
 use crate::error::Result;
 use crate::result::run_result::RunResult;
 use crate::sizing::answer::{EnduranceQuestion, Sizing};
 use crate::sizing::over_provisioning::OverProvisioning;
-use crate::sizing::probe::probe;
-use crate::sizing::search::{Curve, Grid, least_extra};
+use crate::sizing::probe::{Care, probe, with_care};
+use crate::sizing::search::{Grid, least_extra};
 
 /// The over-provisioning for the target, and the write amplification of the drive's own.
 #[derive(Clone, Debug, Serialize)]
@@ -21,8 +20,6 @@ pub struct Spare {
     pub step_blocks: u64,
     /// As `ftlab size` answers.
     pub sizing: Sizing,
-    /// Change of write amplification by over-provisioning, around the answer.
-    pub slope: Option<f64>,
     /// The drive's own.
     pub own: OverProvisioning,
     pub write_amplification: f64,
@@ -40,10 +37,12 @@ const MOST_PERCENT: u64 = 100;
 /// As for any run.
 pub fn spare(subject: &Subject, own: &RunResult, target: f64, bench: &Bench) -> Result<Spare> {
     let blocks = subject.logical_blocks;
-    let grid = Grid { step: (blocks / 100).max(1), most: (blocks * MOST_PERCENT / 100).max(1) };
-    let curve = least_extra(target, grid, |tried: &[u64]| {
+    let (step, most) = ((blocks / 100).max(1), (blocks * MOST_PERCENT / 100).max(1));
+    let grid = Grid { step, most, is_fixed: false };
+    let curve = least_extra(target, grid, |care, tried: &[u64]| {
+        let setup = with_care(&subject.setup, care);
         bench.each(&subject.input, "over-provisioning", tried.len(), |index, options| {
-            probe(&subject.setup, tried[index], options)
+            probe(&setup, tried[index], options)
         })
     })?;
     let nothing = EnduranceQuestion {
@@ -56,23 +55,18 @@ pub fn spare(subject: &Subject, own: &RunResult, target: f64, bench: &Bench) -> 
     Ok(Spare {
         target,
         step_blocks: grid.step,
-        slope: slope(&curve, 4 * grid.step).map(|it| it * blocks as f64),
-        sizing: Sizing::of(&subject.setup, blocks, &curve, None, &nothing),
+        sizing: Sizing::of(
+            &with_care(&subject.setup, Care::Settled),
+            blocks,
+            &curve,
+            None,
+            &nothing,
+        ),
         own: OverProvisioning::of_blocks(blocks, subject.extra_blocks()),
         write_amplification: pages,
         write_amplification_bytes: bytes,
         half_cold: half_cold(subject, bench)?,
     })
-}
-
-/// The slope of the line that fits best through the points within `reach` extra blocks of the
-/// answer: write amplification for an extra block.
-fn slope(curve: &Curve, reach: u64) -> Option<f64> {
-    let least = curve.least()?.extra_blocks;
-    let near = curve.probes().filter(|it| it.extra_blocks.abs_diff(least) <= reach);
-    let points: Vec<(u64, f64)> =
-        near.filter_map(|it| Some((it.extra_blocks, it.write_amplification?))).collect();
-    Some(Line::through(&points)?.slope)
 }
 
 /// Write amplification in pages and in bytes.

@@ -21,6 +21,8 @@ pub struct Sizing {
     pub capacity_bytes: u64,
     /// None if the target is not reached.
     pub least: Option<SizedPoint>,
+    /// What the uncertainty of the runs leaves open; none without an answer.
+    pub range: Option<SizedRange>,
     /// The command that makes this run again.
     pub command: Option<String>,
     pub curve: Vec<SizedPoint>,
@@ -38,6 +40,23 @@ pub struct SizedPoint {
     #[serde(flatten)]
     pub probe: Probe,
     /// Its over-provisioning.
+    pub over_provisioning: OverProvisioning,
+}
+
+/// The numbers of extra blocks between which the answer is in the long run.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SizedRange {
+    /// The least.
+    pub from: SizedSpare,
+    /// The greatest; none if the most that were tried may be too few.
+    pub to: Option<SizedSpare>,
+}
+
+/// A number of extra blocks, with both definitions of over-provisioning.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[expect(missing_docs, reason = "docs/sizing.md documents every field")]
+pub struct SizedSpare {
+    pub extra_blocks: u64,
     pub over_provisioning: OverProvisioning,
 }
 
@@ -84,8 +103,8 @@ impl EnduranceQuestion {
 }
 
 impl Sizing {
-    /// The answer that a curve gives for a setup on a device of this many logical blocks. The curve
-    /// is empty if the trace does not reach collection.
+    /// The answer that a curve gives for a setup on a device of this many logical blocks. The setup
+    /// is that of the settled runs. The curve is empty if the trace does not reach collection.
     pub fn of(
         setup: &Setup,
         logical_blocks: u64,
@@ -102,6 +121,10 @@ impl Sizing {
         let least = curve.least();
         let command =
             |least: &Probe| replay_command(&setup_with(setup, least.extra_blocks).experiment);
+        let spare = |extra_blocks| SizedSpare {
+            extra_blocks,
+            over_provisioning: OverProvisioning::of_blocks(logical_blocks, extra_blocks),
+        };
         let bytes = least.and_then(|least| least.write_amplification_bytes);
         Sizing {
             ftl: setup.experiment.ftl.clone(),
@@ -110,6 +133,9 @@ impl Sizing {
             block_bytes,
             capacity_bytes,
             least: least.map(point),
+            range: curve
+                .range()
+                .map(|(from, to)| SizedRange { from: spare(from), to: to.map(spare) }),
             command: least.map(command),
             curve: curve.probes().map(point).collect(),
             endurance: bytes.and_then(|bytes| question.answer(bytes, Some(capacity_bytes))),
@@ -139,24 +165,10 @@ impl Sizing {
     }
 }
 
-/// What a reader of the answer should know: the notes of its run, and what is odd about the curve.
+/// What a reader of the answer should know: the notes of its run, or why there is none.
 fn notes(curve: &Curve, reach: Option<&Reach>) -> Vec<String> {
-    let Some(least) = curve.least() else {
-        let reach = reach.filter(|it| !it.collects());
-        return reach.map(Reach::notes).unwrap_or_default();
-    };
-    let lower: Vec<String> = curve.meets_below().map(met).collect();
-    let by_chance = (!lower.is_empty()).then(|| {
-        format!(
-            "Fewer extra blocks meet the target too, but more of them miss it, so this is chance: \
-             {}.",
-            lower.join(", ")
-        )
-    });
-    least.notes.iter().cloned().chain(by_chance).collect()
-}
-
-fn met(probe: &Probe) -> String {
-    let amplification = probe.write_amplification.expect("it meets the target");
-    format!("{} ({amplification:.4})", probe.extra_blocks)
+    match curve.least() {
+        Some(least) => least.notes.clone(),
+        None => reach.filter(|it| !it.collects()).map(Reach::notes).unwrap_or_default(),
+    }
 }

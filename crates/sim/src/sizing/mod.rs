@@ -9,6 +9,7 @@
 //!
 //! * [`over_provisioning`] both definitions of over-provisioning
 //! * [`search`]            the least extra blocks that meet a target
+//! * [`mod@falling`]       the falling curve that fits measured values best
 //! * [`reach`]             whether a trace reaches collection at all
 //! * [`probe`]             a run with a number of extra blocks
 //! * [`answer`]            the answer for an FTL, as JSON
@@ -21,6 +22,7 @@ pub mod answer;
 pub mod bound;
 pub mod data_sheet;
 pub mod endurance;
+pub mod falling;
 pub mod mean_field;
 pub mod over_provisioning;
 pub mod probe;

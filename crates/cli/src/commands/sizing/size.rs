@@ -6,7 +6,7 @@ use sim::config::values::Extra;
 use sim::device::logical_blocks;
 use sim::sizing::answer::{EndurancePart, EnduranceQuestion, Sizing};
 use sim::sizing::data_sheet::{DataSheet, Effective};
-use sim::sizing::probe::probe;
+use sim::sizing::probe::{Care, probe, with_care};
 use sim::sizing::reach::Reach;
 use sim::sizing::search::{Curve, Grid, least_extra};
 use sim::{Experiment, Setup};
@@ -282,15 +282,18 @@ impl<'a> Searches<'a> {
             let none = Curve::default();
             return Ok(Sizing::of(setup, self.logical_blocks, &none, reach.as_ref(), &question));
         }
-        let curve = least_extra(target, self.grid()?, |blocks: &[u64]| {
+        let with = |care| if self.repeats { with_care(setup, care) } else { setup.clone() };
+        let curve = least_extra(target, self.grid()?, |care, blocks: &[u64]| {
+            let setup = with(care);
             let label = |blocks| format!("{}, {blocks} extra blocks", setup.experiment.ftl);
             let labels: Vec<String> = blocks.iter().map(label).collect();
             self.shared.each(&labels, |index, options| {
-                let done = probe(setup, blocks[index], options);
+                let done = probe(&setup, blocks[index], options);
                 done.map_err(|error| Failure::from(error).in_part(&labels[index]))
             })
         })?;
-        Ok(Sizing::of(setup, self.logical_blocks, &curve, reach.as_ref(), &question))
+        let settled = with(Care::Settled);
+        Ok(Sizing::of(&settled, self.logical_blocks, &curve, reach.as_ref(), &question))
     }
 
     /// What one pass of the trace writes.
@@ -304,7 +307,7 @@ impl<'a> Searches<'a> {
         let blocks = |extra| Extra::of(Some(extra), self.logical_blocks);
         let (step, most) = (blocks(self.args.resolution).max(1), blocks(self.args.most));
         match most >= step {
-            true => Ok(Grid { step, most }),
+            true => Ok(Grid { step, most, is_fixed: !self.repeats }),
             false => Err(Failure::usage(format!(
                 "`--most` is {most} extra blocks and `--resolution` is {step}, so there is nothing \
                  to try"

@@ -7,6 +7,10 @@ use sim::plan::Scale;
 use sim::sweep::Shard;
 
 use crate::parallel_args::ParallelArgs;
+use crate::sweeps::SweepNames;
+
+/// Options about all rows, which a shard does not have.
+const ALL_ROWS: [&str; 5] = ["merge", "slurm", "report", "latex", "svg"];
 
 /// Options of `ftlab sweep`.
 #[derive(clap::Args)]
@@ -37,9 +41,19 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub report: Option<String>,
 
+    /// Write the table of the rows as LaTeX with booktabs to this file, for a paper; the caption
+    /// says what was run
+    #[arg(long, value_name = "FILE")]
+    pub latex: Option<String>,
+
+    /// Write the figures of the report as SVG to this directory, in the widths and letters of a
+    /// two-column page, and a `figures.tex` that places them with their captions
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<String>,
+
     /// Run only shard I of N, with I from 1 to N, and keep its rows in a journal beside the output,
     /// so that several machines can share a plan; `--merge` then writes the rows
-    #[arg(long, value_name = "I/N", conflicts_with_all = ["merge", "slurm", "report"])]
+    #[arg(long, value_name = "I/N", conflicts_with_all = ALL_ROWS)]
     pub shard: Option<Shard>,
 
     /// Run nothing: write the rows that all shards have run. If rows are missing, this lists them
@@ -49,7 +63,7 @@ pub struct Args {
 
     /// Run nothing: print a script for `sbatch` that runs N shards as an array of jobs, and the
     /// commands that submit it and the merge
-    #[arg(long, value_name = "N", conflicts_with = "report")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["report", "latex", "svg"])]
     pub slurm: Option<u32>,
 
     /// With `--slurm`, an option of `sbatch` for the script, such as `time=04:00:00` or `mem=16G`;
@@ -69,6 +83,18 @@ pub enum ScaleName {
     Quick,
     /// The sizes of each plan as it is written.
     Full,
+}
+
+impl Args {
+    /// The files that the sweep writes.
+    pub fn names(&self) -> SweepNames {
+        SweepNames {
+            rows: self.out.clone(),
+            report: self.report.clone(),
+            latex: self.latex.clone(),
+            svg: self.svg.clone(),
+        }
+    }
 }
 
 impl ScaleName {

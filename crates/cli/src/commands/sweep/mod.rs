@@ -30,7 +30,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>, memory_limit: Option<MemoryLim
     let source = PlanSource::read(&args.plan, args.scale.into(), args.traces.as_deref())?;
     let plan = &source.plan;
     let shard = args.shard.unwrap_or(Shard::WHOLE);
-    let outputs = SweepOutputs::check(&source, shard, &args.out, &args.report)?;
+    let outputs = SweepOutputs::check(&source, shard, &args.names())?;
     if let Some(shards) = args.slurm {
         return slurm_script::print(args, plan, shards, memory_limit);
     }

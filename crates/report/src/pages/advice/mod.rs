@@ -72,7 +72,7 @@ fn sections(advice: &Advice) -> Vec<Section> {
         answered("Over-provisioning", &advice.spare, |it| {
             let classes = advice.endurance.found().map_or(&[][..], |it| &it.classes);
             let found = vec![spare(it, classes, advice.placement.found())];
-            (sentences::spare(it, spread, chance), found)
+            (sentences::spare(it, spread), found)
         }),
         answered("Endurance", &advice.endurance, |it| {
             (sentences::endurance(it, spread), vec![years(it, spread)])

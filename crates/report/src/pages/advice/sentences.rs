@@ -13,6 +13,7 @@ use sim::sizing::bound::{Bound, BoundRun};
 
 use crate::figure::DataTable;
 use crate::headline::bound::law;
+use crate::headline::sizing::in_the_long_run;
 use crate::number_format::{bytes, count, decimals, number, percent};
 
 /// A share as per cent with a digit, and its sign.
@@ -110,17 +111,21 @@ pub fn device(look: &Look, device: &AdvisedDevice, is_measured: bool) -> Vec<Str
 // ---- Answers ------------------------------------------------------------------------------------
 
 /// The over-provisioning for the target, and what the drive's own gives.
-pub fn spare(spare: &Spare, spread: Option<f64>, chance: Option<f64>) -> Vec<String> {
+pub fn spare(spare: &Spare, spread: Option<f64>) -> Vec<String> {
     let blocks = spare.sizing.logical_blocks as f64;
     let target = number(spare.target);
     let found = match &spare.sizing.least {
         Some(least) => format!(
-            "Write amplification of at most {target} needs {} %{} over-provisioning, (T − U) / U; \
-             (T − U) / T is {} %. It is found in steps of {} %.",
+            "Write amplification of at most {target} needs {} % over-provisioning, (T − U) / U; \
+             (T − U) / T is {} %. It is found in steps of {} %{}.",
             percent(least.over_provisioning.of_capacity),
-            points(spare, chance),
             percent(least.over_provisioning.of_flash),
-            percent(spare.step_blocks as f64 / blocks)
+            percent(spare.step_blocks as f64 / blocks),
+            spare
+                .sizing
+                .range
+                .as_ref()
+                .map_or(String::new(), |it| format!(": {}", in_the_long_run(it)))
         ),
         None => {
             format!("Write amplification of {target}: {}.", spare.sizing.unreached(spare.target))
@@ -138,17 +143,6 @@ pub fn spare(spare: &Spare, spread: Option<f64>, chance: Option<f64>) -> Vec<Str
             decimals(spare.half_cold, 3)
         ),
     ]
-}
-
-/// What chance in write amplification means for the over-provisioning, in per cent of the
-/// capacity, but at least a step.
-fn points(spare: &Spare, chance: Option<f64>) -> String {
-    let (Some(slope), Some(chance)) = (spare.slope, chance) else { return String::new() };
-    let step = spare.step_blocks as f64 / spare.sizing.logical_blocks as f64;
-    match slope < 0.0 {
-        true => format!(" (± {})", percent((chance * spare.target / -slope).max(step))),
-        false => String::new(),
-    }
 }
 
 /// A row for each class of drives.

@@ -333,7 +333,8 @@ impl TrimLog {
 
     /// Makes everything count that the mount has programmed, at the end of its recovery: writes a
     /// checkpoint. A page with a tombstone is trimmed unless it is mapped. The pages of `free`
-    /// blocks are void, and so are these suspect pages: the mount has copied them.
+    /// blocks are void, and so are these suspect pages: the mount has copied them. It may have
+    /// erased the block of one since, and programmed another page there, which counts.
     ///
     /// # Errors
     /// The power is lost again.
@@ -349,7 +350,12 @@ impl TrimLog {
         let holds_pages =
             |block: &&BlockId| nand.owners(**block).iter().any(|&owner| owner != Lpn::NONE.0);
         let free = free.iter().filter(holds_pages).map(|&block| pages_of(nand.geometry(), block));
-        let suspects = suspects.valid(|copy| copy.spare.owner.is_host()).pages;
+        let is_there = |copy: &PageCopy| {
+            let found = nand.array().peek_spare(copy.ppn);
+            matches!(found, Ok(Some((spare, _))) if spare.sequence == copy.spare.sequence)
+        };
+        let is_left = |copy: &PageCopy| copy.spare.owner.is_host() && is_there(copy);
+        let suspects = suspects.valid(is_left).pages;
         let suspects = suspects.iter().map(|PageCopy { ppn, .. }| ppn.0..ppn.0 + 1);
         let voids = free.chain(suspects).map(|pages| VoidRange::new(nand, pages, before));
         self.voids.extend(voids);
