@@ -3,6 +3,9 @@
 A scheduler that loses a worker also forgets the results that only this worker had. So the client
 fetches each result as soon as it is there, and writes it to its journal. A lost worker then costs
 only the runs that it was working on.
+
+A client that has lost its scheduler says nothing: its futures stay pending. So the connection is
+watched while the sweep waits, and the journal keeps what was done.
 """
 
 # mypy: disable-error-code="no-untyped-call"
@@ -24,7 +27,7 @@ except ImportError as missing:
     raise ImportError("a sweep on a cluster needs Dask: pip install 'ftlab[dask]'") from missing
 
 from ftlab import _native
-from ftlab.errors import Error, RunError
+from ftlab.errors import Error, RunError, UsageError
 from ftlab.progress import ProgressCallback
 
 SENT_BYTES_MAX = 2 << 30
@@ -34,6 +37,11 @@ PATIENCE_S = 60.0
 """Seconds for which a task waits for traces that are on their way to its worker."""
 
 SHOWN_EVERY_S = 0.1
+
+LOST_S = 45.0
+"""Seconds without a scheduler after which a sweep ends; by default, clients try for 30."""
+
+WAIT_S = 0.02
 
 TRIES_MAX = 3
 """How often a run is submitted at most."""
@@ -45,6 +53,24 @@ Copy = tuple[str, str, str]
 """A trace that was sent: its folder, the folder of the copy below that of the worker, the rest."""
 
 
+def refuse_unusable(client: distributed.Client) -> None:
+    """Refuse a client that cannot run a sweep.
+
+    Raises
+    ------
+    UsageError
+        It is asynchronous, so that its calls return at once; or it is closed.
+    """
+    if client.asynchronous:
+        raise UsageError(
+            "the client is asynchronous, and a sweep waits for its rows; in a coroutine use "
+            "await asyncio.to_thread(ftlab.sweep, plan, Client(address), …), with a client that "
+            "is not asynchronous"
+        )
+    if client.status in ("closing", "closed"):
+        raise UsageError("the client is closed; a sweep on a cluster needs one that is connected")
+
+
 def run(
     client: distributed.Client,
     plan: _native.NativePlan,
@@ -52,30 +78,80 @@ def run(
     send_traces: bool,
     memory_limit: int | str | None,
     progress: ProgressCallback | None,
-) -> None:
-    """Run the rows that the journal does not have, and keep them in it."""
+) -> list[int]:
+    """Run the rows that the journal does not have, and keep them in it.
+
+    Returns the rows that the cluster lost again and again, which the journal does not have.
+    """
     rows = sweep.missing()
     if not rows:
-        return
+        return []
     orders = plan.orders(rows)
     plugin = SentTraces(plan.trace_files(rows)) if send_traces else None
-    if plugin is not None:
-        client.register_plugin(plugin)
     tasks = _Tasks(client, orders, rows, plugin, memory_limit)
+    connection = _Connection(client)
     try:
-        _keep_as_completed(tasks, sweep, len(plan), progress)
-    finally:
-        tasks.cancel()
         if plugin is not None:
-            client.unregister_worker_plugin(plugin.name)
+            client.register_plugin(plugin)
+        _keep_as_completed(tasks, connection, sweep, len(plan), progress)
+    except Error:
+        raise
+    except Exception as error:
+        if client.status != "running":
+            raise connection.gone() from error
+        raise
+    finally:
+        # Without a scheduler there is nobody to tell; nothing of this may hide what was raised.
+        if client.status == "running":
+            tasks.cancel()
+            if plugin is not None:
+                client.unregister_worker_plugin(plugin.name)
+    return sorted(tasks.lost)
+
+
+class _Connection:
+    """The connection of a client to its scheduler."""
+
+    def __init__(self, client: distributed.Client) -> None:
+        self._client = client
+        # A client that has closed itself does not know it any more.
+        self._address = getattr(client.scheduler, "address", "unknown address")
+        self._lost_since: float | None = None
+
+    def check(self) -> None:
+        """Raise if the scheduler has been away for too long."""
+        if self._client.status == "running":
+            self._lost_since = None
+            return
+        now = time.monotonic()
+        since = now if self._lost_since is None else self._lost_since
+        self._lost_since = since
+        if self._client.status in ("closing", "closed") or now - since > LOST_S:
+            raise self.gone()
+
+    def gone(self) -> RunError:
+        """The error for a sweep without a scheduler."""
+        return RunError(
+            f"the client lost the scheduler of the cluster ({self._address}); what is done is kept "
+            "in the journal of `out`, and the same call with a new client runs the rest"
+        )
 
 
 def _keep_as_completed(
-    tasks: _Tasks, sweep: _native.NativeSweep, rows: int, progress: ProgressCallback | None
+    tasks: _Tasks,
+    connection: _Connection,
+    sweep: _native.NativeSweep,
+    rows: int,
+    progress: ProgressCallback | None,
 ) -> None:
     done, shown = rows - tasks.row_count(), 0.0
-    completed = distributed.as_completed(tasks.submit())
-    for future in completed:
+    completed = distributed.as_completed(tasks.submit(), loop=tasks.client.loop)
+    while not completed.is_empty():
+        if not completed.has_ready():
+            connection.check()
+            time.sleep(WAIT_S)
+            continue
+        future = next(completed)
         again = tasks.keep(future, sweep)
         if again is not None:
             completed.add(again)
@@ -97,7 +173,8 @@ class _Tasks:
         plugin: SentTraces | None,
         memory_limit: int | str | None,
     ) -> None:
-        self._client = client
+        self.client = client
+        self.lost: list[int] = []
         self._same_for_all: dict[str, Any] = {
             "copies": [] if plugin is None else plugin.copies,
             "plugin": None if plugin is None else plugin.name,
@@ -120,7 +197,7 @@ class _Tasks:
 
     def submit(self) -> list[distributed.Future[str]]:
         """Submit all tasks, named by the keys of their runs."""
-        futures = self._client.map(
+        futures = self.client.map(
             run_on_worker,
             list(self._orders.values()),
             key=[f"ftlab-{key}" for key in self._orders],
@@ -134,7 +211,7 @@ class _Tasks:
         if self._tries[key] > TRIES_MAX:
             raise RunError(f"the cluster lost a run {TRIES_MAX} times; what is done is kept")
         order = self._orders[key]
-        future = self._client.submit(
+        future = self.client.submit(
             run_on_worker, order, key=name, priority=priority, **self._same_for_all
         )
         self._futures[key] = future
@@ -148,12 +225,17 @@ class _Tasks:
         try:
             outcome = future.result()
         except distributed.KilledWorker:
-            return self._again_or_failed(key, future, sweep)
+            return self._again_or_lost(key, future)
         except distributed.CancelledError:
             # The scheduler lost the task, for example because it was restarted.
             return self._submit(key, str(future.key), priority=0)
         except Error:
             raise
+        except OSError:
+            if future.status == "error":
+                raise
+            # The connection broke while the result was on its way.
+            return self._submit(key, str(future.key), priority=0)
         except ModuleNotFoundError as missing:
             raise RunError(f"the workers cannot import ftlab: {missing}") from missing
         for row in self._rows[key]:
@@ -163,26 +245,21 @@ class _Tasks:
         future.release()
         return None
 
-    def _again_or_failed(
-        self, key: str, future: distributed.Future[str], sweep: _native.NativeSweep
+    def _again_or_lost(
+        self, key: str, future: distributed.Future[str]
     ) -> distributed.Future[str] | None:
         # A task that only waited on a worker which another task killed is suspected, too. So each
         # gets a second chance, after all others.
         if not str(future.key).endswith(AGAIN):
             return self._submit(key, f"{future.key}{AGAIN}", priority=-1)
-        message = (
-            "the worker that ran this row died each time it was tried, perhaps because the row "
-            "needs more memory than a worker has"
-        )
-        for row in self._rows[key]:
-            sweep.keep_failure(row, 1, message)
+        self.lost += self._rows[key]
         del self._futures[key]
         return None
 
     def cancel(self) -> None:
         """Cancel what is left; workers stop these runs within a second."""
         if self._futures:
-            self._client.cancel(list(self._futures.values()))
+            self.client.cancel(list(self._futures.values()))
 
 
 def _key(future: distributed.Future[str]) -> str:

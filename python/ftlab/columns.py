@@ -123,6 +123,9 @@ class _Nullable:
         block = self._series.iloc[start:stop]
         _refuse_nulls(builder, self._name, block.isna().to_numpy())
         kind = getattr(block.dtype, "kind", "O")
+        if kind == "M" and getattr(block.dtype, "tz", None) is not None:
+            # Times with a time zone are counted from the same origin as those of UTC.
+            return _whole(builder, self._name, block.dt.tz_convert(None).to_numpy())
         if kind in "iu":
             whole = block.to_numpy(dtype="int64" if kind == "i" else "uint64")
             return _whole(builder, self._name, whole)

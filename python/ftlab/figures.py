@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
 from ftlab import _native
 from ftlab.lives import Lives
-from ftlab.result import Comparison, Result
+from ftlab.result import Comparison, Result, refuse_twice
 
 if TYPE_CHECKING:
     import altair
 
 Runs = Union[Result, Comparison, Mapping[str, Result], Iterable[Result]]
+
+CHART_WIDTH = 640
+"""The width of a chart in pixels, unless the figure has its own."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +51,24 @@ class Figure:
         spec: dict[str, Any] = json.loads(self.spec_json)
         return spec
 
-    def chart(self) -> altair.TopLevelMixin:
-        """The figure as a chart of Altair (package ``altair``)."""
+    def chart(self, width: int = CHART_WIDTH) -> altair.TopLevelMixin:
+        """The figure as a chart of Altair (package ``altair``).
+
+        It can stand beside, above or on other charts (``|``, ``&``, ``+``) and be faceted. So it
+        has a width of its own, and not that of the page.
+        """
         try:
             import altair
         except ImportError as missing:
             hint = "charts need Altair: pip install 'ftlab[plot]'"
             raise ImportError(hint) from missing
-        return altair.Chart.from_dict(self.spec)
+        spec = self.spec
+        if spec.get("width") == "container":
+            spec["width"] = width
+        # Only the outermost chart may have these; Altair adds its own.
+        for name in ("$schema", "autosize"):
+            spec.pop(name, None)
+        return altair.Chart.from_dict(spec)
 
     def to_svg(self) -> str:
         """The figure as SVG for a paper, as ``--svg`` of the command writes it."""
@@ -74,7 +87,7 @@ class Figure:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the figure to a file: ``.svg``, ``.pdf``, ``.png``, or ``.json`` for its spec."""
         path = Path(path)
-        makers = {
+        makers: dict[str, Callable[[], bytes]] = {
             ".svg": lambda: self.to_svg().encode(),
             ".pdf": self.to_pdf,
             ".png": self.to_png,
@@ -85,7 +98,11 @@ class Figure:
         path.write_bytes(makers[path.suffix]())
 
     def _repr_mimebundle_(self, **arguments: Any) -> Any:
-        return self.chart()._repr_mimebundle_(**arguments)
+        """A picture, because charts of Altair load their program from the network."""
+        try:
+            return {"image/svg+xml": self.to_svg(), "text/plain": f"{self.title}: {self.caption}"}
+        except ImportError:
+            return self.chart()._repr_mimebundle_(**arguments)
 
 
 def of(runs: Runs | Lives) -> list[Figure]:
@@ -93,6 +110,11 @@ def of(runs: Runs | Lives) -> list[Figure]:
 
     ``runs`` is a result, a comparison, a dict of results by label, or results, which are then
     labelled by their FTL; or lives. Figures along the trace need ``interval="auto"``.
+
+    Raises
+    ------
+    UsageError
+        Two results have the same label.
     """
     if isinstance(runs, Lives):
         return [Figure(**fields) for fields in json.loads(runs._native.figures())]
@@ -109,7 +131,9 @@ def _labelled(runs: Runs) -> tuple[list[str], list[Result]]:
     if isinstance(runs, Mapping):
         return list(runs), list(runs.values())
     results = list(runs)
-    return [result.ftl for result in results], results
+    labels = [result.ftl for result in results]
+    refuse_twice(labels)
+    return labels, results
 
 
 def _convert() -> Any:

@@ -42,6 +42,9 @@ class Lives(Sequence[Life], Reported):
     def __iter__(self) -> Iterator[Life]:
         return iter(self._lives)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.labels
+
     def to_json(self) -> str:
         """The JSON that ``ftlab life --json`` writes, byte for byte."""
         return self._native.to_json()

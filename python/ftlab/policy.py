@@ -13,6 +13,7 @@ in Rust; the file ``docs/python-policy.md`` shows the way.
 
 from __future__ import annotations
 
+import difflib
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +30,10 @@ Column = Any
 __all__ = ["Blocks", "Copy", "Device", "Erased", "Policy", "Write"]
 
 
+METHODS = ("classes", "start", "place", "place_copy", "victim", "erased")
+"""What a policy may define."""
+
+
 class Policy:
     """A policy; subclasses write those methods that they need, and the others cost nothing.
 
@@ -37,7 +42,16 @@ class Policy:
 
     What a method raises ends the run and is raised by :func:`ftlab.run`. A class that does not
     exist, or a victim that is none of the candidates, ends it with :class:`ftlab.RunError`.
+    A subclass may have methods of its own; one whose name is nearly that of a method here is
+    refused with :class:`TypeError`, because it would never be called.
     """
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        for name in vars(cls):
+            near = () if name.startswith("__") or name in METHODS else _near(name)
+            if near:
+                raise TypeError(f"{cls.__name__}: no policy has `{name}`; did you mean `{near[0]}`?")
 
     classes: int = 1
     """Number of classes, from 1 to 255."""
@@ -124,3 +138,8 @@ def _column(entries: bytes, code: str) -> Column:
     if numpy is None:
         return memoryview(entries).cast(code)
     return numpy.frombuffer(entries, dtype=code)
+
+
+def _near(name: str) -> list[str]:
+    """The names of a policy that one is nearly equal to."""
+    return difflib.get_close_matches(name.strip("_").lower(), METHODS, n=1, cutoff=0.8)

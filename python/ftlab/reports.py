@@ -17,8 +17,9 @@ class Reported(ABC):
 
     def write_report(self, path: str | os.PathLike[str]) -> None:
         """Write the report to a file, which is replaced if it exists."""
+        page = self.to_html()
         with open(path, "w", encoding="utf-8") as file:
-            file.write(self.to_html())
+            file.write(page)
 
 
 def write_files(folder: str | os.PathLike[str], files: Iterable[tuple[str, str]]) -> None:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import sys
+from array import array
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ftlab import _native
 from ftlab.columns import build
+from ftlab.errors import UsageError
 from ftlab.rows import frame
+from ftlab.tables import fields_html
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+NAMES = ("time_ns", "op", "offset", "bytes", "device", "flags")
+"""The columns in the order in which they come out."""
 
 
 class Requests:
@@ -24,6 +32,8 @@ class Requests:
         A table with the columns below: anything with ``__arrow_c_stream__`` (pyarrow, polars,
         duckdb …), a DataFrame of pandas, a structured array of NumPy with one dimension, or a dict
         of columns. Columns are of one length and have no missing values.
+
+        A level of the index of a DataFrame counts as a column if it has the name of one.
 
         ``op``
             ``read``, ``write``, ``trim``, ``flush`` or their first letters, capital or small, as
@@ -53,12 +63,25 @@ class Requests:
 
     def __init__(self, columns: Any, *, name: str = "requests") -> None:
         self._native = _packed(columns, name)
+        self._is_of_columns = True
 
     @classmethod
-    def _of(cls, native: _native.NativeRequests) -> Requests:
+    def _of(cls, native: _native.NativeRequests, is_of_columns: bool = False) -> Requests:
         requests = cls.__new__(cls)
         requests._native = native
+        requests._is_of_columns = is_of_columns
         return requests
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The name and the columns. Requests from a file also know what was skipped in it."""
+        if not self._is_of_columns:
+            raise TypeError(
+                f"requests of a file or workload ({self.name}) cannot be pickled without what is "
+                "known about it; pickle its path or spec, and read or generate them where they "
+                "are needed"
+            )
+        columns = [self._native.column(name) for name in NAMES]
+        return _unpickled, (self.name, columns, [int(device) for device in self.devices])
 
     @property
     def name(self) -> str:
@@ -101,8 +124,7 @@ class Requests:
         """All six columns as arrays of 8 bytes a number, ``op`` as codes; shape ``(len,)``."""
         import numpy as np
 
-        names = ("time_ns", "op", "offset", "bytes", "device", "flags")
-        return {name: np.frombuffer(self._native.column(name), dtype=np.uint64) for name in names}
+        return {name: np.frombuffer(self._native.column(name), dtype=np.uint64) for name in NAMES}
 
     def to_pandas(self) -> Any:
         """All six columns as a DataFrame of pandas; ``op`` is categorical. Needs pyarrow."""
@@ -112,15 +134,45 @@ class Requests:
         """All six columns as a table of ``pandas``, ``polars`` or ``pyarrow``."""
         return frame(self, library)
 
+    @cached_property
+    def _are_all_at_once(self) -> bool:
+        """Whether there are several requests, all with the same time."""
+        times = self._native.column("time_ns")
+        return len(self) > 1 and times == times[:8] * len(self)
+
+    def _repr_html_(self) -> str:
+        fields = {
+            "requests": len(self),
+            "devices": ", ".join(self.devices[:8]) + (" …" if len(self.devices) > 8 else ""),
+            "bytes of memory": self.nbytes,
+        }
+        skipped = {"skipped": self.skipped} if self.skipped else {}
+        return fields_html(self.name, {**fields, **skipped}, self.notes)
+
     def __repr__(self) -> str:
         return f"<ftlab.Requests: {self.name}, {len(self)} requests>"
+
+
+def _unpickled(name: str, columns: list[bytes], devices: list[int]) -> Requests:
+    """Requests of columns with 8 bytes a number; a device is its place in ``devices``."""
+    if devices != list(range(len(devices))):
+        at = NAMES.index("device")
+        numbers = array("Q", map(devices.__getitem__, array("Q", columns[at])))
+        columns = [*columns[:at], numbers.tobytes(), *columns[at + 1 :]]
+    builder = _native.RequestsBuilder(name, NAMES)
+    builder.extend(columns)
+    return Requests._of(builder.finish(), is_of_columns=True)
 
 
 def _packed(columns: Any, name: str) -> _native.NativeRequests:
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(columns, pandas.DataFrame):
-        return build(name, list(columns.items()))
+        return build(name, _columns_of(columns))
     if isinstance(columns, Mapping):
+        if pandas is not None and "time_ns" not in columns:
+            series = (one for one in columns.values() if isinstance(one, pandas.Series))
+            for one in series:
+                _refuse_times(one.index, 'add its index to the dict: "time_ns": series.index')
         columns = _one_table(columns)
     if hasattr(columns, "__arrow_c_stream__"):
         return _native.NativeRequests.from_arrow(columns, name)
@@ -134,6 +186,30 @@ def _packed(columns: Any, name: str) -> _native.NativeRequests:
         f"requests are a dict of columns, a structured array, a DataFrame or an Arrow table, not a "
         f"value of type {kind}"
     )
+
+
+def _columns_of(table: Any) -> list[tuple[str, Any]]:
+    """The columns of a DataFrame of pandas, and those that ``set_index`` has made its index."""
+    columns = list(table.items())
+    names = {str(name) for name, _ in columns}
+    for place, name in enumerate(table.index.names):
+        if name in NAMES and name not in names:
+            columns.append((name, table.index.get_level_values(place).to_series()))
+            names.add(name)
+    if "time_ns" not in names:
+        _refuse_times(table.index, 'make it a column: frame.rename_axis("time_ns").reset_index()')
+    return columns
+
+
+def _refuse_times(index: Any, remedy: str) -> None:
+    """Refuse an index of times, which would be lost: without ``time_ns`` all times are 0."""
+    for place, name in enumerate(index.names):
+        kind = getattr(index.get_level_values(place).dtype, "kind", "O")
+        if kind in "mM" or str(name).lower().startswith(("time", "datetime")):
+            called = "the index" if name is None else f"the index `{name}`"
+            raise UsageError(
+                f"{called} has times, but the times of requests are a column `time_ns`; {remedy}"
+            )
 
 
 def _one_table(columns: Mapping[str, Any]) -> Any:

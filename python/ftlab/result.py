@@ -4,28 +4,49 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from html import escape
-from typing import Any, NoReturn, overload
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, overload
 
 from ftlab import _native
+from ftlab.errors import UsageError
 from ftlab.reports import Reported, write_files
 from ftlab.rows import ArrowRows
+from ftlab.tables import Groups, column_groups, groups_html, groups_text
 
-Groups = list[tuple[str, list[list[str]]]]
 
-
-class Result(ArrowRows):
+class Result(Mapping[str, Any], ArrowRows):
     """The result of one run: exact counts of flash operations, times in µs, ratios.
 
-    ``result["erases"]["gc"]`` reads a field; ``docs/results.md`` describes all of them. Two runs
-    with the same inputs and seed have equal results, apart from ``wall``.
+    ``result["erases"]["gc"]`` reads a field; ``docs/results.md`` describes all of them. A result is
+    a mapping: ``"drive" in result`` and ``dict(result)`` are those of its fields. Two runs with the
+    same inputs and seed have equal results, apart from ``wall``.
     """
 
     def __init__(self, native: _native.NativeResult) -> None:
         self._native: _native.NativeResult | None = native
         self._json = native.to_json()
         self._dict: dict[str, Any] | None = None
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Result:
+        """The result that :meth:`to_json` or ``ftlab run --json`` wrote.
+
+        It has all fields, rows and figures. Its table lists the fields by their names, because the
+        one of ``ftlab run`` is made by the run itself.
+
+        Raises
+        ------
+        UsageError
+            The text is not the JSON of a result.
+        """
+        text = text.decode() if isinstance(text, bytes) else text
+        _native.headline_text(["result"], [text])
+        result = cls.__new__(cls)
+        groups = column_groups([text])
+        result.__setstate__({"json": text, "text": "", "groups": groups})
+        result._kept_text = f"{result.headline}\n\n{groups_text([result.ftl], groups)}"
+        return result
 
     def to_json(self) -> str:
         """The JSON that ``ftlab run --json`` writes, byte for byte."""
@@ -36,11 +57,23 @@ class Result(ArrowRows):
         fields: dict[str, Any] = json.loads(self._json)
         return fields
 
-    def __getitem__(self, field: str) -> Any:
-        """A field at the top of the result."""
+    def _fields(self) -> dict[str, Any]:
         if self._dict is None:
             self._dict = self.to_dict()
-        return self._dict[field]
+        return self._dict
+
+    def __getitem__(self, field: str) -> Any:
+        """A field at the top of the result."""
+        return self._fields()[field]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields())
+
+    def __len__(self) -> int:
+        return len(self._fields())
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
 
     @property
     def ftl(self) -> str:
@@ -105,18 +138,35 @@ class Result(ArrowRows):
         return f"<ftlab.Result: {ftl} on {self['trace']['name']}, write amplification {shown}>"
 
     def _repr_html_(self) -> str:
-        return _html([self.ftl], self._groups(), self.notes)
+        return groups_html([self.ftl], self._groups(), self.notes)
 
 
 class Comparison(Sequence[Result], ArrowRows, Reported):
     """Results of the same trace on the same device, in the order in which they were asked for.
 
-    ``comparison[0]`` and ``comparison["fast"]`` are results; ``labels`` are their names.
+    ``comparison[0]`` and ``comparison["fast"]`` are results; ``labels`` are their names. A
+    comparison can be pickled, with its table and its page.
+
+    Parameters
+    ----------
+    labels, results
+        Names and results, as many as each other; no name is given twice. Results may come from
+        other processes, by pickle or :meth:`Result.from_json`. Their table lists fields by name;
+        they have no page and no LaTeX.
+
+    Raises
+    ------
+    UsageError
+        A label is given twice, or their number is not that of the results.
     """
 
-    def __init__(self, labels: list[str], results: list[Result]) -> None:
-        self.labels = labels
-        self._results = results
+    def __init__(self, labels: Sequence[str], results: Sequence[Result]) -> None:
+        self.labels = list(labels)
+        self._results = list(results)
+        self._kept: dict[str, Any] | None = None
+        if len(self.labels) != len(self._results):
+            raise UsageError(f"{len(self.labels)} labels for {len(self._results)} results")
+        refuse_twice(self.labels)
 
     @overload
     def __getitem__(self, index: int | str) -> Result: ...
@@ -136,16 +186,40 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
     def __iter__(self) -> Iterator[Result]:
         return iter(self._results)
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a comparison cannot be pickled; pickle its results: list(comparison)")
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.labels
 
-    def _natives(self) -> list[_native.NativeResult]:
-        natives = [result._native for result in self._results]
-        return [native for native in natives if native is not None]
+    def _is_from_here(self) -> bool:
+        """Whether all results were made in this process, which alone can set them side by side."""
+        return all(result._native is not None for result in self._results)
+
+    def _natives(self, what: str) -> list[_native.NativeResult]:
+        """The results, as far as they were made in this process; all of them, or an error."""
+        natives = [result._native for result in self._results if result._native is not None]
+        if len(natives) < len(self._results):
+            raise UsageError(
+                f"{what} needs results of this process, and {len(self._results) - len(natives)} of "
+                f"{len(self._results)} came by pickle or JSON. Pickle the whole comparison where "
+                "it was run; or use ftlab.figures.of(comparison), comparison.frame() and to_json()"
+            )
+        return natives
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = self._kept
+        if kept is None and self._is_from_here():
+            page = zlib.compress(self.to_html().encode())
+            kept = {"text": str(self), "groups": self._groups(), "page": page}
+            kept["latex"] = self.to_latex()
+        return {"labels": self.labels, "results": self._results, "kept": kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.labels, self._results = state["labels"], state["results"]
+        self._kept = state["kept"]
 
     def to_json(self) -> str:
         """The JSON that ``ftlab compare --json`` writes, byte for byte: an array."""
-        return _native.results_json(self._natives())
+        results = ",\n".join(_indented(result.to_json()) for result in self._results)
+        return f"[\n{results}\n]\n" if results else "[]\n"
 
     def _given_rows(self) -> list[str]:
         return [result.to_json() for result in self._results]
@@ -160,11 +234,15 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
 
         Figures along the trace need ``interval="auto"``.
         """
-        return _native.results_page(self.labels, self._natives())
+        if self._kept is not None:
+            return zlib.decompress(self._kept["page"]).decode()
+        return _native.results_page(self.labels, self._natives("a report"))
 
     def to_latex(self) -> str:
         """The table that ``ftlab compare --latex`` writes: LaTeX with booktabs, for a paper."""
-        return _native.results_latex(self.labels, self._natives())
+        if self._kept is not None:
+            return str(self._kept["latex"])
+        return _native.results_latex(self.labels, self._natives("a table in LaTeX"))
 
     def write_svg(self, folder: str | os.PathLike[str]) -> None:
         """Write the figures of the report to a folder, as ``ftlab compare --svg`` does.
@@ -172,42 +250,50 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
         They have the widths and letters of a two-column page; ``figures.tex`` places them with
         their captions. Figures along the trace need ``interval="auto"``.
         """
-        write_files(folder, _native.results_svg(self.labels, self._natives()))
+        natives = self._natives("a folder of figures")
+        write_files(folder, _native.results_svg(self.labels, natives))
 
     def __str__(self) -> str:
         """The table of ``ftlab compare``."""
-        return _native.results_text(self.labels, self._natives())
+        if self._kept is not None:
+            return str(self._kept["text"])
+        if self._is_from_here():
+            return _native.results_text(self.labels, self._natives("a table"))
+        return f"{self.headline}\n\n{groups_text(self.labels, self._groups())}"
+
+    def _groups(self) -> Groups:
+        if self._kept is not None:
+            kept: Groups = self._kept["groups"]
+            return kept
+        if self._is_from_here():
+            return _native.result_groups(self._natives("a table"))
+        return column_groups(self._given_rows())
 
     def __repr__(self) -> str:
         return f"<ftlab.Comparison: {', '.join(self.labels)}>"
 
     def _repr_html_(self) -> str:
         notes = {note: None for result in self._results for note in result.notes}
-        return _html(self.labels, _native.result_groups(self._natives()), list(notes))
+        return groups_html(self.labels, self._groups(), list(notes))
+
+
+def refuse_twice(labels: Sequence[object]) -> None:
+    """Refuse labels of which two are the same: each names one result.
+
+    Raises
+    ------
+    UsageError
+        Two are the same.
+    """
+    for place, label in enumerate(labels):
+        if label in labels[:place]:
+            raise UsageError(f"two results are called `{label}`; give each a label of its own")
 
 
 def _without_wall(result: Result) -> dict[str, Any]:
     return {name: value for name, value in result.to_dict().items() if name != "wall"}
 
 
-def _html(labels: list[str], groups: Groups, notes: list[str]) -> str:
-    """A table with a column for each result; best values are bold."""
-    head = "".join(f"<th>{escape(label)}</th>" for label in labels)
-    rows = [f"<tr><th></th>{head}</tr>"]
-    for title, quantities in groups:
-        span = len(labels) + 1
-        rows.append(f'<tr><th colspan="{span}" style="text-align:left">{escape(title)}</th></tr>')
-        rows.extend(_html_row(quantity) for quantity in quantities)
-    lines = "".join(f"<p>{escape(note)}</p>" for note in notes)
-    return f"<table>{''.join(rows)}</table>{lines}"
-
-
-def _html_row(quantity: list[str]) -> str:
-    name, *cells = quantity
-    marked = (_html_cell(cell) for cell in cells)
-    return f'<tr><td style="text-align:left">{escape(name)}</td>{"".join(marked)}</tr>'
-
-
-def _html_cell(cell: str) -> str:
-    text = escape(cell.removeprefix("*"))
-    return f"<td><b>{text}</b></td>" if cell.startswith("*") else f"<td>{text}</td>"
+def _indented(json_text: str) -> str:
+    """The lines of a result as an element of a list."""
+    return "\n".join(f"  {line}" for line in json_text.rstrip("\n").split("\n"))

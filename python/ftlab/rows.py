@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -67,21 +68,27 @@ def frame(stream: Any, library: str) -> Any:
         It is not installed.
     """
     if library == "polars":
-        import polars
-
-        return polars.DataFrame(_Stream(stream))
+        return _library("polars").DataFrame(_Stream(stream))
     if library not in LIBRARIES:
         raise ValueError(f"frames are of {', '.join(LIBRARIES)}, not of {library!r}")
-    import pyarrow
-
-    table = pyarrow.table(stream)
+    if library == "pandas":
+        _library("pandas")
+    table = _library("pyarrow", "pandas").table(stream)
     return table if library == "pyarrow" else _pandas(table)
+
+
+def _library(name: str, extra: str | None = None) -> Any:
+    """A library, or an error that says how it gets here."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as missing:
+        hint = f"this table needs {name}: pip install 'ftlab[{extra or name}]'"
+        raise ImportError(hint) from missing
 
 
 def _pandas(table: Any) -> Any:
     """A DataFrame. Columns that may have nulls get types that can hold them."""
-    import pandas
-
+    pandas = _library("pandas")
     nullable = {
         "int64": pandas.Int64Dtype(),
         "uint64": pandas.UInt64Dtype(),

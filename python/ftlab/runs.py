@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ftlab import _native
@@ -13,7 +14,7 @@ from ftlab.advices import Advice
 from ftlab.lives import Lives
 from ftlab.progress import Progress, shown
 from ftlab.requests import Requests
-from ftlab.result import Comparison, Result
+from ftlab.result import Comparison, Result, refuse_twice
 from ftlab.trace import Trace
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def run(
         Ctrl-C, which stops the run within a second.
     """
     with shown(progress, [str(options.get("ftl") or "")]) as callback:
-        name, requests = _origin(trace)
+        name, requests = _origin(trace, options.get("replay"))
         given: dict[str, Any] = {"trace": name, **options}
         native = _native.run(
             given,
@@ -83,6 +84,7 @@ def compare(
     *,
     durability: str | Iterable[str] | None = None,
     trim: str | Iterable[str] | None = None,
+    policy: Policy | Iterable[Policy] | Mapping[str, Policy] | None = None,
     jobs: int | None = None,
     memory: int | None = None,
     progress: Progress = None,
@@ -101,6 +103,10 @@ def compare(
         ``paper``, ``full``, or both: every FTL is run with each.
     trim
         ``honour``, ``ignore``, or both, which shows the effect of discards.
+    policy
+        Policies of page mapping, each of which is one more column: an object of
+        :class:`ftlab.policy.Policy`, several, or a dict of them by label. Without a dict the label
+        is the name of the class. They run one after the other, after the FTLs.
     jobs
         Number of runs at a time; by default the number of cores.
     memory
@@ -113,12 +119,17 @@ def compare(
     As :func:`run`, for the first run that fails.
     """
     ftls = [ftl] if isinstance(ftl, str) else list(ftl)
-    if not ftls:
+    policies = _labelled(policy)
+    if not ftls and not policies:
         raise TypeError("compare needs the FTLs to compare, such as ftl=['page', 'fast']")
     durabilities, trims = (
         [one] if one is None or isinstance(one, str) else list(one) for one in (durability, trim)
     )
-    name, requests = _origin(trace)
+    name, requests = _origin(trace, options.get("replay"))
+    for values in ([*ftls, *policies], durabilities, trims):
+        refuse_twice(values)
+    if policies and len(durabilities) * len(trims) > 1:
+        raise TypeError("policies are compared with one durability and one treatment of trims")
     each = [
         {"trace": name, **options, "ftl": one, "durability": of, "trim": with_trims}
         for one in ftls
@@ -126,7 +137,8 @@ def compare(
         for with_trims in trims
     ]
     with shown(progress, [str(one["ftl"]) for one in each]) as callback:
-        compared = _native.compare(
+        # Without FTLs there are only policies.
+        compared = [] if not each else _native.compare(
             each,
             requests=requests,
             jobs=jobs,
@@ -134,7 +146,29 @@ def compare(
             progress=callback,
             memory_limit=memory_limit,
         )
-    return Comparison([label for label, _ in compared], [Result(one) for _, one in compared])
+    results = {label: Result(one) for label, one in compared}
+    common = {**options, "durability": durabilities[0], "trim": trims[0], "ftl": "page"}
+    for label, one in policies.items():
+        with shown(progress, [label]) as callback:
+            native = _native.run(
+                {"trace": name, **common},
+                requests=requests,
+                policy=one,
+                progress=callback,
+                memory_limit=memory_limit,
+            )
+        results[label] = Result(native)
+    return Comparison(list(results), list(results.values()))
+
+
+def _labelled(policy: Policy | Iterable[Policy] | Mapping[str, Policy] | None) -> dict[str, Policy]:
+    """Policies by label: the names of their classes, unless they have others."""
+    if policy is None or isinstance(policy, Mapping):
+        return dict(policy or {})
+    policies = list(policy) if isinstance(policy, Iterable) else [policy]
+    labels = [type(one).__name__ for one in policies]
+    refuse_twice(labels)
+    return dict(zip(labels, policies))
 
 
 def life(
@@ -170,6 +204,7 @@ def life(
     ftls = [ftl] if isinstance(ftl, str) else list(ftl)
     if not ftls:
         raise TypeError("life needs an FTL, such as ftl='page'")
+    refuse_twice(ftls)
     name, requests = _origin(trace)
     each = [{"trace": name, **options, "ftl": one} for one in ftls]
     with shown(progress, ftls) as callback:
@@ -229,13 +264,19 @@ def advise(
     return Advice(native)
 
 
-def _origin(trace: Any) -> tuple[Any, _native.NativeRequests | None]:
-    """The name of a file or workload, or requests in memory."""
+def _origin(trace: Any, replay: object = None) -> tuple[Any, _native.NativeRequests | None]:
+    """The name of a file or workload, or requests in memory. Warns if a replay misses times."""
     if trace is None or isinstance(trace, (str, os.PathLike)):
         return trace, None
     if isinstance(trace, Trace):
         trace = trace.requests()
     requests = trace if isinstance(trace, Requests) else Requests(trace)
+    if str(replay).partition(":")[0] == "open" and requests._are_all_at_once:
+        warnings.warn(
+            f"all {len(requests)} requests have the same time, so an open replay issues them at "
+            "once; give them a column `time_ns`, or leave out replay='open'",
+            stacklevel=3,
+        )
     return None, requests._native
 
 

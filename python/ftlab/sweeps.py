@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,9 +16,19 @@ from ftlab.figures import Figure
 from ftlab.progress import Progress, shown
 from ftlab.reports import write_files
 from ftlab.rows import ArrowRows
+from ftlab.tables import rows_html
 
 if TYPE_CHECKING:
     import distributed
+
+LOST = (
+    "the worker that ran this row died each time it was tried, perhaps because the row needs more "
+    "memory than a worker has; the same sweep with the same `out` runs only such rows again"
+)
+"""Why a row failed that the workers of a cluster did not survive."""
+
+SHOWN_ROWS = 100
+"""Rows that a notebook shows at most."""
 
 
 def sweep(
@@ -71,14 +82,20 @@ def sweep(
     ------
     UsageError
         A mistake in the plan, with its line and column; a journal of another plan; a worker with
-        another version of ftlab or other traces.
+        another version of ftlab or other traces; a client that is asynchronous or closed.
     RunError
-        The plan cannot be read or the rows cannot be written; another sweep writes the same rows.
+        The plan cannot be read or the rows cannot be written; another sweep writes the same rows;
+        the scheduler of the cluster is gone.
     KeyboardInterrupt
         Ctrl-C. Rows that are done are kept in the journal.
 
     A row whose run fails does not raise: see :attr:`Sweep.failed`.
     """
+    if client is not None:
+        from ftlab import _dask
+
+        _dask.refuse_unusable(client)
+    lost: list[int] = []
     native = _read(plan, scale, traces)
     with shown(progress, ["rows"]) as callback, _rows_file(out) as file:
         page = None if report is None else os.fspath(report)
@@ -89,12 +106,30 @@ def sweep(
                     jobs=jobs, memory=memory, progress=callback, memory_limit=memory_limit
                 )
             else:
-                from ftlab import _dask
-
-                _dask.run(client, native, running, send_traces, memory_limit, callback)
-            return Sweep(native.title, running.finish())
+                lost = _dask.run(client, native, running, send_traces, memory_limit, callback)
+            with _journal_stays(f"{file}.journal", bool(lost)):
+                for row in lost:
+                    running.keep_failure(row, 1, LOST)
+                return Sweep(native.title, running.finish())
         finally:
             running.close()
+
+
+@contextmanager
+def _journal_stays(journal: str, stays: bool) -> Iterator[None]:
+    """Let the journal be as it is now when its sweep is finished, so that the rest runs again.
+
+    Rows are only ever appended to a journal, so a copy without the last ones is a journal.
+    """
+    if not stays:
+        yield
+        return
+    aside = f"{journal}.aside"
+    shutil.copyfile(journal, aside)
+    try:
+        yield
+    finally:
+        os.replace(aside, journal)
 
 
 def _read(
@@ -193,6 +228,28 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
         """What ``ftlab sweep`` prints: failed rows, notes, and the verdicts of the claims."""
         return self._summary
 
+    def _repr_html_(self) -> str:
+        shown = self[:SHOWN_ROWS]
+        varied = list(dict.fromkeys(name for row in shown for name in row["sweep"]["varied"]))
+        head = ["row", *varied, "write amplification", ""]
+        rows = [
+            [
+                row["sweep"]["row"],
+                *(row["sweep"]["varied"].get(name, "") for name in varied),
+                _decimals(row.get("write_amplification")),
+                (row["sweep"].get("error") or {}).get("message", ""),
+            ]
+            for row in shown
+        ]
+        after = [f"{claim['id']}: {claim['says']}: {claim['verdict']}" for claim in self.claims]
+        if len(self) > len(shown):
+            after.insert(0, f"{len(self)} rows, of which {len(shown)} are shown")
+        return rows_html(head, rows, after)
+
     def __repr__(self) -> str:
         failed = f", {len(self._failed)} failed" if self._failed else ""
         return f"<ftlab.Sweep: {self.title or 'sweep'}, {len(self)} rows{failed}>"
+
+
+def _decimals(number: float | None) -> str:
+    return "–" if number is None else f"{number:.4f}"

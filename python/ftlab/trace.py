@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Union
 
 from ftlab import _native
 from ftlab.requests import Requests
+from ftlab.tables import fields_html
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -86,8 +87,11 @@ class Trace:
         return f"<ftlab.trace.Trace: {self.name} ({self.format})>"
 
 
-class TraceInfo:
-    """The statistics of a trace: ``info["writes"]["requests"]`` reads a field."""
+class TraceInfo(Mapping[str, Any]):
+    """The statistics of a trace: ``info["writes"]["requests"]`` reads a field.
+
+    A mapping: ``"locality" in info`` and ``dict(info)`` are those of its fields.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -105,6 +109,19 @@ class TraceInfo:
     def __getitem__(self, field: str) -> Any:
         """A field at the top."""
         return self._fields[field]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
+    def _repr_html_(self) -> str:
+        notes = self._fields.get("notes")
+        return fields_html("trace", self._fields, notes if isinstance(notes, list) else [])
 
     def __repr__(self) -> str:
         return f"<ftlab.trace.TraceInfo: {self['name']}, {self['requests']} requests>"

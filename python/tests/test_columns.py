@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -89,6 +91,11 @@ WAYS: dict[str, Callable[[], Any]] = {
     "pandas with codes": lambda: pd.DataFrame(DATA),
     "pandas, one block": lambda: pd.DataFrame({n: v.astype("i8") for n, v in DATA.items()}),
     "pandas with another index": lambda: pd.DataFrame(TEXT).set_index(DATA["time_ns"]),
+    "pandas, times as index": lambda: pd.DataFrame(TEXT).set_index("time_ns"),
+    "pandas, several levels": lambda: pd.DataFrame(TEXT).set_index(["device", "time_ns"]),
+    "pandas, times with a zone": lambda: pd.DataFrame(
+        {**TEXT, "time_ns": pd.to_datetime(DATA["time_ns"], utc=True).tz_convert("Asia/Tokyo")}
+    ),
     "pandas, nullable": nullable,
     "pandas, categories": lambda: pd.DataFrame(TEXT).astype({"op": "category"}),
     "pandas, arrow": lambda: pa.table(TEXT).to_pandas(types_mapper=pd.ArrowDtype),
@@ -151,6 +158,17 @@ def test_requests_are_packed_once_for_several_runs() -> None:
     assert figures(compared["fast"]) == figures(alone)
     assert alone["trace"]["name"] == "tuesday"
     assert compared["page"]["run"]["trace_sha256"] == requests.sha256
+
+
+def test_requests_of_columns_can_be_pickled(tmp_path: Path) -> None:
+    requests = ftlab.Requests(pl.DataFrame(TEXT), name="tuesday")
+    other = pickle.loads(pickle.dumps(requests))
+    assert (other.sha256, other.devices, other.name) == (DIGEST, requests.devices, "tuesday")
+    assert ftlab.run(other, **OPTIONS) == ftlab.run(requests, **OPTIONS)
+    assert pickle.loads(pickle.dumps(other)).sha256 == DIGEST
+    path = write_csv(tmp_path / "requests.csv", DATA)
+    with pytest.raises(TypeError, match="pickle its path"):
+        pickle.dumps(ftlab.trace.open(path).requests())
 
 
 def test_optional_columns_have_defaults() -> None:
@@ -287,6 +305,73 @@ def test_other_types_are_refused(name: str, values: Any, sentence: str) -> None:
     with pytest.raises(ftlab.UsageError) as refused:
         ftlab.Requests({**GOOD, name: values})
     assert sentence in str(refused.value)
+
+
+TIMES: list[tuple[Any, str]] = [
+    (np.zeros(4, dtype="M8[us]"), '.astype("datetime64[ns]")'),
+    (np.zeros(4, dtype="m8[ms]"), '.astype("timedelta64[ns]")'),
+    (pd.Series(pd.to_datetime([0, 1, 2, 3], utc=True)).dt.as_unit("us"), '.dt.as_unit("ns")'),
+    (pa.array([0, 1, 2, 3], pa.timestamp("ms")), '.cast(pyarrow.timestamp("ns"))'),
+    (pl.Series([0, 1, 2, 3]).cast(pl.Datetime("us")), '.cast(polars.Datetime("ns"))'),
+    (pl.Series([0, 1, 2, 3]).cast(pl.Duration("us")), '.cast(polars.Duration("ns"))'),
+]
+
+
+@pytest.mark.parametrize(("times", "remedy"), TIMES)
+def test_times_of_another_unit_are_refused_with_a_remedy(times: Any, remedy: str) -> None:
+    with pytest.raises(ftlab.UsageError) as refused:
+        ftlab.Requests({**GOOD, "time_ns": times})
+    assert remedy in str(refused.value)
+
+
+def test_times_in_an_index_are_not_lost() -> None:
+    times = pd.to_datetime([0, 1, 2, 3])
+    named = pd.DataFrame(GOOD, index=times).rename_axis("when")
+    seconds = pd.DataFrame(GOOD, index=[0.0, 0.1, 0.2, 0.3]).rename_axis("timestamp")
+    for frame, called in [
+        (pd.DataFrame(GOOD, index=times), "the index has times"),
+        (named, "the index `when` has times"),
+        (seconds, "the index `timestamp` has times"),
+    ]:
+        with pytest.raises(ftlab.UsageError, match="reset_index") as refused:
+            ftlab.Requests(frame)
+        assert str(refused.value).startswith(called)
+    with pytest.raises(ftlab.UsageError, match="series.index"):
+        ftlab.Requests({**GOOD, "bytes": named["bytes"]})
+    own = {**GOOD, "time_ns": [1, 2, 3, 4]}
+    for table in (pd.DataFrame(own, index=times), {**own, "bytes": named["bytes"]}):
+        assert ftlab.Requests(table).to_numpy()["time_ns"].tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("replay", ["open", "open:speed=2"])
+def test_an_open_replay_without_times_says_so(replay: str) -> None:
+    times = {**GOOD, "time_ns": [1, 2, 3, 4]}
+    with pytest.warns(UserWarning, match="all 4 requests have the same time") as said:
+        ftlab.run(GOOD, replay=replay, **OPTIONS)
+    assert said[0].filename == __file__
+    with pytest.warns(UserWarning, match="give them a column `time_ns`"):
+        ftlab.compare(GOOD, ["page"], replay=replay, **OPTIONS)
+    ftlab.run(times, replay=replay, **OPTIONS)
+    ftlab.run(GOOD, **OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("library", "missing", "extra"),
+    [
+        ("pandas", "pandas", "pandas"),
+        ("pandas", "pyarrow", "pandas"),
+        ("pyarrow", "pyarrow", "pandas"),
+        ("polars", "polars", "polars"),
+    ],
+)
+def test_missing_libraries_are_named_with_their_extra(
+    library: str, missing: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = ftlab.Requests(GOOD)
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ImportError) as refused:
+        requests.frame(library)
+    assert f"needs {missing}: pip install 'ftlab[{extra}]'" in str(refused.value)
 
 
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table])

@@ -44,9 +44,27 @@ def test_earlier_results_can_be_drawn_with_labels(comparison: ftlab.Comparison) 
 
 def test_figures_are_charts_of_altair(comparison: ftlab.Comparison) -> None:
     for figure in ftlab.figures.of(comparison):
-        chart = figure.chart()
-        assert chart.to_dict() == {**figure.spec, **chart.to_dict()}
-        assert figure._repr_mimebundle_()
+        chart = figure.chart().to_dict()
+        of_page = {"autosize", "$schema", "width"}
+        assert chart == {**{k: v for k, v in figure.spec.items() if k not in of_page}, **chart}
+        assert chart.get("width") in (None, ftlab.figures.CHART_WIDTH)
+
+
+def test_figures_compose(comparison: ftlab.Comparison) -> None:
+    charts = [figure.chart(300) for figure in ftlab.figures.of(comparison)]
+    along = {figure.id: figure for figure in ftlab.figures.of(comparison)}
+    layered = along["write-amplification-along-the-trace"].chart()
+    for composed in (charts[0] | charts[1], altair.vconcat(*charts), layered + layered):
+        assert composed.to_dict()
+    assert layered.facet("run:N").to_dict()["facet"]
+    assert charts[0].to_dict()["width"] == 300
+
+
+def test_figures_need_no_network(comparison: ftlab.Comparison) -> None:
+    for figure in ftlab.figures.of(comparison):
+        shown = figure._repr_mimebundle_()
+        assert shown["image/svg+xml"].startswith("<svg")
+        assert not any("https://cdn" in text for text in shown.values())
 
 
 def test_figures_are_printed(comparison: ftlab.Comparison, tmp_path: Path) -> None:

@@ -264,3 +264,39 @@ ftlab.run("uniform:writes=1G", capacity="16MiB", policy=Slow())
     _, errors = running.communicate(timeout=30)
     assert "KeyboardInterrupt" in errors
     assert time.monotonic() - began < 5
+
+
+def test_a_misspelt_method_is_an_error() -> None:
+    with pytest.raises(TypeError, match="Wrong: no policy has `place_copys`; did you mean `place_"):
+        type("Wrong", (Policy,), {"place_copys": lambda self, lpn, copy: 0})
+    for name, meant in [("Place", "place"), ("victims", "victim"), ("classs", "classes")]:
+        with pytest.raises(TypeError, match=f"no policy has `{name}`; did you mean `{meant}`"):
+            type("Wrong", (Policy,), {name: None})
+    helpers = {"place": lambda self, lpn, write: 0, "_score": 1, "young": 2, "is_hot": len}
+    assert run(type("Right", (Policy,), helpers)()).ftl == "page"
+
+
+def test_a_negative_victim_is_named_as_it_was_returned() -> None:
+    class Last(Policy):
+        def victim(self, blocks: Blocks) -> int:
+            return -1
+
+    with pytest.raises(ftlab.RunError, match="victim -1 of [0-9]+ candidates"):
+        run(Last())
+
+
+def test_policies_are_compared_with_ftls() -> None:
+    options = {"capacity": "16MiB", "extra": "20blocks"}
+    both = ftlab.compare(TRACE, ["page", "fast"], policy=HotCold(), **options)
+    assert both.labels == ["page", "fast", "HotCold"]
+    assert both["HotCold"] == run(HotCold()) and both["page"] == run()
+    assert "HotCold" in str(both) and "HotCold" in both.to_html()
+    named = ftlab.compare(TRACE, policy={"a": HotCold(), "b": Greedy()}, **options)
+    assert named.labels == ["a", "b"] and counts(named["b"]) == counts(run())
+    assert ftlab.compare(TRACE, policy=[HotCold(), Greedy()], **options).labels[1] == "Greedy"
+    with pytest.raises(ftlab.UsageError, match="two results are called `Greedy`"):
+        ftlab.compare(TRACE, policy=[Greedy(), Greedy()], **options)
+    with pytest.raises(TypeError, match="one durability"):
+        ftlab.compare(TRACE, policy=Greedy(), trim=["honour", "ignore"], **options)
+    with pytest.raises(TypeError, match="takes an object of ftlab.policy.Policy"):
+        ftlab.compare(TRACE, policy={"a": "greedy"}, **options)

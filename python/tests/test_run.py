@@ -150,9 +150,89 @@ def test_results_travel_to_other_processes() -> None:
     assert other.to_json() == result.to_json()
     assert (str(other), other._repr_html_()) == (str(result), result._repr_html_())
     both = ftlab.compare(TRACE, ["page", "block"], capacity="16MiB")
-    with pytest.raises(TypeError, match="pickle its results"):
-        pickle.dumps(both)
     assert pickle.loads(pickle.dumps(list(both))) == list(both)
+
+
+def test_comparisons_travel_to_other_processes() -> None:
+    both = ftlab.compare(TRACE, ["page", "block"], capacity="16MiB")
+    other = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(both))))
+    assert other["block"] == both["block"] and other.labels == both.labels
+    for text in [str, ftlab.Comparison.to_json, ftlab.Comparison.to_html, ftlab.Comparison.to_latex,
+                 ftlab.Comparison._repr_html_, repr]:
+        assert text(other) == text(both)
+
+
+def test_results_of_other_processes_can_be_compared(tmp_path: Path) -> None:
+    both = ftlab.compare(TRACE, ["page", "block"], capacity="16MiB")
+    travelled = ftlab.Comparison(both.labels, pickle.loads(pickle.dumps(list(both))))
+    read = ftlab.Comparison(both.labels, [ftlab.Result.from_json(one.to_json()) for one in both])
+    for other in (travelled, read):
+        assert other.to_json() == both.to_json() and other.headline == both.headline
+        assert len(ftlab.figures.of(other)) == len(ftlab.figures.of(both))
+        total = f"{both['block']['erases']['total']:,}"
+        assert total in str(other) and f"<td>{total}</td>" in other._repr_html_()
+        for page in (lambda: other.write_report(tmp_path / "r.html"), other.to_latex):
+            with pytest.raises(ftlab.UsageError, match="2 of 2 came by pickle or JSON"):
+                page()
+        assert not (tmp_path / "r.html").exists()
+        assert str(pickle.loads(pickle.dumps(other))) == str(other)
+
+
+def test_results_are_read_from_their_json() -> None:
+    result = small(interval="auto")
+    for text in (result.to_json(), result.to_json().encode()):
+        read = ftlab.Result.from_json(text)
+        assert read == result and read.to_json() == result.to_json()
+        assert read.headline == result.headline and result.headline in str(read)
+        assert f"{result['erases']['total']:,}" in read._repr_html_()
+        assert len(ftlab.figures.of(read)) == len(ftlab.figures.of(result))
+    for wrong, words in [("{", "not the JSON"), ("[]", "schema"), ('{"schema": "x/1"}', "x/1")]:
+        with pytest.raises(ftlab.UsageError, match=words):
+            ftlab.Result.from_json(wrong)
+
+
+def test_results_are_mappings() -> None:
+    result = small()
+    assert "erases" in result and "eraser" not in result
+    assert dict(result) == result.to_dict() and list(result) == list(result.to_dict())
+    assert "erases" in result._ipython_key_completions_()
+    info = ftlab.trace.info(TRACE)
+    assert "writes" in info and dict(info) == info.to_dict()
+    assert "writes" in info._ipython_key_completions_()
+    both = ftlab.compare(TRACE, ["page", "block"], capacity="16MiB")
+    assert both._ipython_key_completions_() == ["page", "block"]
+
+
+def test_labels_that_are_given_twice_are_refused() -> None:
+    result = small()
+    for twice in (
+        lambda: ftlab.compare(TRACE, ["page", "fast", "page"], capacity="16MiB"),
+        lambda: ftlab.compare(TRACE, "page", trim=["honour", "honour"], capacity="16MiB"),
+        lambda: ftlab.life(TRACE, ["page", "page"], capacity="16MiB"),
+        lambda: ftlab.Comparison(["a", "a"], [result, result]),
+        lambda: ftlab.figures.of([result, result]),
+    ):
+        with pytest.raises(ftlab.UsageError, match="two results are called `.*`; give each"):
+            twice()
+    with pytest.raises(ftlab.UsageError, match="1 labels for 2 results"):
+        ftlab.Comparison(["a"], [result, result])
+
+
+def test_notebooks_show_tables() -> None:
+    columns = {"op": ["w", "r"], "offset": [0, 0], "bytes": [1, 2], "device": [7, 9]}
+    requests = ftlab.Requests(columns)
+    assert "<td>2</td>" in requests._repr_html_() and "7, 9" in requests._repr_html_()
+    info = ftlab.trace.info(TRACE)
+    assert f"<td>{info['requests']:,}</td>" in info._repr_html_()
+    swept = ftlab.sweep({
+        "base": {"trace": TRACE, "capacity": "16MiB"},
+        "grid": [{"seed": [1, 2], "extra": ["15%", "0blocks"]}],
+        "claim": [{"id": "c<", "says": "few", "figure": "erases.total",
+                   "rows": [{"seed": 1, "extra": "15%", "at_most": 0}]}],
+    })
+    html = swept._repr_html_()
+    assert html.count("<tr>") == 5 and "at least 2 extra blocks" in html
+    assert f"{swept[0]['write_amplification']:.4f}" in html and "c&lt;: few: falls short" in html
 
 
 @pytest.mark.parametrize(

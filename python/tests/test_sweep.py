@@ -19,6 +19,7 @@ import ftlab
 from ftlab._plan_text import plan_text
 
 distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
 
 from ftlab import _dask  # noqa: E402  it needs distributed
 
@@ -68,7 +69,9 @@ def client() -> Iterator[Any]:
         dashboard_address=None,
         host="127.0.0.1",
     )
-    with cluster, distributed.Client(cluster) as client:
+    # A worker that starts again on a busy machine is not lost.
+    patience = dask.config.set({"distributed.deploy.lost-worker-timeout": "5m"})
+    with patience, cluster, distributed.Client(cluster) as client:
         yield client
 
 
@@ -319,14 +322,16 @@ def executing(dask_worker: Any) -> int:
     return len([key for key in dask_worker.active_threads.values() if "ftlab" in str(key)])
 
 
-def test_a_row_that_kills_its_workers_fails_and_the_others_do_not(client: Any) -> None:
+def test_a_row_that_kills_its_workers_fails_and_only_it_runs_again(
+    here: Path, client: Any
+) -> None:
     plan = '[base]\ntrace.writes = "1K"\ncapacity = "4MiB"\n[[grid]]\nseed = [1, 2, 3, 4]\n'
     wanted = ftlab.sweep(plan).to_jsonl().splitlines()
     (_, deadly), = ftlab._native.NativePlan.parse(plan).orders([2])
     client.register_plugin(Deadly(deadly))
     client.run_on_scheduler(allow_failures, 0)
     try:
-        sweep = ftlab.sweep(plan, client)
+        sweep = ftlab.sweep(plan, client, out="rows.jsonl")
     finally:
         client.run_on_scheduler(allow_failures, 3)
         client.unregister_worker_plugin("deadly")
@@ -336,6 +341,13 @@ def test_a_row_that_kills_its_workers_fails_and_the_others_do_not(client: Any) -
     (failed,) = sweep.failed
     assert failed["sweep"]["row"] == 2
     assert "the worker that ran this row died each time" in failed["sweep"]["error"]["message"]
+    assert Path("rows.jsonl").read_text() == sweep.to_jsonl()
+    assert {file.name for file in here.iterdir()} == {"rows.jsonl", "rows.jsonl.journal"}
+    kept = ftlab._native.NativeSweep(ftlab._native.NativePlan.parse(plan), "rows.jsonl")
+    assert kept.missing() == [2]
+    kept.close()
+    assert ftlab.sweep(plan, client, out="rows.jsonl").to_jsonl().splitlines() == wanted
+    assert {file.name for file in here.iterdir()} == {"rows.jsonl"}
 
 
 def allow_failures(number: int, dask_scheduler: Any) -> None:
@@ -364,6 +376,90 @@ class Deadly(distributed.WorkerPlugin):
                 return real(order, **options)
 
         ftlab._dask._native = Native  # type: ignore[assignment]
+
+
+WITHOUT_SCHEDULER = """
+import sys, distributed, ftlab
+from ftlab import _dask
+_dask.LOST_S = float(sys.argv[2])
+client = distributed.Client(sys.argv[1])
+try:
+    ftlab.sweep("plan.toml", client, out="rows.jsonl")
+except ftlab.RunError as error:
+    print(error, flush=True)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.fixture
+def scheduler(here: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The address and the process of a scheduler with a worker; both are killed in the end."""
+    listening = here / "scheduler.json"
+    options = ["--port", "0", "--no-dashboard", "--host", "127.0.0.1"]
+    words = [sys.executable, "-m", "distributed.cli.dask_scheduler", *options]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([*words, "--scheduler-file", str(listening)], **quiet)
+    while not listening.exists():
+        assert process.poll() is None
+        time.sleep(0.1)
+    address = json.loads(listening.read_text())["address"]
+    words = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-dashboard"]
+    worker = subprocess.Popen([*words, "--nthreads", "2", "--no-nanny"], **quiet)
+    yield address, process
+    for one in (process, worker):
+        one.kill()
+        one.wait()
+
+
+@pytest.mark.parametrize("interrupt", [False, True])
+def test_a_scheduler_that_dies_ends_the_sweep_and_keeps_what_is_done(
+    here: Path, client: Any, scheduler: tuple[str, subprocess.Popen[bytes]], interrupt: bool
+) -> None:
+    Path("plan.toml").write_text(ENDLESS)
+    address, process = scheduler
+    words = [sys.executable, "-c", WITHOUT_SCHEDULER, address, "1000" if interrupt else "2"]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    sweep = subprocess.Popen(words, **pipes)
+    begun(here / "rows.jsonl.journal", 2, sweep)
+    process.kill()
+    process.wait()
+    if interrupt:
+        time.sleep(2)
+        sweep.send_signal(signal.SIGINT)
+    said, errors = sweep.communicate(timeout=60)
+    assert sweep.returncode == 0, errors
+    wanted = f"the client lost the scheduler of the cluster ({address})"
+    assert said.startswith("interrupted" if interrupt else wanted), errors
+    kept = ftlab._native.NativeSweep(ftlab._native.NativePlan.read("plan.toml"), "rows.jsonl")
+    assert kept.missing() == [1]
+    kept.close()
+
+
+def test_a_client_that_cannot_wait_is_refused(here: Path, client: Any) -> None:
+    import asyncio
+
+    async def swept() -> None:
+        address = client.scheduler.address
+        async with distributed.Client(address, asynchronous=True) as waiting:
+            ftlab.sweep(PLAN, waiting, out="rows.csv")
+
+    with pytest.raises(ftlab.UsageError, match="asyncio.to_thread"):
+        asyncio.run(swept())
+    closed = distributed.Client(client.scheduler.address, set_as_default=False)
+    closed.close()
+    with pytest.raises(ftlab.UsageError, match="the client is closed"):
+        ftlab.sweep(PLAN, closed, out="rows.csv")
+    assert not list(here.iterdir())
+
+
+def test_each_sweep_has_its_own_limit_of_memory() -> None:
+    ((_, order),) = ftlab._native.NativePlan.parse('[base]\ncapacity = "1GiB"\n').orders([0])
+    for limit, fails in [("1GiB", False), ("4MiB", True), (4 << 20, True), ("1GiB", False)]:
+        outcome = json.loads(ftlab._native.run_order(order, memory_limit=limit))
+        error = outcome.get("sweep", {}).get("error")
+        assert (error is not None) == fails
+        assert error is None or "the limit is 2.00 MiB" in error["message"]
 
 
 def test_another_version_on_a_worker_is_refused(client: Any) -> None:

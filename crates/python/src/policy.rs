@@ -165,8 +165,13 @@ impl PagePolicy for Attached {
         self.source.call(|py| {
             let blocks = blocks(py, candidates)?;
             let at = integer("victim", &victim.bind(py).call1((blocks,))?)?;
-            // The caller knows the number of candidates and refuses what lies beyond.
-            Ok(usize::try_from(at).unwrap_or(usize::MAX))
+            // The caller refuses what lies beyond the candidates.
+            usize::try_from(at).map_err(|_| {
+                let count = candidates.blocks.len();
+                crate::failure::RunError::new_err(format!(
+                    "the policy chooses victim {at} of {count} candidates, which are counted from 0"
+                ))
+            })
         })
     }
 

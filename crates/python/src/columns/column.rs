@@ -66,7 +66,26 @@ impl Column {
 
     /// The error for values of a type that the column does not take.
     pub fn wrong_type(self, found: &str) -> PyErr {
-        UsageError::new_err(format!("column `{}`: {found}; it takes {}", self.name(), self.takes()))
+        let (name, takes, hint) = (self.name(), self.takes(), self.hint(found));
+        UsageError::new_err(format!("column `{name}`: {found}; it takes {takes}{hint}"))
+    }
+
+    /// How times and durations with another unit become nanoseconds.
+    fn hint(self, found: &str) -> &'static str {
+        let names = |kinds: [&str; 3]| kinds.iter().any(|kind| found.contains(kind));
+        if self != Column::TimeNs {
+            ""
+        } else if names(["datetime64", "Timestamp", "timestamp"]) {
+            ". Convert them: `.astype(\"datetime64[ns]\")` in NumPy and pandas (with a time zone \
+             `.dt.as_unit(\"ns\")`), `.cast(polars.Datetime(\"ns\"))` in polars, \
+             `.cast(pyarrow.timestamp(\"ns\"))` in pyarrow"
+        } else if names(["timedelta64", "Duration", "duration"]) {
+            ". Convert them: `.astype(\"timedelta64[ns]\")` in NumPy and pandas, \
+             `.cast(polars.Duration(\"ns\"))` in polars, `.cast(pyarrow.duration(\"ns\"))` in \
+             pyarrow"
+        } else {
+            ""
+        }
     }
 
     /// The error for a value that no request can have.
