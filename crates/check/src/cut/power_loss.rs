@@ -808,4 +808,23 @@ mod tests {
             [DecayTime::DuringMount, DecayTime::AfterMount].map(|time| unstable[time as usize]);
         assert!(during > 10 && during == after, "{during} during mounts, {after} after them");
     }
+
+    #[test]
+    fn third_cuts_are_thinned_in_long_actions() {
+        let case = case();
+        let mut explorer = explorer(&case, SecondCuts::OneIn(4));
+        let mut drawn = |level, of_action| {
+            explorer.cuts = vec![PowerCut::new(1, Outcome::Torn); level];
+            let is_drawn =
+                |&after: &u64| explorer.is_drawn(PowerCut::new(after, Outcome::Torn), of_action);
+            (0..8000).filter(is_drawn).count()
+        };
+        for (level, of_action, one_in) in
+            [(1, 1000, 4), (2, 1, 4), (2, THINNED_FROM - 1, 4), (2, THINNED_FROM, 8), (3, 100, 20)]
+        {
+            let (found, expected) = (drawn(level, of_action), 8000 / one_in);
+            let is_near = (expected * 4 / 5..expected * 5 / 4).contains(&found);
+            assert!(is_near, "{found} of 8000 after {level} cuts, {of_action} operations");
+        }
+    }
 }
