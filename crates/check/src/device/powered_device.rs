@@ -8,8 +8,6 @@
 //! the state of the oracle during the action. This is enough to cut the power at any of them.
 
 mod lost_pages;
-#[cfg(test)]
-mod tests;
 
 use ftl::contract::guest::{GuestFaultKind, Promise};
 use ftl::{Durability, Error, Ftl, Run};
@@ -695,3 +693,6 @@ fn decayed(stop: Stop) -> Stop {
         _ => stop,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -56,7 +56,7 @@ fn a_mount_may_take_so_many_operations_and_no_more() {
     let case = case();
     let pages = case.physical_pages();
     let reads = |device: &mut PoweredDevice, count, cause| {
-        (0..count).for_each(|_| drop(device.nand.read_spare(Ppn(0), cause).unwrap()));
+        (0..count).for_each(|_| _ = device.nand.read_spare(Ppn(0), cause).unwrap());
     };
     let erases = |device: &mut PoweredDevice, count, cause| {
         (0..count).for_each(|_| device.nand.erase(BlockId(0), cause).unwrap());
