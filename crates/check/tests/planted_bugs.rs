@@ -179,9 +179,9 @@ fn every_planted_bug_is_found_as_the_expected_defect_and_can_be_replayed() {
 fn a_failed_case_shrinks_to_the_steps_that_it_needs() {
     let smallest = [
         ("tombstones-not-flushed", "trims", "steps-w21x2.t22.f"),
-        ("part-not-read", "merges", ""),
-        ("unstable-trusted", "random", ""),
-        ("versions-ignored", "random", ""),
+        ("part-not-read", "merges", "steps-w8.r8x2:2:1"),
+        ("unstable-trusted", "random", "steps-w0"),
+        ("versions-ignored", "random", "steps-w13x3.w14.w0.w13x3.w0"),
     ];
     let shrunk = smallest.map(|(bug, workload, _)| {
         let campaign = Campaign {

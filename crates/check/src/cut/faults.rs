@@ -288,6 +288,7 @@ mod tests {
             host_page_bytes: 0,
             spare_bytes: 0,
             trims: true,
+            handles_failures: false,
         };
         let bit_of = |class| (0..32).filter(|at| declares(&guest(1 << at), class)).collect();
         let bits: Vec<Vec<u32>> = FaultClass::ALL[1..].iter().map(|&class| bit_of(class)).collect();
