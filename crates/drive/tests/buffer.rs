@@ -91,7 +91,7 @@ fn a_drive_tells_what_is_unfinished_and_when_something_happens() {
     drive.submit(1000, write(0, false), &programs(0));
     assert_eq!(drive.unfinished_operations(), 2);
     let first = drive.next_event_ns().unwrap();
-    assert!((1000..201_000).contains(&first), "{first}");
+    assert!((1000..=201_000).contains(&first), "{first}");
     let answer = drive.next_answer(u64::MAX).unwrap();
     assert!(answer.answered_ns >= 201_000 && drive.next_event_ns().is_none());
     assert_eq!(drive.unfinished_operations(), 0);

@@ -72,6 +72,11 @@ fn a_mount_may_take_so_many_operations_and_no_more() {
         reads(&mut device, 50, cause);
         erases(&mut device, 50, cause);
     }
+    let (owner, full) = (Lpn(0), case.dimensions().full());
+    let page = nand::Page { owner, kind: 1, extra: &[], content: nand::Content::Pad };
+    let ppn = Ppn(case.model.pages_per_block);
+    device.nand.program(ppn, &page, Cause::Wear).unwrap();
+    device.nand.read(ppn, owner, full, &mut nand::Sink::None, Cause::Media).unwrap();
     device.check_mount_bound(before).unwrap();
     assert_eq!(device.mounted_in(), 8 * pages + 128);
     reads(&mut device, 1, Cause::Meta);
