@@ -8,7 +8,8 @@ use super::{changed, command, example, guest, outcome, outcome_of};
 fn dying(folder: &std::path::Path, name: &str, at: u32) -> String {
     let function = format!(
         "static uint32_t writes;\n\
-         static ftlab_status dies(void *self, uint32_t first, uint32_t pages, const void *data) {{\n\
+         static ftlab_status dies(void *self, uint32_t first, uint32_t pages,\n\
+                                 const void *data) {{\n\
          if (++writes == {at}) abort();\n\
          return page_write(self, first, pages, data); }}"
     );
