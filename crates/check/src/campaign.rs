@@ -408,6 +408,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     use super::*;
+    use crate::workload::logged::Logged;
 
     fn campaign(spec: &str) -> Campaign {
         Campaign {
@@ -559,5 +560,40 @@ mod tests {
     fn a_campaign_whose_cases_are_all_refused_is_an_error() {
         let message = campaign("page:frontiers=3").run().unwrap_err().to_string();
         assert!(message.contains("frontiers=3"), "{message}");
+    }
+
+    #[test]
+    fn a_total_adds_every_number_to_its_own() {
+        let totals = Totals { cases: 3, compared: 4, drawn_anew: 5, ..Totals::default() };
+        let mut sum = Totals::default();
+        (0..3).for_each(|_| sum.add(totals.clone()));
+        assert_eq!((sum.cases, sum.compared, sum.drawn_anew), (9, 12, 15));
+    }
+
+    #[test]
+    fn a_budget_goes_on_with_the_seeds_behind_the_last() {
+        let budget = Some(Duration::from_secs(1));
+        let endless = Campaign { budget, seeds: vec![2, 5], ..campaign("page") };
+        let short = short_programs::ALPHABET.len();
+        let seeds: Vec<u64> = endless.jobs().map(|job| job.seed).take(2 + short + 3).collect();
+        assert_eq!(seeds, [&[2, 5][..], &vec![2; short], &[6, 7, 8]].concat());
+    }
+
+    #[test]
+    fn a_log_is_tried_in_the_windows_that_were_chosen() {
+        let write = |at| Logged::Write { sectors: at..at + 1, is_forced: false };
+        let log: Vec<Logged> = (0..9).flat_map(|at| [write(at), Logged::Mark]).collect();
+        let of_models = vec![LoggedWorkload::new("disk.log", &log, &DEVICE_MODELS[0])];
+        let windows_of = |windows| {
+            let log = Some(LogSample { of_models: of_models.clone(), windows });
+            let short_programs = 0;
+            let campaign = Campaign { log, short_programs, workloads: vec![], ..campaign("page") };
+            let windows: Vec<usize> = campaign.jobs().map(|job| job.window.unwrap().1).collect();
+            windows
+        };
+        assert_eq!(windows_of(WindowChoice::Numbered(vec![7, 2])), [7, 2, 7, 2], "for each seed");
+        let drawn = windows_of(WindowChoice::Drawn(4));
+        assert_eq!(drawn[..4], of_models[0].drawn(4, 1));
+        assert_eq!(drawn[4..], of_models[0].drawn(4, 2));
     }
 }

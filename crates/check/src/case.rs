@@ -299,7 +299,10 @@ pub fn is_refusal(error: &Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ftl::contract::guest::GuestFault;
+
     use super::*;
+    use crate::workload::logged::Logged;
 
     #[test]
     fn seeds_give_different_workloads() {
@@ -309,5 +312,43 @@ mod tests {
             |seed| Case::new(&page, model, "random", seed, Durability::Full).unwrap().operations;
         assert_eq!(operations(1), operations(1));
         assert_ne!(operations(1), operations(2));
+    }
+
+    #[test]
+    fn a_window_is_cut_only_in_its_own_operations() {
+        let write = |at| Logged::Write { sectors: at..at + 1, is_forced: false };
+        let log: Vec<Logged> = (0..9).flat_map(|at| [write(at), Logged::Mark]).collect();
+        let logged = LoggedWorkload::new("l", &log, DeviceModel::named("small").unwrap());
+        let page = Subject::from_spec("page").unwrap();
+        let case = Case::of_window(&page, &logged, 3, 7, Durability::Full).unwrap();
+        let own = &logged.windows[3].operations;
+        assert!(case.from_operation > 0 && !own.is_empty());
+        assert_eq!(case.operations[case.from_operation..], own[..]);
+        let other = case.with_operations(own.clone());
+        assert_eq!((other.from_operation, other.log, &other.operations), (0, None, own));
+        assert_eq!(other.workload, steps::name(own, case.dimensions().full()));
+    }
+
+    #[test]
+    fn the_least_spare_area_is_enough_and_a_byte_less_is_not() {
+        let narrow = DeviceModel { spare_bytes: 1, ..*DeviceModel::named("tiny").unwrap() };
+        for spec in ["page", "lsb", "superblock", "bast"] {
+            let subject = Subject::from_spec(spec).unwrap();
+            let least = Case::spare_bytes_min(&subject, &narrow, Durability::Full).unwrap();
+            let is_possible = |spare_bytes| {
+                let model = DeviceModel { spare_bytes, ..narrow };
+                Case::new(&subject, &model, "hot", 1, Durability::Full).is_ok()
+            };
+            assert!(is_possible(least) && !is_possible(least - 1), "{spec}: {least}");
+        }
+    }
+
+    #[test]
+    fn a_guest_that_takes_no_such_device_has_refused_it() {
+        let fault = |kind| {
+            let (guest, sentence) = ("g".to_owned(), "why".to_owned());
+            is_refusal(&Error::Guest(GuestFault { guest, kind, sentence }))
+        };
+        assert!(fault(GuestFaultKind::Invalid) && !fault(GuestFaultKind::Broken));
     }
 }

@@ -111,3 +111,31 @@ impl Finding {
         Finding::new(Defect::Refused, error.to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_says_what_defects_mean() {
+        let of = |verdict| -> Vec<&str> {
+            let alike = Defect::ALL.into_iter().filter(|defect| defect.verdict() == verdict);
+            alike.map(Defect::name).collect()
+        };
+        assert_eq!(of(Verdict::Refused), ["unmountable", "unbounded mount", "refused"]);
+        assert_eq!(of(Verdict::Illegal), ["illegal command"]);
+        assert_eq!(of(Verdict::Crash), ["crash"]);
+        assert_eq!(of(Verdict::Hang), ["endless", "hang"]);
+        let broken = [
+            "map broken",
+            "image refused",
+            "image differs",
+            "miscounted",
+            "misordered",
+            "panic",
+            "contract broken",
+        ];
+        assert_eq!(of(Verdict::Broken), broken);
+        assert_eq!(of(Verdict::Lost).len(), Defect::ALL.len() - 14);
+    }
+}

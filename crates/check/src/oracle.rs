@@ -621,4 +621,56 @@ mod tests {
         oracle.flush();
         assert!(oracle.is_durable(0));
     }
+
+    #[test]
+    fn where_trims_may_be_undone_a_lost_page_may_be_unreadable_for_ever() {
+        let mut oracle = oracle().undoing_trims();
+        for lpn in [0, 1] {
+            oracle.write(&page(lpn, FULL), FULL);
+        }
+        oracle.lose(1);
+        oracle.write(&page(1, FULL), FULL);
+        oracle.flush();
+        let may = |expect| [0, 1].map(|page| oracle.may_be_lost(page, expect));
+        assert_eq!(may(Expect::Survivor), [false, true], "a trim of it may be undone");
+        assert_eq!(may(Expect::Newest), [false; 2]);
+    }
+
+    #[test]
+    fn a_part_of_a_flush_and_sectors_in_the_wrong_place_are_named() {
+        let mut oracle = oracle().restoring_flushes();
+        oracle.write(&page(0, FULL), FULL);
+        oracle.write(&page(1, FULL), FULL);
+        oracle.flush();
+        let mut swapped = stamps([1, 1, 2, 2]);
+        swapped.swap(0, 1);
+        let misplaced = oracle.judge(0, &swapped, Expect::Survivor).unwrap_err();
+        assert_eq!(misplaced.defect, Defect::Shorn);
+        let of_page =
+            |found: [Stamp; 2]| oracle.judge(2, &found, Expect::Survivor).unwrap_err().sentence;
+        let [right, other] = [2, 1].map(|write| Stamp::new(Lpn(1), 1, 2, write));
+        let first = stamps([1, 1, 2, 2])[2];
+        assert_eq!(
+            of_page([first, other]),
+            "the device is not as it was at a flush: Lpn(1) sector 1 reads write 1, and had \
+             write 2 at the last flush that was answered"
+        );
+        let nobodys = Stamp::new(Lpn(1), 0, 2, u32::MAX);
+        let sentence = of_page([nobodys, right]);
+        assert!(sentence.contains("Lpn(1) sector 0 reads bytes that no write wrote"), "{sentence}");
+    }
+
+    #[test]
+    fn a_page_behind_the_first_is_shorn_by_its_own_sectors() {
+        let mut oracle = oracle();
+        oracle.write(&page(1, FULL), FULL);
+        oracle.write(&page(1, FULL), FULL);
+        let defect = |writes: [u32; 4]| {
+            let found = &stamps(writes)[2..];
+            oracle.judge(2, found, Expect::Newest).unwrap_err().defect
+        };
+        assert_eq!(defect([0, 0, 2, 1]), Defect::Shorn);
+        assert_eq!(defect([0, 0, 1, 2]), Defect::Shorn);
+        assert_eq!(defect([0, 0, 1, 1]), Defect::Stale);
+    }
 }

@@ -193,4 +193,12 @@ mod tests {
             assert_eq!(Subject::from_spec(&subject.spec).unwrap().spec, subject.spec);
         }
     }
+
+    #[test]
+    fn a_subject_is_under_the_layers_that_it_was_given() {
+        let layers = Layers::from_texts(ftl::LAYERS[0].corners[0]).unwrap();
+        let subject = Subject::of(&SCHEME, &[]).unwrap().under(&layers);
+        assert!(!subject.layers.is_empty());
+        assert_eq!(subject.name(), format!("sample{layers}"));
+    }
 }

@@ -11,6 +11,7 @@ use check::crash::machine_loss;
 use check::cut::counts::DecayTime;
 use check::cut::faults::{FaultClass, Faults};
 use check::cut::power_loss::{self, Missed, SecondCuts};
+use check::cut::shrinking::shrunk;
 use check::device::action::Action;
 use check::device::power_cut::PowerCut;
 use check::device::powered_device::PoweredDevice;
@@ -171,6 +172,38 @@ fn every_planted_bug_is_found_as_the_expected_defect_and_can_be_replayed() {
         assert_eq!(replayed(&failed), Some(failed.finding.clone()), "{bug}: {failed}");
     }
     assert!(others.is_empty(), "found as another defect: {others:?}");
+}
+
+/// A case that failed is made as small as it gets, and still fails like this.
+#[test]
+fn a_failed_case_shrinks_to_the_steps_that_it_needs() {
+    let smallest = [
+        ("tombstones-not-flushed", "trims", "steps-w21x2.t22.f"),
+        ("part-not-read", "merges", "steps-w8.r8x2:2:1"),
+        ("unstable-trusted", "random", "steps-w0"),
+        ("versions-ignored", "random", "steps-w13x3.w14.w0.w13x3.w0"),
+    ];
+    let shrunk = smallest.map(|(bug, workload, _)| {
+        let campaign = Campaign {
+            workloads: vec![workload.to_owned()],
+            short_programs: 0,
+            ..campaign(bug, &["tiny"], SecondCuts::None)
+        };
+        let failed = campaign.run().unwrap().total().failed.remove(0);
+        let small = shrunk(&failed, &|| false);
+        assert_eq!(replayed(&small), Some(small.finding.clone()), "{bug}: {small}");
+        let outcomes = |failed: &FailedCase| -> Vec<Outcome> {
+            failed.cuts.iter().map(|cut| cut.outcome).collect()
+        };
+        assert_eq!(outcomes(&small), outcomes(&failed), "{bug}: {small}");
+        let verdict = |failed: &FailedCase| failed.finding.defect.verdict();
+        assert_eq!(verdict(&small), verdict(&failed), "{bug}: {small}");
+        (bug, workload, small.case.workload)
+    });
+    assert_eq!(
+        shrunk.each_ref().map(|(bug, workload, small)| (*bug, *workload, &small[..])),
+        smallest
+    );
 }
 
 /// What only further faults or further cuts show is found by them, and by nothing else.

@@ -83,3 +83,28 @@ fn a_row_is_programmed_by_one_command() {
     drive.finish();
     assert_eq!((drive.now_ns(), drive.usage().dies[0].array_ns), (200_000, 200_000));
 }
+
+#[test]
+fn a_drive_tells_what_is_unfinished_and_when_something_happens() {
+    let mut drive = drive("ideal:program=200us");
+    assert_eq!((drive.next_event_ns(), drive.unfinished_operations()), (None, 0));
+    drive.submit(1000, write(0, false), &programs(0));
+    assert_eq!(drive.unfinished_operations(), 2);
+    let first = drive.next_event_ns().unwrap();
+    assert!((1000..=201_000).contains(&first), "{first}");
+    let answer = drive.next_answer(u64::MAX).unwrap();
+    assert!(answer.answered_ns >= 201_000 && drive.next_event_ns().is_none());
+    assert_eq!(drive.unfinished_operations(), 0);
+}
+
+#[test]
+fn the_memory_of_a_drive_grows_with_its_blocks() {
+    let memory = |blocks| {
+        let profile: Profile = "ideal".parse().unwrap();
+        let geometry = Geometry::new(2048, 64, 64, blocks, ProgramOrder::Ascending).unwrap();
+        Drive::memory_bytes(&profile, &geometry)
+    };
+    let [small, large] = [1000, 3000].map(memory);
+    assert_eq!(large - small, 2000 * 4, "a number for each block");
+    assert!(small > 4000);
+}

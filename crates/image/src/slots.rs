@@ -70,3 +70,20 @@ impl Slots {
         slots
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_punched_in_batches_once_there_are_many() {
+        let mut slots = Slots { batch: 3, ..Slots::default() };
+        slots.warm.extend(0..6);
+        assert!(slots.take_for_punching(false).is_empty());
+        slots.warm.push_back(6);
+        assert_eq!(slots.take_for_punching(false), [0, 1, 2]);
+        assert!(slots.take_for_punching(false).is_empty());
+        assert_eq!(slots.take_for_punching(true), [3, 4, 5, 6]);
+        assert_eq!(slots.cold, [0, 1, 2, 3, 4, 5, 6]);
+    }
+}

@@ -361,7 +361,7 @@ mod tests {
     use crate::device_model::DeviceModel;
     use crate::flash::Storage;
     use crate::subject::Subject;
-    use crate::workload::host_operation::HostOperation;
+    use crate::workload::host_operation::{Extent, HostOperation};
 
     fn case() -> Case {
         let (page, tiny) = (Subject::from_spec("page").unwrap(), DeviceModel::named("tiny"));
@@ -442,5 +442,42 @@ mod tests {
         }
         assert!(begun > 1 && ended > 1, "{begun} begun, {ended} ended");
         assert!(durable.is_sorted() && durable.last() > Some(&0), "{durable:?}");
+    }
+
+    #[test]
+    fn a_sum_of_crashes_adds_every_count_to_its_own() {
+        let by_loss = std::array::from_fn(|at| 5 + at as u64);
+        let counts = CrashCounts { first: 3, second: 4, by_loss };
+        let mut sum = counts;
+        sum += counts;
+        sum += counts;
+        assert_eq!((sum.first, sum.second), (9, 12));
+        let named: Vec<_> = Loss::NAMES.iter().copied().zip(by_loss.map(|n| 3 * n)).collect();
+        assert_eq!(sum.by_name().collect::<Vec<_>>(), named);
+    }
+
+    #[test]
+    fn an_image_is_compared_with_every_state_from_the_last_answer_on() {
+        let left = left(&case());
+        let [answered, last] = left.operations;
+        let known: Vec<u64> = left.history.iter().map(|contents| contents.operation).collect();
+        assert_eq!(known, (answered..=last).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_answer_promises_from_its_own_event_on() {
+        let case = case();
+        let mut machine = Machine::new(PoweredDevice::brand_new(&case).unwrap()).unwrap();
+        let flushed = |oracle: &Oracle, value| oracle.may_survive(0, value);
+        machine.perform(Action::Mount).unwrap();
+        while machine.next_moment().is_some() {}
+        let extent = Extent::whole(0, 1, case.dimensions().full());
+        machine.perform(Action::Do(HostOperation::Force(extent))).unwrap();
+        let mut may_be_lost = Vec::new();
+        while let Some(moment) = machine.next_moment() {
+            may_be_lost.push(flushed(moment.oracle, 0));
+        }
+        let (last, before) = may_be_lost.split_last().unwrap();
+        assert!(!last && !before.is_empty() && before.iter().all(|&it| it), "{may_be_lost:?}");
     }
 }

@@ -62,3 +62,30 @@ impl AddAssign for CutCounts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_adds_every_count_to_its_own() {
+        let mut number = 0;
+        let mut next = || {
+            number += 1;
+            number
+        };
+        let mut counts = CutCounts { first: next(), second: next(), ..CutCounts::default() };
+        counts.deeper = next();
+        counts.by_kind.as_flattened_mut().iter_mut().for_each(|count| *count = next());
+        counts.found.as_flattened_mut().iter_mut().for_each(|count| *count = next());
+        let numbers = |it: &CutCounts| -> Vec<u64> {
+            let kinds = it.by_kind.as_flattened().iter().chain(it.found.as_flattened());
+            [it.first, it.second, it.deeper].into_iter().chain(kinds.copied()).collect()
+        };
+        let mut sum = counts;
+        sum += counts;
+        sum += counts;
+        let thrice: Vec<u64> = (1..=number).map(|n| 3 * n).collect();
+        assert_eq!(numbers(&sum), thrice);
+    }
+}

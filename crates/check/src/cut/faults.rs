@@ -277,4 +277,61 @@ mod tests {
             assert_eq!(FaultClass::ALL[class as usize], class);
         }
     }
+
+    #[test]
+    fn a_guest_declares_with_the_bits_of_the_header() {
+        let guest = |cuts| Declaration {
+            name: String::new(),
+            release: String::new(),
+            promise: ftl::contract::guest::Promise::Flush,
+            cuts,
+            host_page_bytes: 0,
+            spare_bytes: 0,
+            trims: true,
+            handles_failures: false,
+        };
+        let bit_of = |class| (0..32).filter(|at| declares(&guest(1 << at), class)).collect();
+        let bits: Vec<Vec<u32>> = FaultClass::ALL[1..].iter().map(|&class| bit_of(class)).collect();
+        let [lasting, erase, spare, paired, reordered, brown_out] = [5, 4, 6, 7, 8, 9];
+        let of_cuts = [lasting, erase, spare, paired, reordered, brown_out].map(|at| vec![at]);
+        assert_eq!(bits, [&of_cuts[..], &[const { Vec::new() }; 4]].concat());
+        assert!(declares(&guest(0), FaultClass::Basic), "some of it, every guest survives");
+        for outcome in Outcome::ALL {
+            let expected = match outcome {
+                Outcome::Untouched | Outcome::Complete => 0,
+                Outcome::Torn => 1,
+                Outcome::LooksErased => 2,
+                Outcome::Unstable => 4,
+                Outcome::Half => 8,
+                Outcome::Intact | Outcome::Mixed => 0x10,
+                Outcome::Flipped | Outcome::Stale | Outcome::Misdirected => 0x40,
+                Outcome::Paired => 0x80,
+                Outcome::Reordered => 0x100,
+                Outcome::BrownedOut => 0x200,
+            };
+            assert_eq!(bit(outcome), expected, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn under_paper_only_basic_faults_are_promised_and_only_where_operations_end_in_order() {
+        let page = crate::subject::Subject::from_spec("page").unwrap();
+        let promised = |model: &str, durability| {
+            let model = DeviceModel::named(model).unwrap();
+            let case = Case::new(&page, model, "random", 1, durability).unwrap();
+            let is_promised = |text| promises(&case, PowerCut::parse(text).unwrap());
+            let cuts = ["3:torn", "3:half", "3:flipped", "3:unstable@0", "3:unstable@5"];
+            let all = Faults::parse("all,bad-block").unwrap();
+            (all.promised(&case).to_string(), cuts.map(is_promised))
+        };
+        let cuts = Faults::ALL.to_string();
+        for model in ["tiny", "tiny-mlc", "tiny-dies"] {
+            assert_eq!(promised(model, Durability::Full), (cuts.clone(), [true; 5]), "{model}");
+        }
+        let some = [true, false, false, true, false];
+        assert_eq!(promised("tiny", Durability::Paper), ("basic".to_owned(), some));
+        for model in ["tiny-mlc", "tiny-dies"] {
+            assert_eq!(promised(model, Durability::Paper), (String::new(), [false; 5]), "{model}");
+        }
+    }
 }

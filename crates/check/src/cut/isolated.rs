@@ -154,3 +154,35 @@ fn parsed(text: &str, case: &Case) -> Option<(CutCounts, Option<FailedCase>)> {
     let cuts = parsed_cuts(cuts).unwrap_or_default();
     Some((counts, Some(FailedCase::new(case, &cuts, finding))))
 }
+
+#[cfg(test)]
+mod tests {
+    use ftl::Durability;
+
+    use super::*;
+    use crate::device_model::DeviceModel;
+    use crate::subject::Subject;
+
+    #[test]
+    fn what_a_process_writes_is_read_as_it_was() {
+        let (page, tiny) = (Subject::from_spec("page").unwrap(), DeviceModel::named("tiny"));
+        let case = Case::new(&page, tiny.unwrap(), "hot", 1, Durability::Full).unwrap();
+        let mut counts = CutCounts { first: 2, second: 3, deeper: 4, ..CutCounts::default() };
+        for (at, count) in counts.by_kind.as_flattened_mut().iter_mut().enumerate() {
+            *count = 5 + at as u64;
+        }
+        let again = |failed: Option<&FailedCase>| {
+            let (found, failed) = parsed(&written(&counts, failed), &case).unwrap();
+            assert_eq!(found, counts);
+            failed
+        };
+        assert!(again(None).is_none());
+        for cuts in [&["4:torn", "7:unstable@2"][..], &[]] {
+            let cuts: Vec<_> = cuts.iter().map(|text| PowerCut::parse(text).unwrap()).collect();
+            let finding = Finding::new(Defect::Stale, "one line,\nand another one");
+            let failed = again(Some(&FailedCase::new(&case, &cuts, finding.clone()))).unwrap();
+            assert_eq!((failed.finding, failed.cuts), (finding, cuts));
+        }
+        assert!(parsed("1 2 3\n", &case).is_none(), "a part of it is no result");
+    }
+}

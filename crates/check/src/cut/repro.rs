@@ -280,3 +280,29 @@ fn quoted(text: &str) -> String {
     });
     format!("\"{}\"", escaped.collect::<String>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_written_as_c_takes_them() {
+        assert_eq!(quoted("a \"b\\?"), r#""a \"b\\\?""#);
+        assert_eq!(quoted("\n\u{e9}"), r#""\012\303\251""#);
+        assert_eq!(in_comment("a */ b"), "a * / b");
+    }
+
+    #[test]
+    fn functions_that_nothing_calls_are_left_out() {
+        let (main, used) = ("int main(void)\n{\n    used();\n}", "static int used(void)\n{}");
+        let idle = "static void *idle(void)\n{\n    only_of_idle();\n}";
+        let other = "static void only_of_idle(void)\n{\n    unused();\n}";
+        let text = [used, other, idle, main].join("\n\n");
+        assert_eq!(without_idle_functions(&text), [used, main].join("\n\n"));
+        for (text, is_word) in
+            [("a used(b", true), ("used", true), ("unused", false), ("used_up", false), ("", false)]
+        {
+            assert_eq!(has_word(text, "used"), is_word, "{text}");
+        }
+    }
+}

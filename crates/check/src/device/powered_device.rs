@@ -693,3 +693,6 @@ fn decayed(stop: Stop) -> Stop {
         _ => stop,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -154,4 +154,38 @@ mod tests {
             assert!(drawn.iter().filter(|it| it.order == order).count() > 1000, "{order:?}");
         }
     }
+
+    #[test]
+    fn many_pages_are_cut_seldom_and_dies_need_an_order() {
+        let drawn = (0..2000).map(|seed| DeviceModel::drawn(seed, |_| 1));
+        let (in_order, in_any): (Vec<_>, Vec<_>) =
+            drawn.partition(|it| it.order != ProgramOrder::Any);
+        for it in in_order.iter().chain(&in_any) {
+            assert_eq!(it.one_cut_in, 1 + it.logical_blocks * it.pages_per_block / 4, "{it:?}");
+        }
+        assert!(in_any.iter().all(|it| it.dies == 1));
+        let several = in_order.iter().filter(|it| it.dies > 1).count();
+        assert!((2..4).contains(&(5 * several / in_order.len())), "{several}");
+    }
+
+    #[test]
+    fn each_kind_of_failure_has_its_figure() {
+        let failing = |kind: usize, dies| -> Vec<TinyMedia> {
+            let kinds = std::array::from_fn(|at| at == kind);
+            (0..2000).map(|seed| TinyMedia::failing(kinds, dies, &mut Rng::new(seed))).collect()
+        };
+        let ends = |kind, of: fn(&TinyMedia) -> u32| {
+            let all = failing(kind, 3);
+            let figures = all.iter().map(of);
+            let others = all.iter().map(|it| {
+                it.failing_program + it.failing_erase + it.factory_bad + it.lost_page - of(it)
+            });
+            assert!(others.sum::<u32>() == 0 && all.iter().all(|it| it.reserve == 3 * 24));
+            [figures.clone().min().unwrap(), figures.max().unwrap()]
+        };
+        assert_eq!(ends(0, |it| it.failing_program), [1, 64]);
+        assert_eq!(ends(1, |it| it.failing_erase), [1, 8]);
+        assert_eq!(ends(2, |it| it.factory_bad), [5, 5]);
+        assert_eq!(ends(3, |it| it.lost_page), [1, 64]);
+    }
 }

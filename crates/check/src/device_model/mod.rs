@@ -368,4 +368,22 @@ mod tests {
         let message = DeviceModel::named("tny").unwrap_err().to_string();
         assert!(message.starts_with("unknown geometry `tny`; did you mean `tiny`?"), "{message}");
     }
+
+    #[test]
+    fn a_device_for_one_workload_suits_no_other() {
+        let [tiny, windows] = ["tiny", "windows"].map(|of| {
+            let suits = |model: &&DeviceModel| model.only_workload.is_some() == (of == "windows");
+            DEVICE_MODELS.iter().find(suits).unwrap()
+        });
+        assert!(tiny.suits("hot") && tiny.suits("windows"));
+        assert!(windows.suits("windows") && !windows.suits("hot"));
+        let model = DeviceModel::named("tiny").unwrap();
+        assert_eq!(model.logical_pages(), model.logical_blocks * model.pages_per_block);
+    }
+
+    #[test]
+    fn wear_is_levelled_at_the_difference_that_a_device_has() {
+        let wear = |levelling| TinyMedia { levelling, ..TinyMedia::default() }.wear().to_string();
+        assert_eq!([wear(0), wear(3)], ["none", "static:threshold=3,rounds=1"]);
+    }
 }

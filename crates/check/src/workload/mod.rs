@@ -181,4 +181,51 @@ mod tests {
         let message = operations("hto", DIMENSIONS, 0).unwrap_err().to_string();
         assert!(message.starts_with("unknown workload `hto`; did you mean `hot`?"), "{message}");
     }
+
+    /// A replay line of an older version leads to the same operations.
+    #[test]
+    fn every_workload_is_what_it_always_was() {
+        let windowed =
+            Dimensions { pages: 8400, pages_per_block: 24, sectors_per_page: 1, extra_pages: 144 };
+        let digest = |operations: Vec<HostOperation>| {
+            let lines: Vec<String> = operations.iter().map(HostOperation::to_string).collect();
+            crc32fast::hash(lines.join("\n").as_bytes())
+        };
+        let named = named::WORKLOADS.iter().map(|workload| {
+            let dimensions = if workload.name == "windows" { windowed } else { DIMENSIONS };
+            (workload.name, digest(operations(workload.name, dimensions, 1).unwrap()))
+        });
+        let short = "ace-w1.p2.t0.f.r.a.g";
+        let others = [
+            (short, digest(operations(short, DIMENSIONS, 1).unwrap())),
+            ("after a cut", digest(after_power_cut(DIMENSIONS, 1))),
+        ];
+        let found: Vec<(&str, u32)> = named.chain(others).collect();
+        assert_eq!(found, DIGESTS);
+    }
+
+    /// Checksums of the operations of each workload. A workload that is changed on purpose gets
+    /// another one.
+    const DIGESTS: [(&str, u32); 20] = [
+        ("sequential", 1777155997),
+        ("random", 2580436),
+        ("fill-random", 3439698198),
+        ("hot", 4065759209),
+        ("trims", 1670936005),
+        ("trim-rewrite", 4242742278),
+        ("trim-all", 375563175),
+        ("trim-flush", 1204873871),
+        ("flush-each", 4046744750),
+        ("never-flush", 2990349668),
+        ("partial", 1428752),
+        ("large", 3356240375),
+        ("borders", 758459482),
+        ("streams", 3427274967),
+        ("sectors", 1127446369),
+        ("forced", 2076420966),
+        ("merges", 2675813401),
+        ("windows", 778500625),
+        ("ace-w1.p2.t0.f.r.a.g", 2482445784),
+        ("after a cut", 3793972458),
+    ];
 }

@@ -175,3 +175,37 @@ impl BlockTable {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::layout::Room;
+
+    fn layout() -> Layout {
+        let geometry = Geometry::new(512, 32, 4, 4, nand::ProgramOrder::Any).unwrap();
+        Layout { geometry, room: Room { spare_slots: 2, frames: 1 } }
+    }
+
+    #[test]
+    fn each_part_of_an_entry_has_its_limit() {
+        let decoded = |slot: u32, erases: u32, flags: u32| {
+            let mut bytes = BlockTable::blank(&layout()).encode();
+            for (at, number) in [(0, slot), (4, erases), (8, flags)] {
+                put(&mut bytes, BLOCK_ENTRY_BYTES + at, &number.to_le_bytes());
+            }
+            BlockTable::decode(&bytes, &layout()).is_ok()
+        };
+        assert!(decoded(0, 0, 0) && decoded(5, ERASES_MAX, 1) && decoded(NO_SLOT, 7, 0));
+        assert!(!decoded(6, 0, 0), "there are six slots");
+        assert!(!decoded(0, ERASES_MAX + 1, 0) && !decoded(0, u32::MAX, 0));
+        assert!(!decoded(0, 0, 2));
+    }
+
+    #[test]
+    fn a_block_stays_in_its_slot_until_it_is_erased() {
+        let mut table = BlockTable::blank(&layout());
+        let mut program = |ppn, slot| table.program(Ppn(ppn), Health::Good, slot).is_ok();
+        assert!(!program(0, 6) && program(0, 5) && program(1, 5));
+        assert!(!program(2, 4), "its other pages are in slot 5");
+    }
+}

@@ -132,3 +132,26 @@ impl Operation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_frame_is_read_and_one_that_claims_more_is_refused() {
+        let erase = |at| Operation::Erase(BlockId(at as u32));
+        let full: Vec<Operation> = (0..FRAME_ENTRIES).map(erase).collect();
+        for operations in [&full[..], &full[1..], &[]] {
+            let frame = Frame::decode(&Frame::encode(5, 6, 7, operations)).unwrap();
+            assert_eq!((frame.generation, frame.first, frame.durable), (5, 6, 7));
+            assert_eq!(frame.operations, operations);
+        }
+        for more in [1, 2] {
+            let mut bytes = Frame::encode(5, 6, 7, &full);
+            put(&mut bytes, 32, &(FRAME_ENTRIES as u32 + more).to_le_bytes());
+            let crc = checksum(&bytes[CRC_AT + 4..]);
+            put(&mut bytes, CRC_AT, &crc.to_le_bytes());
+            assert!(Frame::decode(&bytes).is_none(), "{more} entries more than there are");
+        }
+    }
+}

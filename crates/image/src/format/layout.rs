@@ -144,3 +144,33 @@ impl Layout {
 fn aligned(bytes: u64) -> u64 {
     bytes.next_multiple_of(ALIGNMENT)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_room_is_in_proportion_to_the_chip() {
+        let room = |blocks| {
+            let geometry = Geometry::new(512, 64, 64, blocks, nand::ProgramOrder::Any).unwrap();
+            let Room { spare_slots, frames } = Room::of(&geometry);
+            (spare_slots, frames)
+        };
+        assert_eq!(room(8), (8, 8));
+        assert_eq!(room(800), (100, 442), "800 x 64 / 4 operations in frames of 29");
+        assert_eq!(room(80_000), (10_000, FRAMES_MAX));
+    }
+
+    #[test]
+    fn scheme_bytes_have_a_length_of_two_bytes() {
+        let check = |scheme_bytes: u32| {
+            let spare_bytes = HEADER_BYTES as u32 + scheme_bytes;
+            let geometry = Geometry::new(512, spare_bytes, 4, 4, nand::ProgramOrder::Any).ok()?;
+            assert_eq!(geometry.scheme_bytes(), scheme_bytes);
+            Some(Layout { geometry, room: Room { spare_slots: 2, frames: 1 } }.check().is_ok())
+        };
+        assert_eq!(check(SCHEME_BYTES_MAX), Some(true));
+        assert_ne!(check(SCHEME_BYTES_MAX + 1), Some(true));
+        assert_ne!(check(SCHEME_BYTES_MAX + 2), Some(true));
+    }
+}

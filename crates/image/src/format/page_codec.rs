@@ -148,3 +148,20 @@ pub(crate) fn with_header(record: &[u8], header: &[u8; HEADER_BYTES]) -> Vec<u8>
     seal(&mut record);
     record
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_are_first_if_they_are_alone_and_else_behind() {
+        let bytes = SECTOR_BYTES as usize;
+        let mut alone = vec![0; 4 * bytes];
+        assert_eq!(place_meta(&mut alone, &vec![7; bytes + 1]), Some(0b0011));
+        assert_eq!(alone[..bytes + 2], [vec![7; bytes + 1], vec![0]].concat());
+        let mut shared = [vec![1; bytes], vec![0; 3 * bytes]].concat();
+        assert_eq!(place_meta(&mut shared, &[7; 9]), Some(0b1000));
+        assert_eq!(shared[3 * bytes..][..10], [7, 7, 7, 7, 7, 7, 7, 7, 7, 0]);
+        assert_eq!(place_meta(&mut vec![1; 4 * bytes], &[7; 9]), None);
+    }
+}

@@ -205,3 +205,66 @@ impl Texts<'_> {
 fn own_checksum(bytes: &Bytes) -> u32 {
     checksum_of_parts(&[&bytes[..CRC_AT], &bytes[CRC_AT + 4..]])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn superblock(parameters: String) -> Superblock {
+        let recipe = Recipe {
+            geometry: Geometry::new(512, 32, 4, 4, ProgramOrder::Any).unwrap(),
+            chip: String::new(),
+            scheme: "page".into(),
+            layers: String::new(),
+            parameters,
+            media: String::new(),
+            seed: 5,
+            capacity_bytes: 4096,
+        };
+        Superblock {
+            recipe,
+            room: Room { spare_slots: 2, frames: 1 },
+            uuid: [7; 16],
+            generation: COUNT_MAX,
+            operation: COUNT_MAX,
+            table: 1,
+            table_crc: 9,
+            clean: true,
+        }
+    }
+
+    #[test]
+    fn texts_may_take_all_the_room_and_no_more() {
+        let room = SUPERBLOCK_BYTES - TEXTS_AT - 10 - "page".len();
+        let full = superblock("x".repeat(room));
+        assert_eq!(Superblock::decode(&full.encode().unwrap()).unwrap(), full);
+        for more in 1..4 {
+            let refused = superblock("x".repeat(room + more)).encode().unwrap_err().to_string();
+            assert!(
+                refused.contains("the names and parameters take more than 3958 bytes"),
+                "{refused}"
+            );
+        }
+    }
+
+    #[test]
+    fn each_number_has_its_limit() {
+        let decoded = |at: usize, number: &[u8]| {
+            let mut bytes = superblock(String::new()).encode().unwrap();
+            put(&mut bytes, at, number);
+            let crc = own_checksum(&bytes);
+            put(&mut bytes, CRC_AT, &crc.to_le_bytes());
+            Superblock::decode(&bytes).is_ok()
+        };
+        let beyond = (COUNT_MAX + 1).to_le_bytes();
+        assert!(decoded(32, &COUNT_MAX.to_le_bytes()) && !decoded(32, &beyond));
+        assert!(decoded(40, &COUNT_MAX.to_le_bytes()) && !decoded(40, &beyond));
+        assert!(decoded(48, &0_u32.to_le_bytes()) && !decoded(48, &2_u32.to_le_bytes()));
+        assert!(decoded(56, &0_u32.to_le_bytes()) && !decoded(56, &2_u32.to_le_bytes()));
+        let beyond = [3965_u16, 3966].map(u16::to_le_bytes);
+        assert!(
+            beyond.iter().all(|bytes| !decoded(TEXTS_AT, bytes)),
+            "the next text is beyond the end"
+        );
+    }
+}

@@ -181,4 +181,25 @@ mod tests {
             assert_eq!(Loss::parse(text), None, "{text}");
         }
     }
+
+    /// A replay line of an older version loses the same bytes.
+    #[test]
+    fn a_seed_loses_what_it_always_lost() {
+        let lost = |loss: Loss| -> Vec<usize> {
+            (0..24).filter(|at| loss.written(*at, 24, 512) < 512).collect()
+        };
+        assert_eq!(lost(Loss::Half(9)), [1, 4, 6, 7, 8, 10, 11, 14, 18, 19, 20, 22]);
+        assert_eq!(lost(Loss::Eighth(9)), [12, 15]);
+        let torn = [22, 23].map(|at| Loss::Ends(9).written(at, 24, 512));
+        assert_eq!(torn, [117, 30]);
+    }
+
+    #[test]
+    fn many_pieces_have_extreme_losses() {
+        let losses = Loss::some(20, 17, 1, &mut |_| 5);
+        let text: Vec<String> = losses.iter().map(Loss::to_string).collect();
+        let expected =
+            "ends@10 ends@11 all none from@18 from@19 one@5 but@5 from@5 half@5 eighth@5";
+        assert_eq!(text.join(" "), expected);
+    }
 }

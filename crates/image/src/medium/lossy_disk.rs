@@ -337,4 +337,27 @@ mod tests {
             assert_eq!(unsynced.answered, answered);
         }
     }
+
+    #[test]
+    fn only_what_may_be_lost_is_a_new_state() {
+        let (mut disk, mut unsynced) = disk();
+        let mut is_new = |offset, byte| {
+            disk.write_at(&[byte; SECTOR], offset).unwrap();
+            disk.take_events().iter().map(|event| unsynced.pass(event)).collect::<Vec<_>>()
+        };
+        assert_eq!(is_new(2 * 512, 0), [false], "the disk has these bytes");
+        assert_eq!(is_new(2 * 512, 1), [true]);
+        assert_eq!(is_new(512, 0), [false], "the sector before it");
+        assert_eq!(is_new(3 * 512, 0), [false], "the sector behind it");
+        assert_eq!(is_new(2 * 512, 0), [true], "the first write may be lost");
+    }
+
+    #[test]
+    fn a_full_disk_takes_a_part_of_a_write() {
+        let (mut disk, _) = disk();
+        disk.with(|disk| disk.fuel = Some(0));
+        let error = disk.write_at(&[1; 1024], 512).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(disk.bytes().to_vec()[..1536], [[0; 512], [1; 512], [0; 512]].concat());
+    }
 }

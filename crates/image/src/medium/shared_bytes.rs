@@ -116,4 +116,13 @@ mod tests {
         assert!(one.has(&[1, 0, 0], BLOCK));
         assert_eq!(one.to_vec()[BLOCK + 1..], [0; BLOCK - 1]);
     }
+
+    #[test]
+    fn a_row_has_bytes_or_none() {
+        assert!(SharedBytes::default().is_empty());
+        assert!(!SharedBytes::from(vec![0]).is_empty());
+        let mut longer = SharedBytes::from(vec![7; 2 * BLOCK]);
+        longer.resize(BLOCK + 9);
+        assert_eq!(longer.to_vec(), [7; BLOCK + 9]);
+    }
 }

@@ -106,4 +106,23 @@ mod tests {
         assert!(view.read_at(&mut [0; 2], 19_999).is_err(), "beyond the end");
         assert!(std::fs::read(&path).unwrap() == original);
     }
+
+    #[test]
+    fn a_copy_of_a_view_has_its_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let original: Vec<u8> = (0..20_000_u32).map(|n| (n / 256) as u8).collect();
+        std::fs::write(&path, &original).unwrap();
+        let mut view = View::of(Box::new(DiskFile::open(&path).unwrap())).unwrap();
+        view.write_at(&[255], 3 * BLOCK as u64 + 5).unwrap();
+        let copy = view.fork().unwrap();
+        let mut block = vec![0; BLOCK];
+        copy.read_at(&mut block, 3 * BLOCK as u64).unwrap();
+        let mut expected = original[3 * BLOCK..4 * BLOCK].to_vec();
+        expected[5] = 255;
+        assert!(block == expected);
+        assert_eq!(copy.len().unwrap(), 20_000);
+        view.set_len(9).unwrap();
+        assert_eq!((view.len().unwrap(), view.punch(0, 9).unwrap()), (9, false));
+    }
 }

@@ -671,8 +671,8 @@ impl FlashArray {
         self.lives.as_mut().expect("the blocks can fail").wear_out(block);
     }
 
-    /// Marks a block as bad, in the spare area of its first page, as makers of flash do: all bits of
-    /// the header are zero.
+    /// Marks a block as bad, in the spare area of its first page, as makers of flash do: all bits
+    /// of the header are zero.
     pub(crate) fn mark_bad(&mut self, block: BlockId) -> Result<()> {
         let first = self.geometry.first_page(block);
         if self.keeps_pages() {

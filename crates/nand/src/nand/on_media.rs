@@ -345,8 +345,8 @@ impl Nand {
         self.array.use_as(by, number);
         let (from, to) = (self.geometry().first_page(number), self.geometry().first_page(by));
         let mut moved = 0;
-        // A page that went astray may lie where a block with one bit per cell has none. Pages at the
-        // end that only look erased do not move: for the FTL they are erased.
+        // A page that went astray may lie where a block with one bit per cell has none. Pages at
+        // the end that only look erased do not move: for the FTL they are erased.
         let pages = self.array.usable_pages(number).min(self.array.fill_level(number)?);
         for at in 0..pages {
             let (source, ppn) = (from.plus(at), to.plus(at));

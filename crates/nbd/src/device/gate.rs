@@ -162,3 +162,33 @@ impl Ord for Held {
         (self.due, self.number).cmp(&(other.due, other.number))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::buffer::Buffer;
+
+    fn answer(session: u64, bytes: usize) -> Ready {
+        let mut reply = Buffer::default();
+        reply.put(&vec![0; bytes]);
+        Ready { session, reply, promised: 0 }
+    }
+
+    #[test]
+    fn answers_leave_in_their_order_and_the_gate_is_full_while_they_wait() {
+        let (mut gate, now) = (Gate::default(), Instant::now());
+        gate.set_frozen(true);
+        (0..20).for_each(|session| gate.hold(None, answer(session, 1), now));
+        gate.hold(None, answer(20, BYTES_MAX - 20), now);
+        assert!(!gate.is_full() && !gate.is_empty());
+        gate.hold(None, answer(21, 1), now);
+        assert!(gate.is_full());
+        let mut left = Vec::new();
+        gate.open(now, &mut left);
+        assert!(left.is_empty());
+        gate.set_frozen(false);
+        gate.open(now, &mut left);
+        assert!(left.iter().map(|ready| ready.session).eq(0..22));
+        assert!(gate.is_empty() && !gate.is_full());
+    }
+}

@@ -75,3 +75,20 @@ impl<W> GroupedSync<W> {
         self.running.iter_mut().for_each(Vec::clear);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_forgets_whoever_waits_and_not_that_a_sync_runs() {
+        let mut sync = GroupedSync::default();
+        sync.add(1, Need::Flush);
+        assert_eq!(sync.waiting_mut().collect::<Vec<_>>(), [&mut 1]);
+        sync.begin();
+        sync.add(2, Need::Sync);
+        sync.forget();
+        assert!(sync.is_running());
+        assert_eq!((sync.end(), sync.take_waiting()), (vec![], vec![]));
+    }
+}

@@ -106,3 +106,23 @@ fn pieces<const N: usize>(all: [(Action, Range<u64>); N]) -> VecDeque<Piece> {
     let some = all.into_iter().filter(|(_, range)| !range.is_empty());
     some.map(|(action, range)| Piece { action, range }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_bytes_outside_whole_pages_are_written() {
+        let all = |work: LongWork<()>| -> Vec<(Action, Range<u64>)> {
+            work.pieces.into_iter().map(|piece| (piece.action, piece.range)).collect()
+        };
+        let zero = |range| LongWork::zero((), false, range, 2048);
+        assert!(zero(100..5000).writes() && !zero(2048..6144).writes());
+        assert!(!LongWork::trim((), false, 100..5000, 2048).writes());
+        assert!(LongWork::allocate((), false, 2048..6144).writes());
+        let (write, trim) = (Action::Write, Action::Trim);
+        let expected = [(write, 100..2048), (trim, 2048..4096), (write, 4096..5000)];
+        assert_eq!(all(zero(100..5000)), expected);
+        assert_eq!(all(zero(100..2000)), [(write, 100..2000)]);
+    }
+}

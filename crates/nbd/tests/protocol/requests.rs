@@ -188,12 +188,12 @@ fn extents(data: &[u8]) -> Vec<(u32, u32)> {
 #[test]
 fn blocks_and_their_wear_are_told() {
     let mut live = live(device("page", &[]));
-    Script::agreed(false).write(0, 0, &[1; 4096]).say_to(&mut live);
+    Script::agreed(false).write(0, 0, &[1; 196_608]).say_to(&mut live);
     let script = Script::flags(FIXED)
         .option(STRUCTURED, b"")
         .option(SET_CONTEXTS, &contexts("", &["ftlab:block", "ftlab:wear"]))
         .option(GO, &wanted("", &[]))
-        .request(BLOCK_STATUS, 0, 0, 8192);
+        .request(BLOCK_STATUS, 0, 192_512, 8192);
     let mut answers = script.say_to(&mut live);
     answers.greeting().option();
     let (block, wear) = {
@@ -202,10 +202,11 @@ fn blocks_and_their_wear_are_told() {
     };
     assert!(!block.is_last && wear.is_last);
     let nand = live.store.disk.nand().unwrap();
-    let ppn = live.store.disk.ftl().unwrap().place(nand, nand::Lpn(0)).unwrap();
+    let ppn = live.store.disk.ftl().unwrap().place(nand, nand::Lpn(95)).unwrap();
     let place = nand.geometry().block_of(ppn);
     assert_eq!(extents(&block.data[4..]), [(4096, place.0), (4096, u32::MAX)]);
     let erases = nand.array().wear()[place.0 as usize];
+    assert_ne!(erases, place.0);
     assert_eq!(extents(&wear.data[4..]), [(4096, erases), (4096, u32::MAX)]);
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use nbd::device::recorder::Recorder;
 use nbd::server::engine::Limits;
-use trace::log_writes::entry::LogEntry;
+use trace::log_writes::entry::{LogEntry, MARK_NAME_BYTES_MAX};
 use trace::log_writes::reader::LogReader;
 
 use crate::clients::{Client, Operator};
@@ -96,4 +96,41 @@ fn a_record_tells_which_writes_were_forced() {
     let without_time = record.lines().skip(1).map(|line| line.split_once(',').unwrap().1);
     let requests: Vec<&str> = without_time.collect();
     assert_eq!(requests, ["0,WF,0,512", "0,W,2048,512", "0,FW,0,0"]);
+}
+
+#[test]
+fn a_mark_has_a_short_name_without_zeros() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recorder = with_log(&folder.path().join("log"));
+    let longest = "m".repeat(MARK_NAME_BYTES_MAX);
+    assert!(recorder.mark(&longest).is_ok() && recorder.mark("").is_ok());
+    for name in [
+        "m".repeat(MARK_NAME_BYTES_MAX + 1),
+        "m".repeat(MARK_NAME_BYTES_MAX + 2),
+        "a\0b".to_owned(),
+    ] {
+        let refused = recorder.mark(&name).unwrap_err();
+        assert!(refused.contains("without zeros"), "{refused}");
+    }
+}
+
+#[test]
+fn a_record_tells_reads_and_what_flash_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("record");
+    let disk = disk::Disk::in_memory(device("page", &[])).unwrap();
+    let mut recorder = Recorder::idle();
+    recorder.begin_record(path.clone(), &disk).unwrap();
+    let mut live = served(disk, recorder);
+    let script = Script::agreed(false).write(0, 0, &[1; 2048]).request(READ, 0, 0, 2048);
+    script.request(TRIM, 0, 2048, 4096).say_to(&mut live);
+    live.close().unwrap();
+    let record = std::fs::read_to_string(&path).unwrap();
+    let requests: Vec<&str> =
+        record.lines().skip(1).map(|line| line.split_once(',').unwrap().1).collect();
+    assert_eq!(requests, ["0,W,0,2048", "0,R,0,2048", "0,D,2048,4096"]);
+    let counts = std::fs::read_to_string(folder.path().join("record.json")).unwrap();
+    let counts: serde_json::Value = serde_json::from_str(&counts).unwrap();
+    assert_eq!(counts["counts"]["programs"], 1);
+    assert_eq!(counts["counts"]["reads"], 1);
 }

@@ -68,3 +68,24 @@ impl Buffer {
         waits && self.in_open_rows == self.used
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_admitted_in_order_while_their_pages_fit() {
+        let mut buffer = Buffer::new(5);
+        for (request, pages) in [(1, 2), (2, 3), (3, 1), (4, 9)] {
+            buffer.expect(request, pages);
+        }
+        assert_eq!(buffer.admit(), None, "none has entered");
+        (1..=4).for_each(|request| buffer.enter(request));
+        assert_eq!((buffer.admit(), buffer.admit(), buffer.pages()), (Some(1), Some(2), 5));
+        assert_eq!(buffer.admit(), None, "it is full");
+        buffer.leave();
+        assert_eq!((buffer.admit(), buffer.admit()), (Some(3), None));
+        (0..5).for_each(|_| buffer.leave());
+        assert_eq!((buffer.admit(), buffer.pages()), (Some(4), 9), "an empty one takes any");
+    }
+}

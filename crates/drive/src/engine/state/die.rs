@@ -134,3 +134,25 @@ fn work_done(die: u16, command: &Command, from_ns: u64, until_ns: u64) -> DieWor
     let is_suspended = op.is_some() && !is_done;
     DieWork { die, op, cause, operations, is_suspended, from_ns, until_ns }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_comes_next_unless_reads_come_first() {
+        let waiting = |writes_before_reads: bool| {
+            let mut die = Die::on(3);
+            die.wait(9, !writes_before_reads);
+            die.wait(3, writes_before_reads);
+            die
+        };
+        assert_eq!(waiting(true).channel, 3);
+        let taken = |mut die: Die, reads_first| {
+            [die.take_next(reads_first), die.take_next(reads_first), die.take_next(reads_first)]
+        };
+        assert_eq!(taken(waiting(false), false), [Some(9), Some(3), None], "the read came first");
+        assert_eq!(taken(waiting(true), false), [Some(9), Some(3), None], "the write came first");
+        assert_eq!(taken(waiting(true), true), [Some(3), Some(9), None]);
+    }
+}

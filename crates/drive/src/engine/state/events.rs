@@ -163,3 +163,32 @@ fn take_from<T: Copy>(queue: &mut Fifo<Event<T>>) -> (u64, T, u64) {
     let Event { at_ns, what } = queue.pop().expect("nothing happens any more");
     (at_ns, what, queue.front().map_or(u64::MAX, |event| event.at_ns))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_by_time_then_by_queue_then_as_they_were_added() {
+        let mut events = Events::new();
+        assert_eq!(events.next_ns(), None);
+        events.add(9, What::Entered(1));
+        events.add(5, What::Entered(2));
+        events.add(9, What::Entered(3));
+        events.add(7, What::Entered(4));
+        events.add(5, What::Entered(5));
+        events.add_array_done(Op::Erase, 5, 6, 0);
+        events.add_array_done(Op::Read, 5, 7, 0);
+        assert_eq!(events.next_ns(), Some(5));
+        let mut taken = Vec::new();
+        while !events.is_empty() {
+            taken.push(match events.take() {
+                (at_ns, What::Entered(number)) => (at_ns, number),
+                (at_ns, What::ArrayDone { die, .. }) => (at_ns, die.into()),
+                _ => panic!("no other was added"),
+            });
+        }
+        assert_eq!(taken, [(5, 7), (5, 6), (5, 2), (5, 5), (7, 4), (9, 1), (9, 3)]);
+        assert_eq!(events.next_ns(), None);
+    }
+}

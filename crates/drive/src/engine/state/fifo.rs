@@ -64,3 +64,20 @@ impl<T: Copy> Default for Fifo<T> {
         Fifo::EMPTY
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_taken_items_are_given_back() {
+        let mut fifo = Fifo::EMPTY;
+        (0..3).for_each(|item| fifo.push(item));
+        for item in 0..5000 {
+            assert_eq!(fifo.pop(), Some(item));
+            fifo.push(item + 3);
+            assert_eq!((fifo.front(), fifo.last()), (Some(&(item + 1)), Some(&(item + 3))));
+            assert!(fifo.items.len() <= 2 * TAKEN_MIN, "{} places", fifo.items.len());
+        }
+    }
+}

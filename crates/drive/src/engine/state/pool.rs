@@ -87,3 +87,27 @@ impl<T> IndexMut<u32> for Pool<T> {
         &mut self.items[number as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_given_again() {
+        let mut pool = Pool::new(0);
+        assert!(pool.is_empty());
+        let [first, second] = [7, 8].map(|item| pool.insert(item));
+        assert_eq!((pool.len(), pool[first], pool[second]), (2, 7, 8));
+        pool.remove(first);
+        assert_eq!((pool.len(), pool.is_empty(), pool.insert(9)), (1, false, first));
+    }
+
+    #[test]
+    #[should_panic(expected = "number 0 is not in use")]
+    fn a_number_that_was_given_back_is_not_used() {
+        let mut pool = Pool::new(0);
+        let number = pool.insert(7);
+        pool.remove(number);
+        let _ = pool[number];
+    }
+}

@@ -31,3 +31,16 @@ pub const TABLE: u8 = DATA | 1 << 4;
 pub const DIRECTORY: u8 = DATA | 2 << 4;
 /// A wide PMD page: its entries are full page numbers (lsb).
 pub const WIDE_DIRECTORY: u8 = DATA | 3 << 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_have_the_values_of_the_specification() {
+        assert_eq!([NONE, DATA, PAD, TOMBSTONES, TRANSLATION], [0, 1, 2, 3, 4]);
+        assert_eq!([SECTORS, SECTOR_TRIMS], [8, 9]);
+        assert_eq!([CARRIED, ISOLATED, HOT], [17, 33, 17]);
+        assert_eq!([TABLE, DIRECTORY, WIDE_DIRECTORY], [17, 33, 49]);
+    }
+}

@@ -412,4 +412,74 @@ mod tests {
             assert_eq!(scan.host_copies().count(), 1);
         }
     }
+
+    fn spare(owner: u32, sequence: u64) -> Spare {
+        Spare { owner: Lpn(owner), version: sequence, sequence, kind: 1, tentative: false }
+    }
+
+    /// A scan of two blocks of four pages with these states.
+    fn scan_in_order(order: ProgramOrder, states: [PageState; 8]) -> SpareScan {
+        let geometry = Geometry::new(512, 64, 4, 2, order).unwrap();
+        let mut scan = SpareScan::new(geometry);
+        scan.blocks = vec![BlockId(0), BlockId(1)];
+        scan.pages = states.map(ScannedPage::new).to_vec();
+        scan
+    }
+
+    #[test]
+    fn a_page_that_was_lost_before_a_newest_one_is_noticed() {
+        let [erased, lost] = [PageState::Erased, PageState::Unreadable];
+        let page = |owner, sequence| PageState::Programmed(spare(owner, sequence));
+        let scan_of = |order, first: [PageState; 4], [fifth, sixth]: [PageState; 2]| {
+            let [a, b, c, d] = first;
+            scan_in_order(order, [a, b, c, d, fifth, sixth, erased, erased])
+        };
+        let is_complete =
+            |order, first, second| scan_of(order, first, second).is_complete().is_ok();
+        let (sequential, none) = (ProgramOrder::Sequential, [erased; 2]);
+        let torn = [page(0, 1), lost, page(1, 3), erased];
+        assert!(!is_complete(sequential, torn, none));
+        assert!(!is_complete(sequential, torn, [page(2, 5), erased]), "another page is newer");
+        assert!(!is_complete(sequential, torn, [page(1, 5), erased]), "page 0 is the newest");
+        assert!(is_complete(sequential, torn, [page(1, 5), page(0, 6)]), "an erase was torn");
+        assert!(is_complete(ProgramOrder::Any, torn, none), "the order says nothing");
+        let at_the_end = [page(0, 1), page(1, 2), lost, erased];
+        assert!(is_complete(sequential, at_the_end, none), "a program was torn");
+        let mut hidden = scan_of(sequential, [page(0, 1), page(2, 2), page(1, 3), erased], none);
+        hidden.hide(|copy| copy.ppn == Ppn(1));
+        assert!(hidden.is_complete().is_ok());
+    }
+
+    #[test]
+    fn a_younger_page_shows_that_a_block_was_erased() {
+        for (order, is_shown) in [(ProgramOrder::Sequential, true), (ProgramOrder::Any, false)] {
+            let page = |sequence| PageState::Programmed(spare(0, sequence));
+            let [erased, none] = [PageState::Erased; 2];
+            let states = [page(9), page(4), erased, none, page(20), none, none, none];
+            let scan = scan_in_order(order, states);
+            assert_eq!(scan.was_erased_since(Ppn(1), 5), is_shown, "{order:?}");
+            assert!(!scan.was_erased_since(Ppn(1), 9), "{order:?}");
+            assert!(scan.was_erased_since(Ppn(1), 3), "{order:?}");
+        }
+    }
+
+    #[test]
+    fn what_no_chip_can_have_programmed_is_refused() {
+        let may_follow = |order, spare: Spare, before| {
+            let geometry = Geometry::new(512, 64, 4, 2, order).unwrap();
+            let nand = Nand::new(geometry, nand::Mode::Stamps);
+            check_order(&nand, Ppn(1), spare, before).is_ok()
+        };
+        let sequential = ProgramOrder::Sequential;
+        assert!(may_follow(sequential, spare(0, 5), 4));
+        assert!(!may_follow(sequential, spare(0, 5), 5));
+        assert!(!may_follow(sequential, spare(0, 5), 6));
+        assert!(may_follow(ProgramOrder::Any, spare(0, 5), 6));
+        for (version, is_possible) in [(0, false), (1, true), (5, true), (6, false)] {
+            let page = Spare { version, ..spare(0, 5) };
+            assert_eq!(may_follow(sequential, page, 4), is_possible, "version {version}");
+        }
+        assert!(may_follow(sequential, spare(0, SEQUENCE_MAX / 2), 4));
+        assert!(!may_follow(sequential, spare(0, SEQUENCE_MAX / 2 + 1), 4));
+    }
 }

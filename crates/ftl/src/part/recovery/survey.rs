@@ -110,4 +110,35 @@ mod tests {
         let last = survey.scan.last().unwrap().spare.sequence;
         assert_eq!(nand.take_sequence(), last + 1);
     }
+
+    #[test]
+    fn the_last_page_is_suspect_unless_marks_tell_which_pages_count() {
+        let (paper, full) = (Durability::Paper, Durability::Full);
+        for (durability, dies) in [(paper, 1), (paper, 2), (full, 1), (full, 2)] {
+            let geometry = Geometry::new(512, 64, 4, 24, ProgramOrder::Sequential).unwrap();
+            let mut nand = Nand::new(geometry.with_dies(dies).unwrap(), Mode::Stamps);
+            let blocks: Vec<BlockId> = (0..24).map(BlockId).collect();
+            let device = MountConfig {
+                params: &Params::default(),
+                logical_blocks: 8,
+                blocks: &blocks,
+                durability,
+                seed: 0,
+                timing: Timing::default(),
+                policy: None,
+                foresight: None,
+            };
+            for ppn in 0..3 {
+                let page = Page { owner: Lpn(0), kind: 1, extra: &[], content: Content::Pad };
+                nand.program(Ppn(ppn), &page, Cause::Host).unwrap();
+            }
+            nand.power().cycle();
+            let mut trims = TrimLog::split(&nand, &device).1;
+            assert_eq!(trims.is_some(), durability == full);
+            let suspects = read(&mut nand, &device, &mut trims).unwrap().suspects;
+            let is_suspect = durability == paper || dies == 1;
+            let endangered = suspects.endangered().map(|copy| copy.ppn);
+            assert_eq!(endangered, is_suspect.then_some(Ppn(2)), "{durability:?}, {dies} dies");
+        }
+    }
 }

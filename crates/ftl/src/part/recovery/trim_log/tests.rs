@@ -583,3 +583,17 @@ fn the_limit_of_a_void_range_has_64_bits() {
     let words = [VOIDS, 1, 0, 1, 8, 4, 3, 5].map(u32::to_le_bytes);
     assert_eq!(voids_in(words.as_flattened(), 0), Some(vec![(8..12, limit)]));
 }
+
+#[test]
+fn the_auditor_compares_the_log_with_the_chip() {
+    let (mut nand, blocks) = chip();
+    let mut log = log(&nand, &blocks);
+    log.trim(&mut nand, 3..4).unwrap();
+    log.flush(&mut nand).unwrap();
+    assert!(log.audit(&nand).is_ok());
+    log.used += 1;
+    assert!(log.audit(&nand).is_err(), "a page more is recorded than is programmed");
+    log.used -= 1;
+    log.clean[log.active] = true;
+    assert!(log.audit(&nand).is_err(), "the segment is not erased");
+}

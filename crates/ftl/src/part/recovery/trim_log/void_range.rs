@@ -29,3 +29,44 @@ impl VoidRange {
         nand.array().wear()[nand.geometry().block_of(Ppn(pages.start)).0 as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::Durability;
+    use crate::part::recovery::trim_log::TrimLog;
+    use nand::{BlockId, Cause, Content, Geometry, Lpn, Mode, Page, Ppn, ProgramOrder, Timing};
+
+    #[test]
+    fn a_page_is_void_if_it_is_older_than_a_range_that_is_current() {
+        let geometry = Geometry::new(512, 64, 4, 13, ProgramOrder::Sequential).unwrap();
+        let mut nand = Nand::new(geometry, Mode::Stamps);
+        let blocks: Vec<BlockId> = (0..13).map(BlockId).collect();
+        let device = crate::contract::MountConfig {
+            params: &spec::Params::default(),
+            logical_blocks: 8,
+            blocks: &blocks,
+            durability: Durability::Full,
+            seed: 0,
+            timing: Timing::default(),
+            policy: None,
+            foresight: None,
+        };
+        let mut log = TrimLog::split(&nand, &device).1.unwrap();
+        let page = Page { owner: Lpn(0), kind: 1, extra: &[], content: Content::Pad };
+        for ppn in [8, 9] {
+            nand.program(Ppn(ppn), &page, Cause::Host).unwrap();
+        }
+        let (first, _) = nand.array().peek_spare(Ppn(8)).unwrap().unwrap();
+        let (second, _) = nand.array().peek_spare(Ppn(9)).unwrap().unwrap();
+        let is_void =
+            |log: &TrimLog, nand: &Nand| [8, 9, 10].map(|ppn| log.is_void(nand, Ppn(ppn)));
+        assert_eq!(is_void(&log, &nand), [false; 3]);
+        log.voids.push(VoidRange::new(&nand, 8..12, second.sequence));
+        assert_eq!(is_void(&log, &nand), [true, false, false]);
+        assert!(first.sequence < second.sequence);
+        nand.erase(BlockId(2), Cause::Host).unwrap();
+        nand.program(Ppn(8), &page, Cause::Host).unwrap();
+        assert_eq!(is_void(&log, &nand), [false; 3], "the block was erased since");
+    }
+}
