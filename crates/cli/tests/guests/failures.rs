@@ -66,7 +66,8 @@ fn failures_that_are_handled_badly_are_found() {
         let source = folder.path().join(format!("{name}.c"));
         fs::write(&source, page.replace(right, wrong)).unwrap();
         let ftl = format!("{},reserve=3", guest(&compiled(folder.path(), &source, &[])));
-        let (code, text) = outcome(&["check", "--geometry", FAILING, "--ftl", &ftl]);
+        let options = ["check", "--geometry", FAILING, "--workload", "hot", "--ftl", &ftl];
+        let (code, text) = outcome(&options);
         assert!(code == Some(3) && text.contains(verdict), "{name}: {code:?} {text}");
     }
 }
