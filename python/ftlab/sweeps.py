@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ftlab import _native
 from ftlab._plan_text import plan_text
+from ftlab.errors import UsageError
 from ftlab.figures import Figure
 from ftlab.progress import Progress, shown
 from ftlab.reports import write_files
@@ -162,7 +163,8 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
 
     def __init__(self, title: str, native: _native.NativeRows) -> None:
         self.title = title
-        self._native = native
+        self._native: _native.NativeRows | None = native
+        self._latex = native.latex
         self._rows = native.rows
         self._failed = native.failed
         self._claims: list[dict[str, Any]] = json.loads(native.claims)
@@ -214,15 +216,23 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
 
     def to_latex(self) -> str:
         """The table that ``ftlab sweep --latex`` writes: LaTeX with booktabs, for a paper."""
-        return self._native.latex
+        return self._latex
 
     def write_svg(self, folder: str | os.PathLike[str]) -> None:
         """Write the figures to a folder, as ``ftlab sweep --svg`` does, apart from those of traces.
 
         They have the widths and letters of a two-column page; ``figures.tex`` places them with
         their captions.
+
+        Raises:
+            UsageError: the sweep came by pickle, without what its figures are drawn from.
         """
+        if self._native is None:
+            raise UsageError("a sweep that came by pickle draws no figures: write them where it ran")
         write_files(folder, self._native.svg())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_native": None}
 
     def __str__(self) -> str:
         """What ``ftlab sweep`` prints: failed rows, notes, and the verdicts of the claims."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -103,6 +104,16 @@ def test_rows_are_those_of_the_command(here: Path, command: Command) -> None:
     assert Path("again.csv").read_bytes() == Path("alone.csv").read_bytes()
     assert Path("again.html").read_bytes() == Path("alone.html").read_bytes()
     assert csv.stdout == str(ftlab.sweep("alone.toml", out="alone.csv"))
+
+
+def test_a_sweep_can_be_pickled(here: Path) -> None:
+    sweep = ftlab.sweep(PLAN)
+    again = pickle.loads(pickle.dumps(sweep))
+    assert again.to_jsonl() == sweep.to_jsonl() and again.to_latex() == sweep.to_latex()
+    assert str(again) == str(sweep) and again.claims == sweep.claims
+    with pytest.raises(ftlab.UsageError, match="write them where it ran"):
+        again.write_svg("figures")
+    assert not Path("figures").exists()
 
 
 def test_a_frame_has_the_columns_of_the_csv_form() -> None:
