@@ -90,6 +90,43 @@ fn marks_of_bad_blocks_are_kept_in_images() {
     }
 }
 
+/// Programs pages until one fails. Then the chip must answer as the header says.
+#[test]
+fn a_block_that_has_failed_answers_as_the_header_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let function = "#define IS(n, what) \
+        if (!(what)) { chip->say(chip, #n); return FTLAB_CORRUPT; }\n\
+        static ftlab_status asks(const ftlab_chip *chip, const ftlab_device *device, \
+        void **self) {\n\
+        static uint8_t data[65536]; uint32_t page = 0, per_block = chip->pages_per_block;\n\
+        if (!device->is_new) return page_mount(chip, device, self);\n\
+        for (;; page++) {\n\
+        if (chip->is_bad(chip, page / per_block)) continue;\n\
+        ftlab_status status = chip->program(chip, page, data, NULL, 0);\n\
+        if (status == FTLAB_FAILED && page % per_block > 0 && (page + 1) % per_block > 0) break;\n\
+        IS(1, status == FTLAB_OK || status == FTLAB_FAILED) }\n\
+        uint32_t block = page / per_block, first = block * per_block;\n\
+        IS(2, chip->read(chip, page, 0, 512, data, NULL, 0) == FTLAB_UNREADABLE)\n\
+        IS(3, chip->copy(chip, page, page + 1, NULL, 0) != FTLAB_OK)\n\
+        IS(4, chip->read(chip, first, 0, 512, data, NULL, 0) == FTLAB_OK)\n\
+        IS(5, chip->program(chip, page + 1, data, NULL, 0) == FTLAB_FAILED)\n\
+        IS(6, chip->erase(chip, block, 0) == FTLAB_FAILED)\n\
+        IS(7, !chip->is_bad(chip, block) && chip->mark_bad(chip, block) == FTLAB_OK)\n\
+        IS(8, chip->is_bad(chip, block))\n\
+        IS(9, chip->read(chip, first, 0, 512, data, NULL, 0) == FTLAB_UNREADABLE)\n\
+        for (uint32_t b = 0; b < block; b++) if (!chip->is_bad(chip, b) && \
+        chip->erase(chip, b, 0) == FTLAB_FAILED) IS(10, chip->mark_bad(chip, b) == FTLAB_OK)\n\
+        return page_mount(chip, device, self); }";
+    let lib = guest(&changed(folder.path(), "asks", function, "guest.mount = asks"));
+    let media = ["--media", "real:program_fail=1%", "--reserve", "100blocks", "--ftl", &lib];
+    let short = ["run", "oltp:requests=100", "--capacity", "16MiB", "--extra", "30%"];
+    for (seed, verify) in [("1", &[][..]), ("2", &["--verify"]), ("3", &[]), ("4", &["--verify"])] {
+        let options = [&["--precondition", "none", "--seed", seed][..], verify].concat();
+        let (code, text) = outcome(&[&short[..], &media, &options].concat());
+        assert_eq!(code, Some(0), "seed {seed} {verify:?}: {text}");
+    }
+}
+
 #[test]
 fn the_counts_of_a_guest_on_failing_flash_are_those_of_verified_runs() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,6 +6,7 @@
 //! only counts, [`KeptPages`] has both, and consecutive pages are counted together.
 
 use core::ops::Range;
+use std::collections::BTreeSet;
 
 use nand::{BlockId, Cause, Content, Copies, FlashArray, Lpn, Media, Nand, Page, PageState, Ppn};
 
@@ -27,6 +28,8 @@ pub struct ChipSide {
     is_mounting: bool,
     /// Whether the guest handles blocks that fail.
     is_raw: bool,
+    /// The pages whose program has failed, on a chip that only counts.
+    failed: BTreeSet<Ppn>,
     /// Operations that the call may still make, those of the open run apart from its first. None
     /// once something has failed.
     operations_left: u64,
@@ -63,6 +66,7 @@ impl ChipSide {
             host_reads: None,
             is_mounting: true,
             is_raw: nand.media().is_some_and(Media::is_raw),
+            failed: BTreeSet::new(),
             operations_left: 0,
             operations_max: shape.operations_max(),
             trouble: Trouble::default(),
@@ -243,15 +247,16 @@ impl LentChip<'_> {
         self.refuse(format!("{what} page {}, {why}", ppn.0))
     }
 
-    /// Whether a page has the mark of a bad block.
-    fn is_bad_mark(&self, ppn: Ppn) -> bool {
+    /// Whether a page has the mark of a bad block, or its program has failed.
+    fn is_failed(&self, ppn: Ppn) -> bool {
         let geometry = self.nand.geometry();
-        geometry.offset_of(ppn) == 0 && self.nand.is_bad(geometry.block_of(ppn))
+        let is_mark = geometry.offset_of(ppn) == 0 && self.nand.is_bad(geometry.block_of(ppn));
+        is_mark || self.side.failed.contains(&ppn)
     }
 
     /// The state of a page, without an operation.
     fn state(&mut self, ppn: Ppn) -> Result<PageKind, Status> {
-        if self.side.is_raw && self.is_bad_mark(ppn) {
+        if self.side.is_raw && self.is_failed(ppn) {
             return Ok(PageKind::Unreadable);
         }
         if self.nand.array().is_erased(ppn) {
@@ -377,7 +382,12 @@ impl LentChip<'_> {
         let pages = self.side.operations_left.saturating_add(1).min(erased.into());
         self.side.run.begin(page, page + pages as u32, from, kind);
         // The guest wants to know at once whether it fails.
-        if self.side.is_raw { self.count_pages() } else { Ok(()) }
+        if !self.side.is_raw {
+            return Ok(());
+        }
+        self.count_pages().inspect_err(|_| {
+            self.side.failed.insert(target);
+        })
     }
 
     /// A program that joins no run. On a chip that only counts, its contents are still to be kept.
@@ -413,7 +423,7 @@ impl LentChip<'_> {
         // The source may be a page that is still to be counted: it is now.
         self.begin()?;
         let source = self.page(from, "copied")?;
-        if self.side.is_raw && self.is_bad_mark(source) {
+        if self.side.is_raw && self.is_failed(source) {
             return Err(Status::Unreadable);
         }
         if self.nand.array().is_erased(source) {
