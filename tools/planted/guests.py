@@ -13,6 +13,9 @@ DEVICE = "crates/check/src/device/powered_device.rs"
 ORACLE = "crates/check/src/oracle.rs"
 DISK = "crates/disk/src/disk/mod.rs"
 CASE = "crates/check/src/case.rs"
+ON_MEDIA = "crates/nand/src/nand/on_media.rs"
+FTL_DEVICE = "crates/ftl/src/device.rs"
+LOST_PAGES = "crates/check/src/device/powered_device/lost_pages.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
@@ -76,4 +79,22 @@ MUTANTS = [
     ("guests-roomy-device", "check: a guest gets twice the extra blocks that it refused", CASE,
      "filter(|&most| most + 1 < taken)",
      "filter(|&most| most + EXTRA_BLOCKS_MAX < taken)"),
+    ("guests-failure-hidden", "raw chip: a program that fails is answered as one that succeeds", LENT,
+     "nand::Error::Failed(_) => Status::Failed,",
+     "nand::Error::Failed(_) => Status::Ok,"),
+    ("guests-bad-block-usable", "raw chip: a bad block may be programmed and erased", LENT,
+     "if self.nand.is_bad(block) {\n            return Err",
+     "if false {\n            return Err"),
+    ("guests-failed-block-usable", "raw chip: a block may be used after a program in it has failed", LENT,
+     "if has_failed { Err(Status::Failed) } else { Ok(()) }",
+     "let _ = has_failed;\n        Ok(())"),
+    ("guests-marks-forgotten", "raw chip: marks of bad blocks do not outlive a power cycle of an image", ON_MEDIA,
+     "array.find_bad_marks()?;\n",
+     ""),
+    ("guests-no-reserve", "raw chip: the guest does not get the blocks in reserve", FTL_DEVICE,
+     "return Ok(Device { media, geometry: all, blocks, ..self });",
+     "let _: Vec<BlockId> = blocks;\n            return Ok(Device { media, ..self });"),
+    ("guests-may-surrender", "check: a guest may end at its first failure", LOST_PAGES,
+     "bad.count() >= self.case.model.media.reserve as usize",
+     "bad.count() > 0"),
 ]
