@@ -56,7 +56,7 @@ docs:
 
 setup:
 	@command -v cargo >/dev/null || { echo "ftlab needs Rust 1.88 or later: install it with rustup"; exit 1; }
-	@command -v cc >/dev/null || { echo "ftlab needs a C compiler (for zstd): install gcc or clang"; exit 1; }
+	@command -v cc >/dev/null || { echo "ftlab needs a C compiler (for zstd and QuickJS): install gcc or clang"; exit 1; }
 	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 
