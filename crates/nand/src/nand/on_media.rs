@@ -2,7 +2,7 @@
 
 use super::media::model::MediaModel;
 use super::media::move_list::{self, Failure, LIST, SEAL};
-use super::media::{Factory, ListPlace, Media, ProgramEvent};
+use super::media::{Factory, ListPlace, Media, ProgramEvent, draw_lives};
 use super::{Guards, Nand};
 use crate::address::{BlockId, Lpn, Ppn};
 use crate::error::{Error, Result};
@@ -50,7 +50,7 @@ impl FlashArray {
     ) -> Result<FlashArray> {
         let array = FlashArray::from_store(store)?;
         let geometry = *array.geometry();
-        let mut array = array.with_lives(geometry, Factory::raw(model, &geometry, seed).lives);
+        let mut array = array.with_lives(geometry, draw_lives(model, &geometry, seed));
         array.find_bad_marks()?;
         Ok(array)
     }
@@ -125,8 +125,8 @@ impl Nand {
     /// A factory-fresh chip whose FTL handles failing operations and bad blocks itself, and has all
     /// blocks. It must be [mounted](Self::mount_raw_media).
     pub fn on_raw_media(geometry: Geometry, mode: Mode, model: &MediaModel, seed: u64) -> Nand {
-        let Factory { all, lives } = Factory::raw(model, &geometry, seed);
-        Nand::fresh(FlashArray::on_media(geometry, all, mode, lives))
+        let lives = draw_lives(model, &geometry, seed);
+        Nand::fresh(FlashArray::on_media(geometry, geometry, mode, lives))
     }
 
     /// Mounts raw media, before an FTL is mounted.

@@ -98,11 +98,6 @@ impl Factory {
         factory.check(of_ftl, reserve_blocks).map(|()| factory)
     }
 
-    /// The same for a chip on which the FTL handles failures: it has all blocks.
-    pub(crate) fn raw(model: &MediaModel, geometry: &Geometry, seed: u64) -> Factory {
-        Factory { lives: draw_lives(model, geometry, seed), all: *geometry }
-    }
-
     /// By die: good blocks in reserve that are left when bad ones in use are replaced.
     fn left_in_reserve(&self, of_ftl: &Geometry, reserve_blocks: u32) -> Vec<i64> {
         let mut left = vec![0; self.all.dies() as usize];
@@ -566,7 +561,7 @@ impl Media {
 }
 
 /// Draws what each block can take.
-fn draw_lives(model: &MediaModel, all: &Geometry, seed: u64) -> BlockLives {
+pub(crate) fn draw_lives(model: &MediaModel, all: &Geometry, seed: u64) -> BlockLives {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let cycles = f64::from(model.endurance);
     let mut limit = |is_first: bool| {

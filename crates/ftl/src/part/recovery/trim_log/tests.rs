@@ -11,12 +11,12 @@ use spec::Params;
 const LOGICAL_BLOCKS: u32 = 8;
 const PAGES: u32 = 32;
 
-fn chip() -> (Nand, Vec<BlockId>) {
+pub(super) fn chip() -> (Nand, Vec<BlockId>) {
     let geometry = Geometry::new(512, 64, 4, 13, ProgramOrder::Sequential).unwrap();
     (Nand::new(geometry, Mode::Stamps), (0..13).map(BlockId).collect())
 }
 
-fn log(nand: &Nand, blocks: &[BlockId]) -> TrimLog {
+pub(super) fn log(nand: &Nand, blocks: &[BlockId]) -> TrimLog {
     log_of(nand, blocks, LOGICAL_BLOCKS)
 }
 

@@ -33,26 +33,14 @@ impl VoidRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::Durability;
     use crate::part::recovery::trim_log::TrimLog;
-    use nand::{BlockId, Cause, Content, Geometry, Lpn, Mode, Page, Ppn, ProgramOrder, Timing};
+    use crate::part::recovery::trim_log::tests::{chip, log};
+    use nand::{BlockId, Cause, Content, Lpn, Page, Ppn};
 
     #[test]
     fn a_page_is_void_if_it_is_older_than_a_range_that_is_current() {
-        let geometry = Geometry::new(512, 64, 4, 13, ProgramOrder::Sequential).unwrap();
-        let mut nand = Nand::new(geometry, Mode::Stamps);
-        let blocks: Vec<BlockId> = (0..13).map(BlockId).collect();
-        let device = crate::contract::MountConfig {
-            params: &spec::Params::default(),
-            logical_blocks: 8,
-            blocks: &blocks,
-            durability: Durability::Full,
-            seed: 0,
-            timing: Timing::default(),
-            policy: None,
-            foresight: None,
-        };
-        let mut log = TrimLog::split(&nand, &device).1.unwrap();
+        let (mut nand, blocks) = chip();
+        let mut log = log(&nand, &blocks);
         let page = Page { owner: Lpn(0), kind: 1, extra: &[], content: Content::Pad };
         for ppn in [8, 9] {
             nand.program(Ppn(ppn), &page, Cause::Host).unwrap();
