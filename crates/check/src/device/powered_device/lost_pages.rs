@@ -1,5 +1,5 @@
-//! Pages that the media have lost: which reads and writes may fail for them, and what the device
-//! must hold then.
+//! Requests that may fail: for pages that the media have lost, and at the end of a device whose FTL
+//! handles failures. And what the device must hold then.
 
 use ftl::Error;
 use ftl::contract::guest::{GuestFault, GuestFaultKind};
