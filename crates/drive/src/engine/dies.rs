@@ -126,7 +126,7 @@ impl Drive {
         let loaded_ns = self.channels.transfer(operation, at, time, journal);
         let generation = die.occupy(now_ns, command);
         match op {
-            Op::Program => self.events.add(loaded_ns, What::Loaded { die: number, generation }),
+            Op::Program => self.events.add(loaded_ns, What::Loaded { die: number }),
             _ => {
                 let end_ns = die.array_begins(loaded_ns);
                 self.events.add_array_done(op, end_ns, number, generation);
@@ -210,7 +210,7 @@ impl Drive {
                 self.suspend_for_read(number);
             }
         } else {
-            self.events.add(loaded_ns, What::Loaded { die: number, generation });
+            self.events.add(loaded_ns, What::Loaded { die: number });
         }
     }
 

@@ -245,6 +245,12 @@ impl Drive {
         assert!(self.requests.is_empty(), "requests were not finished: {:?}", self.requests);
         assert!(self.operations.is_empty(), "operations did not end: {:?}", self.operations);
         assert!(self.lanes.is_empty(), "operations have not left their lanes: {:?}", self.lanes);
+        assert!(
+            self.dependents.is_empty(),
+            "operations wait for what ended: {:?}",
+            self.dependents
+        );
+        assert!(self.paths.is_empty(), "operations left their paths: {:?}", self.paths);
         self.usage.until_ns = self.now_ns;
     }
 
@@ -302,28 +308,17 @@ impl Drive {
         }
     }
 
-    /// Lets an event happen, unless it belongs to an earlier command of its die.
+    /// Lets an event happen.
     #[inline(always)]
     fn happen(&mut self, what: What) {
         match what {
             What::ArrayDone { die, generation } => self.array_done(die, generation),
             What::Unloaded(own) => self.unloaded(own),
-            What::Loaded { die, generation } if self.is_current(die, generation) => {
-                self.load_next(die)
-            }
-            What::MaySuspend { die, generation } if self.is_current(die, generation) => {
-                self.dies[die as usize].will_ask = false;
-                self.start(die)
-            }
+            What::Loaded { die } => self.load_next(die),
+            What::MaySuspend { die } => self.may_suspend(die),
             What::Entered(id) => self.enter(id),
             What::Answered(id) => self.answered(id),
-            What::Loaded { .. } | What::MaySuspend { .. } => {}
         }
-    }
-
-    #[inline(always)]
-    fn is_current(&self, die: u16, generation: u32) -> bool {
-        self.dies[die as usize].generation == generation
     }
 
     // ---- What the profile says -----------------------------------------------------------------

@@ -266,6 +266,9 @@ fn shares_of(
 
 /// Where the time went since the end of an operation's path.
 fn own_shares(operation: &FlashOperation, now_ns: u64) -> Shares {
+    if operation.is_in_buffer {
+        return Shares::NONE;
+    }
     let all_ns = now_ns - operation.since_ns;
     if operation.collects {
         return Shares { collection_ns: all_ns, ..Shares::NONE };
@@ -276,8 +279,7 @@ fn own_shares(operation: &FlashOperation, now_ns: u64) -> Shares {
         Op::Erase => 0,
         _ => (operation.collected_after_ns - operation.collected_before_ns).min(waited_ns),
     };
-    let array_ns = operation.stage.array_ns.min(now_ns - operation.started_ns);
-    let transfer_ns = operation.stage.channel_ns.min(all_ns - waited_ns - array_ns);
+    let Stage { array_ns, channel_ns: transfer_ns, .. } = operation.stage;
     let queue_ns = all_ns - collection_ns - array_ns - transfer_ns;
     Shares { queue_ns, array_ns, transfer_ns, collection_ns, ..Shares::NONE }
 }

@@ -25,12 +25,18 @@ impl Drive {
         let from_ns = command.may_be_suspended_ns(self.now_ns, least_ns, step_ns);
         let end_ns = command.array_end_ns();
         if from_ns > self.now_ns && from_ns < end_ns {
-            let generation = die.generation;
             self.dies[number as usize].will_ask = true;
-            self.events.add(from_ns, What::MaySuspend { die: number, generation });
+            self.events.add(from_ns, What::MaySuspend { die: number });
         } else if from_ns <= self.now_ns && self.now_ns < end_ns {
             self.suspend(number);
         }
+    }
+
+    /// The running command has made the progress that it was asked to make first.
+    pub(super) fn may_suspend(&mut self, number: u16) {
+        let will_ask = core::mem::take(&mut self.dies[number as usize].will_ask);
+        assert!(will_ask, "a command that is over was to be suspended");
+        self.suspend_for_read(number);
     }
 
     fn suspend(&mut self, number: u16) {

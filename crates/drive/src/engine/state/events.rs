@@ -15,13 +15,13 @@ pub(crate) enum What {
     /// A request has passed dispatcher, link and firmware.
     Entered(u32),
     /// A page of a command has crossed the channel to its die.
-    Loaded { die: u16, generation: u32 },
-    /// The array of a die has done its work.
+    Loaded { die: u16 },
+    /// The array of a die has done its work, unless the command of this generation was suspended.
     ArrayDone { die: u16, generation: u32 },
     /// A page has crossed the channel from its die.
     Unloaded(u32),
     /// A command has made enough progress to be suspended.
-    MaySuspend { die: u16, generation: u32 },
+    MaySuspend { die: u16 },
     /// The answer of a request has crossed the link.
     Answered(u32),
 }
