@@ -103,11 +103,6 @@ impl Recorder {
         Ok(())
     }
 
-    /// Why something could not be written.
-    pub fn failure(&self) -> Option<&str> {
-        self.failure.as_deref()
-    }
-
     // ---- What was done ---------------------------------------------------------------------
 
     /// Bytes were read.
@@ -291,4 +286,27 @@ fn beside(record: &Path) -> PathBuf {
 
 fn counts(tally: &Tally) -> [u64; 3] {
     [Op::Read, Op::Program, Op::Erase].map(|op| tally.total(op))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The files cannot be written: they were opened to be read.
+    #[test]
+    fn a_record_with_a_gap_is_told_at_the_end() {
+        let unwritable = || BufWriter::new(File::open("/dev/null").unwrap());
+        let tally = Tally::default();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let writer = TraceWriter::new(unwritable(), OutputFormat::Csv).unwrap();
+        let record = Record { writer, path, requests: 0, command: Vec::new(), before: [0; 3] };
+        let mut recorder = Recorder { record: Some(record), ..Recorder::idle() };
+        recorder.read(0, 512);
+        recorder.flushed();
+        recorder.read(0, 512);
+        assert_eq!(recorder.record.as_ref().unwrap().requests, 2, "nothing follows a gap");
+        let told = recorder.close(&tally, 0).unwrap_err();
+        assert!(told.starts_with("the record is incomplete: "), "{told}");
+    }
 }

@@ -71,3 +71,27 @@ fn check_range(request: &Request, export: &Export) -> Result<(), Failed> {
     let end = export.bytes;
     Err(Failed::new(errno, format!("{bytes} bytes at {offset} end beyond the disk of {end} bytes")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_request_is_served_and_a_larger_one_is_not() {
+        let export = Export {
+            name: String::new(),
+            description: String::new(),
+            bytes: 1 << 30,
+            least_bytes: 1,
+            preferred_bytes: 4096,
+            is_read_only: false,
+            is_on: true,
+        };
+        for command in [Command::Read, Command::Write] {
+            let of = |bytes| Request { flags: 0, command, cookie: 0, offset: 0, bytes };
+            assert!(check(&of(PAYLOAD_BYTES_MAX), &export, Style::Simple).is_ok());
+            let refused = check(&of(PAYLOAD_BYTES_MAX + 1), &export, Style::Simple).unwrap_err();
+            assert!(refused.message.contains("too many"), "{}", refused.message);
+        }
+    }
+}

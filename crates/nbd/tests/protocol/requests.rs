@@ -257,3 +257,29 @@ fn a_disk_that_can_only_be_read_refuses_changes() {
     assert_eq!(answers.take(4), [0; 4]);
     assert_eq!(answers.simple(), (0, FLUSH.into()));
 }
+
+/// The third page cannot be read. An error names the first byte of the request that cannot.
+#[test]
+fn a_read_that_fails_tells_where() {
+    let media = nand::MediaModel::parse("real:factory_bad=0%", 3000).unwrap().unwrap();
+    let mut live = live(device("page", &[]).on_media(media, 20).unwrap());
+    live.store.disk.fail(disk::FlashFailure::LostPage { after: 2 }).unwrap();
+    let script = Script::agreed(true);
+    (0..4_u64)
+        .fold(script, |script, page| script.write(0, page * 2048, &[1; 2048]))
+        .say_to(&mut live);
+    for (offset, bytes, first) in [
+        (0, 8192, 4096),
+        (3584, 1024, 4096),
+        (4096, 2048, 4096),
+        (4608, 3000, 4608),
+        (6143, 1, 6143),
+    ] {
+        let mut answers = Script::agreed(true).request(READ, 0, offset, bytes).say_to(&mut live);
+        let told = answers.agreed().chunk();
+        assert_eq!(told.kind, 1 << 15 | 2, "an error with an offset");
+        let (errno, place) = (&told.data[..4], &told.data[told.data.len() - 8..]);
+        assert_eq!(errno, EIO.to_be_bytes());
+        assert_eq!(place, u64::to_be_bytes(first), "{offset} {bytes}");
+    }
+}

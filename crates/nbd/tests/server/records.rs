@@ -133,4 +133,17 @@ fn a_record_tells_reads_and_what_flash_did() {
     let counts: serde_json::Value = serde_json::from_str(&counts).unwrap();
     assert_eq!(counts["counts"]["programs"], 1);
     assert_eq!(counts["counts"]["reads"], 1);
+    assert_eq!(counts["requests"], 3);
+}
+
+#[test]
+fn a_logged_discard_has_the_length_of_the_trim() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let mut live = served(disk::Disk::in_memory(device("page", &[])).unwrap(), with_log(&path));
+    Script::agreed(false).request(TRIM, 0, 2048, 6144).request(FLUSH, 0, 0, 0).say_to(&mut live);
+    live.close().unwrap();
+    let log = LogReader::new("log", BufReader::new(File::open(path).unwrap())).unwrap();
+    let discard = log.map(Result::unwrap).find(|entry| entry.flags.bits() == DISCARD).unwrap();
+    assert_eq!((discard.sector, discard.sectors), (4, 12));
 }
