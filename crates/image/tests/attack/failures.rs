@@ -44,6 +44,10 @@ fn fails_for_good(manner: Manner) {
         assert_eq!(disk.bytes(), written);
         history.check(&store, history.last_operation()).unwrap();
         assert_crashes_keep_the_promise(&start, &disk, &history, fuel);
+        let mut view = store.into_view().unwrap();
+        view.erase(BlockId(0)).unwrap();
+        view.sync(SyncBy::Store).unwrap();
+        assert_eq!(disk.bytes(), written, "what a view changes stays in memory");
     }
 }
 

@@ -7,6 +7,7 @@ mod creation;
 mod damage;
 mod failures;
 mod fixture;
+mod headers;
 mod heads;
 mod random;
 mod salvage;

@@ -40,3 +40,22 @@ fn a_sync_that_ends_late_takes_nothing_back() {
         assert_eq!(spare.header, page.header);
     }
 }
+
+/// A copy that is made while a sync goes on has no part in it.
+#[test]
+fn a_copy_has_syncs_of_its_own() {
+    let disk = LossyDisk::of(blank(tiny(), Room { spare_slots: 2, frames: 8 }));
+    let mut store = ImageStore::open(Box::new(disk)).unwrap();
+    let page = random_page(&mut Random(4), &tiny());
+    store.save(Ppn(0), &page, Area::Recorded).unwrap();
+    let job = store.sync(SyncBy::Caller).unwrap().expect("something to sync");
+    let mut copy = store.try_clone().unwrap();
+    copy.save(Ppn(1), &page, Area::Recorded).unwrap();
+    let own = copy.sync(SyncBy::Caller).unwrap().expect("something to sync");
+    copy.end_sync(own()).unwrap();
+    store.end_sync(job()).unwrap();
+    assert!(
+        copy.sync(SyncBy::Caller).unwrap().is_none()
+            && store.sync(SyncBy::Caller).unwrap().is_none()
+    );
+}
