@@ -206,6 +206,23 @@ fn a_failed_case_shrinks_to_the_steps_that_it_needs() {
     );
 }
 
+/// No smaller case refuses service, so the one that is said to have done so stays as it is.
+#[test]
+fn a_case_does_not_shrink_to_another_verdict() {
+    let campaign = Campaign {
+        workloads: vec!["merges".to_owned()],
+        short_programs: 0,
+        ..campaign("part-not-read", &["tiny"], SecondCuts::None)
+    };
+    let lost = campaign.run().unwrap().total().failed.remove(0);
+    let finding = Finding::new(Defect::Unmountable, "it cannot be mounted".to_owned());
+    let refused = FailedCase { finding, ..lost.clone() };
+    assert_ne!(refused.finding.defect.verdict(), lost.finding.defect.verdict());
+    let small = shrunk(&refused, &|| false);
+    assert_eq!(small.case.operations, refused.case.operations);
+    assert!(shrunk(&lost, &|| false).case.operations.len() < lost.case.operations.len());
+}
+
 /// What only further faults or further cuts show is found by them, and by nothing else.
 #[test]
 fn every_hidden_bug_is_found_by_what_shows_it_alone() {
