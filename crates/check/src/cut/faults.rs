@@ -189,8 +189,13 @@ fn bit(outcome: Outcome) -> u32 {
 /// it declares.
 pub fn die_draw(case: &Case, number: u64) -> DieDraw {
     let Some(guest) = case.guest() else { return number.into() };
-    let declared = Outcome::ALL.into_iter().filter(|&it| guest.cuts & bit(it) == bit(it));
-    DieDraw { number, may_leave: declared.fold(0, |all, it| all | 1 << it as u32) }
+    DieDraw { number, may_leave: declared(guest.cuts) }
+}
+
+/// The outcomes that a guest survives which declares these `FTLAB_CUT_…`, as bits.
+fn declared(cuts: u32) -> u32 {
+    let survived = Outcome::ALL.into_iter().filter(|&it| cuts & bit(it) == bit(it));
+    survived.fold(0, |all, it| all | 1 << it as u32)
 }
 
 /// Whether a case promises to survive a cut. A guest declares what it survives. Under durability
@@ -333,5 +338,18 @@ mod tests {
         for model in ["tiny-mlc", "tiny-dies"] {
             assert_eq!(promised(model, Durability::Paper), (String::new(), [false; 5]), "{model}");
         }
+    }
+
+    #[test]
+    fn a_guest_declares_what_a_cut_may_leave() {
+        let bits = |outcomes: &[Outcome]| outcomes.iter().fold(0, |all, &it| all | 1 << it as u32);
+        let always = [Outcome::Untouched, Outcome::Complete];
+        assert_eq!(declared(0), bits(&always));
+        assert_eq!(declared(1), bits(&[&always[..], &[Outcome::Torn]].concat()));
+        assert_eq!(
+            declared(1 << 1 | 1 << 3),
+            bits(&[&always[..], &[Outcome::LooksErased, Outcome::Half]].concat())
+        );
+        assert_eq!(declared(u32::MAX), bits(&Outcome::ALL));
     }
 }

@@ -456,15 +456,15 @@ impl Live {
         self.long.is_empty() && !self.is_syncing() && self.gate.is_empty() && self.ready.is_empty()
     }
 
-    /// Ends the service. The disk is flushed and, on an image, left in order.
+    /// Ends the service. The disk is flushed and, on an image, left in order. Without power it is
+    /// left as the power left it. If it can only be read, nothing is changed.
     ///
     /// # Errors
     /// The storage failed, or the disk could only be read; or record or log are not complete.
     pub fn close(self) -> Result<(), String> {
         let Store { disk, recorder } = self.store;
-        let is_as_it_was = self.export.is_read_only || disk.is_off();
         let written = recorder.close(&disk.tally(), self.counts.cuts);
-        let closed = if is_as_it_was { Ok(()) } else { disk.close() };
+        let closed = if self.export.is_read_only { Ok(()) } else { disk.close() };
         closed.map_err(|error| error.to_string())?;
         written
     }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use image::{ImageStore, LossyDisk};
 use nbd::device::client::Client;
 use nbd::device::live::Live;
 use nbd::device::pacing::Pacing;
@@ -178,11 +179,21 @@ fn long_work_is_done_in_pieces() {
     assert_eq!(programs, (1 << 20) / 2048 - 1);
 }
 
-/// The power of a disk is off, or the disk can only be read: then it is left as it is.
+/// The image of a disk without power is closed too, with what the power left on it.
 #[test]
 fn a_disk_without_power_is_closed() {
-    let mut live = paced("ideal");
+    let mut watched = LossyDisk::default();
+    let mut live = on_file(&[], Recorder::idle(), |file| {
+        watched = file.clone();
+        Box::new(file)
+    });
+    perform(&mut live, Command::Write, 0);
     live.store.disk.cut_now();
     live.lose_power();
+    let tally = live.store.disk.tally();
     live.close().unwrap();
+    let image = ImageStore::open(Box::new(LossyDisk::of(watched.bytes()))).unwrap();
+    assert!(image.is_clean());
+    let changes = tally.total(nand::Op::Program) + tally.total(nand::Op::Erase);
+    assert_eq!(image.operation(), changes);
 }
