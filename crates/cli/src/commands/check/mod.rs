@@ -263,8 +263,8 @@ fn shrink(args: &Args, failed: &[FailedCase]) -> failure::Result<()> {
         return Ok(());
     }
     let mut programs = Programs::default();
-    for failed in smallest::smallest(failed) {
-        say(&smallest::text(&failed));
+    for (failed, is_early) in smallest::smallest(failed) {
+        say(&smallest::text(&failed, is_early));
         say(&programs.write(&failed)?);
     }
     Ok(())

@@ -17,8 +17,9 @@ use crate::process::signals;
 /// The time after which the smallest workload found so far is good enough.
 const SHRINKING_MAX: Duration = Duration::from_secs(30);
 
-/// The smallest workload with each verdict. Crashes of the machine are left out.
-pub fn smallest(failed: &[FailedCase]) -> impl Iterator<Item = FailedCase> {
+/// The smallest workload with each verdict, and whether the search for it was ended early. Crashes
+/// of the machine are left out.
+pub fn smallest(failed: &[FailedCase]) -> impl Iterator<Item = (FailedCase, bool)> {
     let of_verdict = |verdict: Verdict| {
         let alike = failed.iter().filter(move |failed| {
             failed.crashes.is_empty() && failed.finding.defect.verdict() == verdict
@@ -26,18 +27,20 @@ pub fn smallest(failed: &[FailedCase]) -> impl Iterator<Item = FailedCase> {
         alike.min_by_key(|failed| (failed.cuts.len(), failed.case.operations.len()))
     };
     let end = |begun: Instant| move || begun.elapsed() > SHRINKING_MAX || signals::is_interrupted();
-    Verdict::ALL
-        .into_iter()
-        .filter_map(of_verdict)
-        .map(move |failed| shrunk(failed, &end(Instant::now())))
+    Verdict::ALL.into_iter().filter_map(of_verdict).map(move |failed| {
+        let is_over = end(Instant::now());
+        (shrunk(failed, &is_over), is_over())
+    })
 }
 
 /// What is printed about a case.
-pub fn text(failed: &FailedCase) -> String {
-    format!(
-        "\nThe smallest workload with the verdict {}:\n{failed}\n",
-        failed.finding.defect.verdict()
-    )
+pub fn text(failed: &FailedCase, is_early: bool) -> String {
+    let verdict = failed.finding.defect.verdict();
+    let so_far = match is_early {
+        true => ", so far: the search was ended, and smaller ones may exist",
+        false => "",
+    };
+    format!("\nThe smallest workload with the verdict {verdict}{so_far}:\n{failed}\n")
 }
 
 /// Files for programs that show failed cases: repro.c, repro-2.c and so on.
@@ -79,4 +82,27 @@ fn refuse_foreign(name: &str) -> Result<()> {
         "{name} is not replaced, because ftlab has not written it; move it away, or run the check \
          in another folder"
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use check::case::Case;
+    use check::device_model::DeviceModel;
+    use check::finding::{Defect, Finding};
+    use check::subject::Subject;
+    use ftl::Durability;
+
+    use super::*;
+
+    #[test]
+    fn a_search_that_was_ended_says_so() {
+        let (page, tiny) = (Subject::from_spec("page").unwrap(), DeviceModel::named("tiny"));
+        let case = Case::new(&page, tiny.unwrap(), "random", 1, Durability::Full).unwrap();
+        let failed = FailedCase::new(&case, &[], Finding::new(Defect::Lost, "page 3".to_owned()));
+        assert!(
+            text(&failed, false)
+                .starts_with("\nThe smallest workload with the verdict data lost:\n")
+        );
+        assert!(text(&failed, true).contains("data lost, so far: the search was ended"));
+    }
 }
