@@ -23,7 +23,7 @@ const LIES: &[&str] = &[
     "lost-page-reads-empty",
     "next-page-refused-too",
     "whole-writes-refused",
-    "other-writes-refused",
+    "other-parts-refused",
     "half-writes-unmountable",
     "half-writes-wear-out",
     "flush-refused",
@@ -125,8 +125,8 @@ impl Ftl for Liar {
         let touches = |lpn: Lpn| (run.first.0..run.first.0 + run.pages).contains(&lpn.0);
         if let Some(lost) = self.lost {
             let refuses = match self.lie {
-                "whole-writes-refused" => is_whole && touches(lost),
-                "other-writes-refused" => !touches(lost),
+                "whole-writes-refused" => is_whole && run.pages == 1 && touches(lost),
+                "other-parts-refused" => !is_whole && run.pages == 1 && !touches(lost),
                 _ => false,
             };
             if refuses {
@@ -185,7 +185,7 @@ fn every_lie_about_a_lost_page_is_seen() {
         ("lost-page-reads-empty", Some(Defect::Lost)),
         ("next-page-refused-too", Some(Defect::Unreadable)),
         ("whole-writes-refused", Some(Defect::Unreadable)),
-        ("other-writes-refused", Some(Defect::Unreadable)),
+        ("other-parts-refused", Some(Defect::Unreadable)),
         ("half-writes-unmountable", Some(Defect::Refused)),
         ("half-writes-wear-out", Some(Defect::Refused)),
         ("flush-refused", Some(Defect::Refused)),
