@@ -489,9 +489,9 @@ fn placement_counts_as_the_naive_model_counts() {
         }
         let spec = format!("streams:streams=2,isolation=initial,persistent=1,groups=2,{setting}");
         agrees(&spec, Box::new(ByStream::new(2, 2, 1, 1)), 6, 10);
-        let spec = format!("streams:streams=3,unit=2,beyond=first,{setting}");
-        let rule = ByStream { beyond_to_first: true, ..ByStream::new(3, 1, 3, 2) };
-        agrees(&spec, Box::new(rule), 4, 9);
+        let spec = format!("streams:streams=2,unit=2,beyond=first,{setting}");
+        let rule = ByStream { beyond_to_first: true, ..ByStream::new(2, 1, 2, 2) };
+        agrees(&spec, Box::new(rule), 4, 6);
         let spec = format!("streams:streams=2,isolation=initial,unit=3,{setting}");
         agrees(&spec, Box::new(ByStream::new(2, 1, 0, 3)), 4, 10);
         let exact = ByLifespan::default();

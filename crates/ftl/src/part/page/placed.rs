@@ -48,7 +48,7 @@ use crate::contract::{
 use crate::part::map::frontier::Frontier;
 use crate::part::page::block_classes::BlockClasses;
 use crate::part::page::page_map::PageMap;
-use crate::part::page::reclaim_units::ReclaimUnits;
+use crate::part::page::reclaim_units::{self, ReclaimUnits};
 use crate::part::page::victims::registry;
 use crate::part::recovery::survey;
 
@@ -508,7 +508,7 @@ impl<P: PagePolicy + ?Sized> Ftl for Placed<P> {
             report.ram.other += units.ram_bytes(self.blocks.len() as u64);
             let rooms = self.frontiers.iter().map(Frontier::room).enumerate();
             let rooms = rooms.map(|(class, room)| units.room(class, room)).collect();
-            report.figures.push(("unit_room", Metric::Counts(rooms)));
+            report.figures.push((reclaim_units::UNIT_ROOM, Metric::Counts(rooms)));
             report.figures.push(("units_opened", Metric::Counts(units.opened_by_class().to_vec())));
             report.figures.push(("units_collected", Metric::Count(units.collected(*victims))));
         }

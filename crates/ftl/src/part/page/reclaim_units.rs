@@ -19,14 +19,35 @@
 //! Invariant: with units of several blocks, each full block is in exactly one unit, open, full or
 //! partly emptied, and the blocks of a unit that is not partly emptied are of one class.
 
-use nand::BlockId;
+use nand::{BlockId, Cause, Geometry, Op, Tally};
 use spec::Params;
 
 use crate::contract::page_policy::Class;
-use crate::contract::{MountConfig, Violation, ensure};
+use crate::contract::{Metric, MountConfig, Report, Violation, ensure};
 use crate::part::page::victims::draws::Draws;
 use crate::part::page::victims::policy::{Candidate, Policy};
 use crate::part::page::victims::registry;
+
+/// The name of the figure that tells the room in the open unit of each class.
+pub const UNIT_ROOM: &str = "unit_room";
+
+/// The statistics that Flexible Data Placement asks for (NVMe, TP4146), from what the chip counted:
+/// bytes of the host's pages (HBMW), bytes programmed (MBMW) and bytes erased (MBE). None if the
+/// report is not one of a scheme with reclaim units.
+pub fn statistics(
+    report: &Report,
+    tally: &Tally,
+    geometry: &Geometry,
+) -> Option<[(&'static str, Metric); 3]> {
+    report.figures.iter().find(|(name, _)| *name == UNIT_ROOM)?;
+    let page_bytes = u64::from(geometry.page_bytes());
+    let block_bytes = page_bytes * u64::from(geometry.pages_per_block());
+    Some([
+        ("host_bytes", Metric::Count(tally.count(Op::Program, Cause::Host) * page_bytes)),
+        ("media_bytes", Metric::Count(tally.total(Op::Program) * page_bytes)),
+        ("erased_bytes", Metric::Count(tally.total(Op::Erase) * block_bytes)),
+    ])
+}
 
 /// The units of a device.
 #[derive(Debug)]

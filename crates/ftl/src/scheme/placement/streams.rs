@@ -178,17 +178,18 @@ impl Streams {
 
     /// Classes for streams in all groups.
     fn host_classes(&self) -> Class {
-        self.groups * self.streams
+        self.groups.saturating_mul(self.streams)
     }
 }
 
 impl PagePolicy for Streams {
     fn classes(&self) -> Class {
-        self.host_classes() + if self.copies_meet { self.groups } else { 0 }
+        self.host_classes().saturating_add(if self.copies_meet { self.groups } else { 0 })
     }
 
     fn copy_classes(&self) -> Class {
-        self.groups * if self.copies_meet { self.persistent + 1 } else { self.streams }
+        let kept = self.persistent.saturating_add(1);
+        self.groups.saturating_mul(if self.copies_meet { kept } else { self.streams })
     }
 
     fn follows_times(&self) -> bool {
