@@ -151,14 +151,14 @@ impl Trace {
         &self.params
     }
 
-    /// Whether the trace names the streams of its writes. A workload does not.
+    /// Whether the trace names the streams of its writes.
     ///
     /// # Errors
     /// The file cannot be opened, or lacks something that its format requires.
     pub fn has_streams(&self) -> Result<bool> {
         match &self.origin {
             TraceOrigin::File(file) => Ok(file.source(&self.params)?.has_streams()),
-            TraceOrigin::Workload(..) => Ok(false),
+            TraceOrigin::Workload(..) => Ok(self.generator()?.is_some_and(|it| it.names_streams())),
             TraceOrigin::Table(table) => Ok(table.has_streams()),
         }
     }
@@ -176,6 +176,16 @@ impl Trace {
         }
     }
 
+    /// The generator of a workload; none for other traces.
+    fn generator(&self) -> Result<Option<Generator>> {
+        match &self.origin {
+            TraceOrigin::Workload(workload, space, seed) => {
+                Generator::new(workload, &self.params, space, *seed).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// The stored size, up to which [`Replay::position_bytes`] counts. For a workload and for
     /// requests in memory both are in requests. `None` if the trace has a limit, as the replay then
     /// ends earlier.
@@ -183,9 +193,8 @@ impl Trace {
         match (&self.origin, self.limit) {
             (_, Some(_)) => None,
             (TraceOrigin::File(file), None) => Some(file.input.size_bytes()),
-            (TraceOrigin::Workload(workload, space, seed), None) => {
-                let generator = Generator::new(workload, &self.params, space, *seed);
-                generator.ok().map(|all| all.requests())
+            (TraceOrigin::Workload(..), None) => {
+                self.generator().ok().flatten().map(|all| all.requests())
             }
             (TraceOrigin::Table(table), None) => Some(table.rows()),
         }

@@ -51,6 +51,8 @@ pub struct Disk {
     room: Room,
     /// How the guest died that was the FTL, or what it broke, until somebody asks.
     death: Option<String>,
+    /// The stream of writes.
+    stream: u8,
 }
 
 enum State {
@@ -105,6 +107,7 @@ impl Disk {
             past: Tally::default(),
             room: Room::default(),
             death: None,
+            stream: 0,
         }
     }
 
@@ -218,10 +221,16 @@ impl Disk {
         done
     }
 
+    /// Sets the stream of the writes that follow, from 1; 0 if they have none.
+    pub fn set_stream(&mut self, stream: u8) {
+        self.stream = stream;
+    }
+
     /// Writes the sectors of a run.
     fn write_run(&mut self, run: &Run, force: bool) -> Result<()> {
+        let stream = self.stream;
         self.change(|Mounted { nand, ftl }| {
-            ftl.write_run(nand, run)?;
+            ftl.write_run(nand, &Run { stream, ..*run })?;
             if force {
                 ftl.flush(nand, Some(&Run { data: Data::None, ..*run }))?;
             }

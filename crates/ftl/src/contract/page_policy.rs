@@ -64,6 +64,12 @@ pub trait PagePolicy: Send {
         true
     }
 
+    /// The blocks of a reclaim unit, if the policy separates reclaim units: they are collected as a
+    /// whole and reported. It is asked once.
+    fn unit_blocks(&self) -> Option<u32> {
+        None
+    }
+
     /// The class of a page that the host writes.
     ///
     /// # Errors

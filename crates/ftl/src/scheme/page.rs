@@ -96,7 +96,7 @@ fn mount_placed(
     let policy = source.policy(&placed_device)?;
     match refuses_policy(nand, device.params, policy.classes(), placed_device.extra_blocks) {
         Some(why) => Err(Error::Refused { scheme: SCHEME.name, why }),
-        None => Ok(Box::new(Placed::new(nand, map, policy))),
+        None => Ok(Box::new(Placed::new(nand, device, map, policy))),
     }
 }
 

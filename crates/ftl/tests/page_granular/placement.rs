@@ -27,6 +27,10 @@ trait Rule {
     fn of_write(&mut self, page: &Moved) -> usize;
     fn of_copy(&mut self, page: &Moved) -> usize;
     fn erased(&mut self, _class: usize, _lifespan: u64) {}
+    /// Blocks that are collected together.
+    fn unit(&self) -> usize {
+        1
+    }
     /// What the scheme reports of itself.
     fn figures(&self) -> Vec<(&'static str, Metric)> {
         Vec::new()
@@ -50,26 +54,59 @@ impl Rule for HostAndCopies {
     }
 }
 
+/// Handles 0, 1, … of group 0, then those of group 1, …; then a class for copies for each group that
+/// has a handle of which copies meet others.
 struct ByStream {
     streams: usize,
-    copies_meet: bool,
+    groups: usize,
+    /// Whether the copies of each handle meet those of others.
+    copies_meet: Vec<bool>,
+    beyond_to_first: bool,
+    beyond: u64,
+    unit: usize,
+}
+
+impl ByStream {
+    fn new(streams: usize, groups: usize, persistent: usize, unit: usize) -> ByStream {
+        let copies_meet = (0..streams).map(|handle| handle >= persistent).collect();
+        ByStream { streams, groups, copies_meet, beyond_to_first: false, beyond: 0, unit }
+    }
+    fn meet(&self) -> bool {
+        self.copies_meet.contains(&true)
+    }
 }
 
 impl Rule for ByStream {
     fn classes(&self) -> usize {
-        self.streams + usize::from(self.copies_meet)
+        self.groups * (self.streams + usize::from(self.meet()))
     }
     fn copy_classes(&self) -> usize {
-        if self.copies_meet { 1 } else { self.streams }
+        let apart = self.copies_meet.iter().filter(|meet| !**meet).count();
+        self.groups * (apart + usize::from(self.meet()))
     }
     fn of_write(&mut self, page: &Moved) -> usize {
-        match page.stream {
+        let (stream, all) = (usize::from(page.stream), self.groups * self.streams);
+        if stream > all {
+            self.beyond += 1;
+        }
+        match stream {
             0 => 0,
-            stream => (usize::from(stream) - 1) % self.streams,
+            stream if stream > all && self.beyond_to_first => 0,
+            stream => (stream - 1) % all,
         }
     }
     fn of_copy(&mut self, page: &Moved) -> usize {
-        if self.copies_meet { self.streams } else { page.class.unwrap() }
+        let (from, all) = (page.class.unwrap(), self.groups * self.streams);
+        match from < all && self.copies_meet[from % self.streams] {
+            true => all + from / self.streams,
+            false => from,
+        }
+    }
+    fn unit(&self) -> usize {
+        self.unit
+    }
+    fn figures(&self) -> Vec<(&'static str, Metric)> {
+        vec![("beyond_pages", Metric::Count(self.beyond))]
     }
 }
 
@@ -256,12 +293,19 @@ struct NaivePlaced {
     l2p: Vec<Option<(usize, usize)>>,
     written: Vec<u64>,
     open: Vec<Option<usize>>,
+    /// The blocks of the open unit of each class, and the unit of each block by its first one.
+    units: Vec<Vec<usize>>,
+    unit_of: HashMap<usize, Vec<usize>>,
+    /// The blocks of the last victim that are left.
+    left: Vec<usize>,
     victims: NaiveVictims,
     clock: u64,
     counts: Counts,
     /// Pages that the host wrote to each class, and pages copied to it.
     class_writes: Vec<u64>,
     class_copies: Vec<u64>,
+    units_opened: Vec<u64>,
+    units_collected: u64,
 }
 
 impl NaivePlaced {
@@ -275,11 +319,16 @@ impl NaivePlaced {
             l2p: vec![None; LOGICAL_BLOCKS as usize * np],
             written: vec![0; LOGICAL_BLOCKS as usize * np],
             open: vec![None; rule.classes()],
-            victims: NaiveVictims::new(params(spec), np, SEED),
+            units: vec![Vec::new(); rule.classes()],
+            unit_of: HashMap::new(),
+            left: Vec::new(),
+            victims: NaiveVictims::new(params(spec), np * rule.unit(), SEED),
             clock: 0,
             counts: Counts::default(),
             class_writes: vec![0; rule.classes()],
             class_copies: vec![0; rule.classes()],
+            units_opened: vec![0; rule.classes()],
+            units_collected: 0,
             rule,
         }
     }
@@ -290,7 +339,11 @@ impl NaivePlaced {
 
     fn take(&mut self, class: usize) {
         let block = self.free.remove(0);
-        self.victims.open(block);
+        if self.units[class].is_empty() {
+            self.victims.open(block);
+            self.units_opened[class] += 1;
+        }
+        self.units[class].push(block);
         (self.class_of[block], self.opened[block]) = (class, self.clock);
         self.open[class] = Some(block);
     }
@@ -299,8 +352,10 @@ impl NaivePlaced {
         let block = self.open[class].unwrap();
         self.l2p[lpn] = Some((block, self.blocks[block].len()));
         self.blocks[block].push(lpn);
-        if self.blocks[block].len() == self.np {
-            self.victims.close(block, self.clock);
+        if self.blocks[block].len() == self.np && self.units[class].len() == self.rule.unit() {
+            let unit = core::mem::take(&mut self.units[class]);
+            self.victims.close(unit[0], self.clock);
+            self.unit_of.insert(unit[0], unit);
         }
     }
 
@@ -316,8 +371,18 @@ impl NaivePlaced {
     }
 
     fn collect(&mut self) {
-        let counts: Vec<usize> = (0..self.blocks.len()).map(|b| self.valid(b).len()).collect();
-        let victim = self.victims.choose(self.clock, |block| counts[block]).unwrap();
+        if self.left.is_empty() {
+            let counts: Vec<usize> = (0..self.blocks.len()).map(|b| self.valid(b).len()).collect();
+            let valid = |first| self.unit_of[&first].iter().map(|&block| counts[block]).sum();
+            let first = self.victims.choose(self.clock, valid).unwrap();
+            // A unit of one block is a candidate until it is erased: copies may close others.
+            if self.rule.unit() > 1 {
+                self.victims.release(first);
+            }
+            self.left = self.unit_of.remove(&first).unwrap();
+            self.units_collected += 1;
+        }
+        let victim = self.left.remove(0);
         let class = self.class_of[victim];
         let mut parts = vec![Vec::new(); self.rule.classes()];
         for lpn in self.valid(victim) {
@@ -344,7 +409,9 @@ impl NaivePlaced {
         for open in self.open.iter_mut().filter(|open| **open == Some(victim)) {
             *open = None;
         }
-        self.victims.release(victim);
+        if self.rule.unit() == 1 {
+            self.victims.release(victim);
+        }
         self.free.push(victim);
         self.counts.erases += 1;
     }
@@ -371,6 +438,21 @@ impl NaivePlaced {
         figures.push(("class_copies", Metric::Counts(self.class_copies.clone())));
         figures
     }
+
+    /// What a scheme with reclaim units reports of them.
+    fn units(&self, has_some: bool) -> Vec<(&'static str, Metric)> {
+        let room = |(open, unit): (&Option<usize>, &Vec<usize>)| {
+            let used = if unit.is_empty() { 0 } else { self.blocks[open.unwrap()].len() };
+            (self.np * (self.rule.unit() - unit.len().saturating_sub(1)) - used) as u64
+        };
+        let room = self.open.iter().zip(&self.units).map(room).collect();
+        let units = vec![
+            ("unit_room", Metric::Counts(room)),
+            ("units_opened", Metric::Counts(self.units_opened.clone())),
+            ("units_collected", Metric::Count(self.units_collected)),
+        ];
+        units.into_iter().filter(|_| has_some).collect()
+    }
 }
 
 fn agrees(spec: &str, rule: Box<dyn Rule>, np: usize, extra: u32) {
@@ -389,7 +471,9 @@ fn agrees(spec: &str, rule: Box<dyn Rule>, np: usize, extra: u32) {
         assert_eq!(real.counts(), naive.counts, "{spec}, Np {np}, step {round}");
     }
     let figures = real.ftl.report().figures;
-    for figure in naive.figures() {
+    let is_fdp = figures.iter().any(|(name, _)| *name == "unit_room");
+    assert_eq!(is_fdp, spec.starts_with("streams"), "{spec}");
+    for figure in naive.figures().into_iter().chain(naive.units(is_fdp)) {
         assert!(figures.contains(&figure), "{spec}: {figure:?} is not in {figures:?}");
     }
     assert!(naive.counts.copies > 500 && naive.counts.rmw > 100, "{:?}", naive.counts);
@@ -399,11 +483,17 @@ fn agrees(spec: &str, rule: Box<dyn Rule>, np: usize, extra: u32) {
 fn placement_counts_as_the_naive_model_counts() {
     for setting in settings() {
         agrees(&format!("sepgc:{setting}"), Box::new(HostAndCopies), 4, 3);
-        for (streams, isolation, extra) in [(3, "persistent", 6), (3, "initial", 5)] {
-            let spec = format!("streams:streams={streams},isolation={isolation},{setting}");
-            let rule = ByStream { streams, copies_meet: isolation == "initial" };
-            agrees(&spec, Box::new(rule), 6, extra);
+        for (isolation, persistent, extra) in [("persistent", 3, 6), ("initial", 0, 5)] {
+            let spec = format!("streams:streams=3,isolation={isolation},{setting}");
+            agrees(&spec, Box::new(ByStream::new(3, 1, persistent, 1)), 6, extra);
         }
+        let spec = format!("streams:streams=2,isolation=initial,persistent=1,groups=2,{setting}");
+        agrees(&spec, Box::new(ByStream::new(2, 2, 1, 1)), 6, 10);
+        let spec = format!("streams:streams=2,unit=2,beyond=first,{setting}");
+        let rule = ByStream { beyond_to_first: true, ..ByStream::new(2, 1, 2, 2) };
+        agrees(&spec, Box::new(rule), 4, 6);
+        let spec = format!("streams:streams=2,isolation=initial,unit=3,{setting}");
+        agrees(&spec, Box::new(ByStream::new(2, 1, 0, 3)), 4, 10);
         let exact = ByLifespan::default();
         agrees(&format!("sepbit:{setting}"), Box::new(exact), 4, 10);
         let queue = ByLifespan { queue: Some(Vec::new()), ..ByLifespan::default() };
@@ -438,7 +528,8 @@ fn schemes_with_one_class_for_the_host_count_as_page_does() {
 
 #[test]
 fn classes_survive_a_power_cycle() {
-    for spec in ["sepgc", "sepbit", "streams", "streams:isolation=initial", "warcip"] {
+    let streams = "streams:streams=2,isolation=initial,persistent=1,groups=2,unit=2";
+    for spec in ["sepgc", "sepbit", "streams", "streams:isolation=initial", streams, "warcip"] {
         let mut real = Real::in_mode(spec, "sequential", 4, 18, nand::Mode::Stamps);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(6);
         for round in 1..400 {
@@ -456,7 +547,14 @@ fn classes_survive_a_power_cycle() {
 
 #[test]
 fn the_least_extra_is_a_block_per_class_and_one_per_class_of_copies() {
-    let least = [("sepgc", 3), ("sepbit", 10), ("streams:streams=3", 6), ("warcip:clusters=4", 6)];
+    let least = [
+        ("sepgc", 3),
+        ("sepbit", 10),
+        ("streams:streams=3", 6),
+        ("streams:streams=3,unit=4", 15),
+        ("streams:streams=3,isolation=initial,persistent=1,groups=2", 12),
+        ("warcip:clusters=4", 6),
+    ];
     for (spec, least) in least {
         let spec = spec::Spec::parse(spec).unwrap();
         let choice = ftl::Choice::from_spec(&spec).unwrap();
@@ -481,5 +579,24 @@ fn no_scheme_has_more_classes_than_survive_a_power_cut() {
             let error = check(classes).unwrap_err().to_string();
             assert!(error.contains("1 to 15 are possible"), "{form}={classes}: {error}");
         }
+    }
+}
+
+#[test]
+fn impossible_streams_are_refused() {
+    let chip = nand::ChipModel::from_spec(&spec::Spec::parse("slc-lsb").unwrap()).unwrap();
+    for (text, why) in [
+        ("groups=0", "1 to 16 are possible"),
+        ("groups=200,streams=15", "make 3000 classes"),
+        ("groups=4,isolation=initial", "make 20 classes"),
+        ("persistent=1", "it is for isolation=initial"),
+        ("isolation=initial,persistent=4", "give isolation=persistent"),
+        ("unit=0", "1 to 65536 blocks"),
+    ] {
+        let spec = spec::Spec::parse(&format!("streams:{text}")).unwrap();
+        let choice = ftl::Choice::from_spec(&spec);
+        let refused = choice.and_then(|choice| choice.check(&chip, LOGICAL_BLOCKS, 400));
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains(why), "{text}: {error}");
     }
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use nand::{Nand, Op};
+use ftl::part::page::reclaim_units;
+use ftl::{Metric, Report};
+use nand::{Geometry, Nand, Op, Tally};
 use serde_json::{Value, json};
 
 use crate::device::live::Live;
@@ -39,11 +41,30 @@ pub fn of_device(live: &Live) -> Value {
         let programmed = (tally.total(Op::Program) * page_bytes) as f64;
         stats["write_amplification_bytes"] = json!(programmed / counts.written_bytes as f64);
     }
+    if let Some(ftl) = live.store.disk.ftl() {
+        stats["placement"] =
+            of_placement(&ftl.report(), tally, live.store.disk.device().geometry());
+    }
     stats["media"] = of_media(live);
     if let Some(pace) = live.gate.pace() {
         stats["pace"] = of_pace(&pace.kept());
     }
     stats
+}
+
+/// What Flexible Data Placement reports, and the figures of the classes; null if the FTL has no
+/// reclaim units. Bytes count from the opening of the device on, as `flash` does.
+fn of_placement(report: &Report, tally: Tally, geometry: &Geometry) -> Value {
+    let Some(statistics) = reclaim_units::statistics(report, &tally, geometry) else {
+        return Value::Null;
+    };
+    let value = |metric: &Metric| match metric {
+        Metric::Counts(counts) => Some(json!(counts)),
+        Metric::Count(count) => Some(json!(count)),
+        _ => None,
+    };
+    let figures = statistics.iter().chain(&report.figures);
+    figures.filter_map(|(name, metric)| Some(((*name).to_owned(), value(metric)?))).collect()
 }
 
 /// Blocks that failed since the device was new, and those left in reserve; null if none can fail.

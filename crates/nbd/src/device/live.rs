@@ -15,6 +15,7 @@ use crate::device::long_work::LongWork;
 use crate::device::pacing::{Pacing, Performed, Ticket};
 use crate::device::recorder::Recorder;
 use crate::device::store::Store;
+use crate::device::streams::ConnectionStreams;
 use crate::device::{block_status, bytes, failures, refusals};
 use crate::export::{Context, Export};
 use crate::wire::Errno;
@@ -40,6 +41,8 @@ pub struct Live {
     /// What the next flush does to the power.
     cut_at_flush: Option<Option<Outcome>>,
     counts: Counts,
+    /// The streams of connections, if each has its own.
+    streams: Option<ConnectionStreams>,
 }
 
 /// A client that waits for an answer.
@@ -99,9 +102,15 @@ impl Live {
             ready: Vec::new(),
             cut_at_flush: None,
             counts: Counts::default(),
+            streams: None,
         };
         live.gate.forget_operations(live.store.disk.nand_mut());
         live
+    }
+
+    /// From now on the writes of each connection have a stream of their own.
+    pub fn give_streams(&mut self) {
+        self.streams = Some(ConnectionStreams::default());
     }
 
     /// What clients are told about it.
@@ -208,7 +217,10 @@ impl Live {
     ) -> Result<Answer, Failed> {
         self.counts.writes += 1;
         let (force, came) = (request.has(FUA), Instant::now());
+        let stream = self.streams.as_mut().map_or(0, |streams| streams.of(client.session));
+        self.store.disk.set_stream(stream);
         let done = self.store.write(request.offset, payload, force);
+        self.store.disk.set_stream(0);
         done.map_err(|error| failures::of_disk(&error))?;
         self.counts.written_bytes += payload.len() as u64;
         if !force {

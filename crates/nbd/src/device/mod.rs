@@ -7,6 +7,7 @@
 //! * [`bytes`]         ranges of bytes, sectors and pages
 //! * [`recorder`]      records of what was done
 //! * [`store`]         the disk and its recorder
+//! * [`streams`]       a stream for each connection
 //! * [`block_status`]  the state of bytes
 //! * [`failures`]      what an error of the disk means to a client
 //! * [`refusals`]      requests that make no sense
@@ -32,3 +33,4 @@ pub mod pacing;
 pub mod recorder;
 pub mod refusals;
 pub mod store;
+pub mod streams;

@@ -327,3 +327,31 @@ fn a_freeze_for_a_time_ends_early_on_demand() {
     operator.ask(r#"{"freeze":false}"#);
     assert_eq!(client.reply(), (0, FLUSH.into()));
 }
+
+/// Two connections write in turn, and each fills blocks of its own. Writes of zeroes have no stream.
+#[test]
+fn each_connection_may_have_a_stream() {
+    for gives in [true, false] {
+        let served = move || {
+            let mut live = live(device("streams:streams=2,unit=2", &[]));
+            if gives {
+                live.give_streams();
+            }
+            vec![live]
+        };
+        let server = Running::new(served, Limits::default());
+        let mut clients = [Client::agreed(&server), Client::agreed(&server)];
+        for round in 0..6 {
+            clients[(round % 3 / 2) as usize].write(0, round * 2048, &[7; 2048]);
+        }
+        let stats = Operator::of(&server).ask(r#"{"stats":true}"#);
+        let placement = &stats["placement"];
+        let by_class = if gives { [4, 2] } else { [6, 0] };
+        assert_eq!(placement["class_writes"], serde_json::json!(by_class), "{stats}");
+        assert_eq!(placement["host_bytes"], 6 * 2048);
+        assert_eq!(placement["media_bytes"], stats["flash"]["programs"].as_u64().unwrap() * 2048);
+    }
+    let server = serve();
+    let stats = Operator::of(&server).ask(r#"{"stats":true}"#);
+    assert_eq!(stats["placement"], serde_json::Value::Null, "it has no reclaim units");
+}

@@ -86,9 +86,10 @@ experiment! {
 
     /// In place of TRACE, one of several traces that are replayed at once: a TRACE, followed by `@`
     /// and its own `--replay` if it has one, such as `disk.csv@open` or
-    /// `uniform:writes=4M@closed:depth=32`. Each has its part of the device, in the order given; a
-    /// workload spans its default capacity, or with `--capacity` an equal part of what files leave.
-    /// The run ends with the first closed load, or when all open ones have ended
+    /// `uniform:writes=4M@closed:depth=32`; before it `@stream=3` names the stream of its writes.
+    /// Each has its part of the device, in the order given; a workload spans its default capacity,
+    /// or with `--capacity` an equal part of what files leave. The run ends with the first closed
+    /// load, or when all open ones have ended
     load: Vec<Load> = Vec::new(), Notation::OWN, TRACE.value("LOAD");
 
     /// Lay all loads over each other, each from the beginning of the device

@@ -11,7 +11,7 @@ use nand::{ChipModel, MediaModel, Op, WearChoice};
 use spec::Spec;
 use trace::RequestTable;
 
-use crate::config::choices::{Fit, Timing};
+use crate::config::choices::{Fit, Streams, Timing};
 use crate::config::experiment::{DEFAULT_DRIVE, Experiment};
 use crate::config::named_trace::NamedTrace;
 use crate::config::replay::Replay;
@@ -51,6 +51,8 @@ pub struct ReplayedTrace {
     pub trace: NamedTrace,
     /// When its requests are issued.
     pub replay: Replay,
+    /// The stream of its writes, if it is a load with one.
+    pub stream: Option<u8>,
 }
 
 impl Setup {
@@ -185,7 +187,9 @@ impl Setup {
         let is_stdin = |replayed: &&ReplayedTrace| replayed.trace.is_standard_input();
         let files = traces.iter().filter(|replayed| replayed.trace.is_file()).count();
         let is_given = experiment.capacity_bytes.is_some() && !experiment.shared;
-        if experiment.trace.is_some() {
+        if experiment.streams != Streams::Off && traces.iter().any(|it| it.stream.is_some()) {
+            refuse("`--streams` and `@stream=` of a load both name streams; leave out one of them")
+        } else if experiment.trace.is_some() {
             refuse("give either TRACE or `--load`: with loads, each trace is a `--load` of its own")
         } else if experiment.volume != Volume::All {
             refuse(
@@ -260,9 +264,10 @@ fn format(experiment: &Experiment) -> Result<Option<Spec>> {
 fn replayed_traces(experiment: &Experiment) -> Result<Vec<ReplayedTrace>> {
     let names = experiment.trace_names().into_iter();
     let traces = names.enumerate().map(|(number, name)| {
-        let own = experiment.load.get(number).and_then(|load| load.replay);
-        let replay = own.unwrap_or(experiment.replay);
-        Ok(ReplayedTrace { trace: NamedTrace::parse(name)?, replay })
+        let load = experiment.load.get(number);
+        let replay = load.and_then(|load| load.replay).unwrap_or(experiment.replay);
+        let stream = load.and_then(|load| load.stream);
+        Ok(ReplayedTrace { trace: NamedTrace::parse(name)?, replay, stream })
     });
     traces.collect()
 }

@@ -75,6 +75,8 @@ pub struct InputLoad {
     source: Arc<RequestSource>,
     sha256: Option<String>,
     place: LoadPlace,
+    /// The stream of its writes, if it is a load with one.
+    stream: Option<u8>,
 }
 
 impl InputLoad {
@@ -173,9 +175,9 @@ impl Input {
     fn of(opened: Vec<OpenedTrace>, setup: &Setup, progress: &dyn Progress) -> Result<Input> {
         let mut layout = Layout::new(block_bytes(&setup.chip), setup.experiment.shared);
         let mut loads = Vec::with_capacity(opened.len());
-        for OpenedTrace { source, ends } in opened {
+        for (OpenedTrace { source, ends }, replayed) in opened.into_iter().zip(&setup.traces) {
             let (sha256, place) = (source.sha256()?, layout.add(&ends)?);
-            loads.push(InputLoad { source, sha256, place });
+            loads.push(InputLoad { source, sha256, place, stream: replayed.stream });
         }
         let (bases, needed_bytes) = layout.finish();
         let mut input =
@@ -286,8 +288,20 @@ impl Input {
                 Placing::Compact(touched.as_ref().expect("numbered when the trace was opened"))
             }
         };
-        let streams = StreamRule::new(streams, &self.bases)?;
+        let streams = match self.loads.iter().any(|load| load.stream.is_some()) {
+            true => StreamRule::Volume(self.streams_of_loads()),
+            false => StreamRule::new(streams, &self.bases)?,
+        };
         Ok(Host::new(&self.bases, placing, streams, geometry, capacity_bytes))
+    }
+
+    /// For each volume the stream of its load.
+    fn streams_of_loads(&self) -> Vec<u8> {
+        let mut streams = vec![0; self.bases.len()];
+        for load in &self.loads {
+            streams[load.place.first_volume as usize..].fill(load.stream.unwrap_or(0));
+        }
+        streams
     }
 }
 

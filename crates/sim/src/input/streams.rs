@@ -6,6 +6,8 @@
 //! column    as in the trace
 //! size      1, 2, 3, 4       up to 4 KiB, up to 16 KiB, up to 64 KiB, above
 //! ```
+//! If a load names its stream (`--load X@stream=3`), its volumes have that one, and those of loads
+//! that name none have none.
 
 use trace::Request;
 use trace::request::STREAMS_MAX;
@@ -21,7 +23,7 @@ const SIZES: [u64; 3] = [4 << 10, 16 << 10, 64 << 10];
 pub enum StreamRule {
     /// There are none.
     Off,
-    /// By the number of the volume.
+    /// By the number of the volume, counted over all loads.
     Volume(Vec<u8>),
     /// As the trace says.
     Column,

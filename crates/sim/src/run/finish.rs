@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use ftl::Device;
+use ftl::part::page::reclaim_units;
 use nand::{Media, Op};
 
 use crate::config::setup::Setup;
@@ -84,7 +85,9 @@ impl FinishedRun<'_> {
     /// that the whole run took.
     pub fn result(&self, simulator: &Simulator, measured: &Measured, wall: Duration) -> RunResult {
         let (nand, measure) = (simulator.nand(), &measured.measure.all);
-        let (tally, report) = (nand.tally(), simulator.ftl().report());
+        let (tally, mut report) = (nand.tally(), simulator.ftl().report());
+        let statistics = reclaim_units::statistics(&report, tally, nand.geometry());
+        report.figures.extend(statistics.into_iter().flatten());
         let read = self.read(measured);
         let trace = measure.trace_part(self.names(), self.formats(), &read);
         let trace_bytes = (trace.read_bytes, trace.written_bytes);

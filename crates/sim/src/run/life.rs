@@ -9,6 +9,7 @@
 //! erased some tens of times.
 
 use ftl::contract::guest::GuestFaultKind;
+use ftl::{Metric, Report};
 use nand::{Error as ChipError, Op};
 use serde::Serialize;
 
@@ -75,7 +76,45 @@ pub struct Life {
     pub erases: Causes,
     pub wear: WearPart,
     pub blocks_failed: MediaPart,
+    /// Who wears the device out, if the scheme separates pages by classes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_class: Vec<ClassWear>,
     pub course: Vec<LifePoint>,
+}
+
+/// What was programmed in a class over the life.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "docs/lifetime.md documents every field")]
+pub struct ClassWear {
+    /// Its number, from 1: that of the stream, if each stream has a class.
+    pub class: usize,
+    pub host_bytes: u64,
+    pub copied_bytes: u64,
+    /// Of everything that was programmed for the host and by garbage collection.
+    pub share: f64,
+}
+
+impl ClassWear {
+    /// Of all classes that a scheme reports.
+    fn of(report: &Report, page_bytes: u32) -> Vec<ClassWear> {
+        let counts = |name: &str| -> &[u64] {
+            let figure = report.figures.iter().find(|(figure, _)| *figure == name);
+            match figure {
+                Some((_, Metric::Counts(counts))) => counts,
+                _ => &[],
+            }
+        };
+        let (writes, copies) = (counts("class_writes"), counts("class_copies"));
+        let all: u64 = writes.iter().chain(copies).sum();
+        let bytes = |pages: u64| pages * u64::from(page_bytes);
+        let class = |(class, (&written, &copied)): (usize, (&u64, &u64))| ClassWear {
+            class,
+            host_bytes: bytes(written),
+            copied_bytes: bytes(copied),
+            share: (written + copied) as f64 / all.max(1) as f64,
+        };
+        (1..).zip(writes.iter().zip(copies)).map(class).collect()
+    }
 }
 
 /// Lives through the setup's load until the device can only be read.
@@ -197,6 +236,7 @@ impl Stages<'_> {
             erases: Causes::of(nand.tally(), Op::Erase),
             wear: WearPart::of(nand.array().wear_of_blocks()),
             blocks_failed: MediaPart::of(media, simulator.failed_requests()),
+            by_class: ClassWear::of(&simulator.ftl().report(), device.geometry().page_bytes()),
             course: course.points,
         }
     }
@@ -316,6 +356,25 @@ mod tests {
         assert!(swap.first_retired_after.unwrap() > 1.4 * none.first_retired_after.unwrap());
         assert!(swap.wear.gini < none.wear.gini / 2.0);
         assert!(swap.erases.wear > 0 && none.erases.wear == 0);
+    }
+
+    /// Three quarters of the writes are random, the others are a log, whose pages are copied less.
+    #[test]
+    fn a_life_says_which_stream_wears_the_device_out() {
+        let life = lived(|experiment| {
+            experiment.trace = None;
+            let loads =
+                ["uniform:writes=3K@stream=1@closed:depth=3", "sequential:writes=1K@stream=2"];
+            experiment.load = loads.map(|load| load.parse().unwrap()).into();
+            experiment.ftl = "streams:streams=2".into();
+        });
+        let life = life.unwrap();
+        let [random, log] = &life.by_class[..] else { panic!("{:?}", life.by_class) };
+        assert_eq!((random.class, log.class), (1, 2));
+        assert_eq!(random.host_bytes + log.host_bytes, life.programs.host * 2048);
+        assert_eq!(random.copied_bytes + log.copied_bytes, life.programs.gc * 2048);
+        assert!(random.share > 0.76 && (random.share + log.share - 1.0).abs() < 1e-9, "{life:?}");
+        assert!(lived(|_| ()).unwrap().by_class.is_empty(), "page has no classes");
     }
 
     #[test]

@@ -31,6 +31,11 @@ impl Generator {
         })
     }
 
+    /// Whether writes name streams.
+    pub(crate) fn names_streams(&self) -> bool {
+        self.placement.names_streams()
+    }
+
     /// The number of requests.
     pub(crate) fn requests(&self) -> u64 {
         self.course.requests()

@@ -10,7 +10,7 @@
 //! all requests that are reads: their number is exact, their order random. One request arrives
 //! every `interarrival`.
 //!
-//! There are three kinds of workloads:
+//! There are four kinds of workloads:
 //!
 //! * *Plain* workloads implement one idea with a few parameters. All requests have the size
 //!   `request`, by default a page. Reads are placed like writes. The space is divided into *units*:
@@ -23,6 +23,8 @@
 //!   sizes, the addresses and the size of the space belong to the workload and do not depend on the
 //!   pages of the device. docs/workloads.md compares them with published and captured figures.
 //! * *Standard* workloads are those of a standard, with its sizes and its places.
+//! * *Stores* are caches and databases of today after published descriptions. They name a stream
+//!   with each write.
 //!
 //! No result depends on a mathematical library or on the version of a crate: random words come from
 //! Xoshiro256++, and all further arithmetic is in these files.
@@ -37,6 +39,7 @@
 //! * `streams`: the engine of most calibrated workloads
 //! * `checkpoint_queue`: dirty pages of a buffer, written back oldest first
 //! * `weighted_choice`: a choice among items with weights
+//! * `recency`: places in the order of their last use
 //! * `random`, `math`: random numbers, logarithm and exponential
 
 pub(crate) mod checkpoint_queue;
@@ -46,6 +49,7 @@ pub(crate) mod grid;
 pub(crate) mod math;
 pub(crate) mod params;
 pub(crate) mod random;
+pub(crate) mod recency;
 pub(crate) mod scatter;
 pub(crate) mod streams;
 pub(crate) mod tiers;

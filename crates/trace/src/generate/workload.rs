@@ -36,6 +36,11 @@ pub(crate) trait Placement: Send {
     /// The offset and the length of the next request, in bytes.
     fn next_range(&mut self, op: Op, random: &mut Random) -> (u64, u64);
 
+    /// Whether writes name streams. Then [`place`](Self::place) sets them.
+    fn names_streams(&self) -> bool {
+        false
+    }
+
     /// Makes the next `count` requests of a course and appends them to `out`. A placement is called
     /// once for all of them, so that drawing a place can be compiled into the loop.
     fn place(&mut self, course: &mut Course, count: usize, out: &mut Vec<Request>) {

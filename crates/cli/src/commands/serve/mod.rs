@@ -49,6 +49,9 @@ pub struct Args {
     #[arg(long, value_name = "1|512|4096", default_value = "1", help_heading = "Clients",
           value_parser = clap::builder::PossibleValuesParser::new(["1", "512", "4096"]))]
     block_size: String,
+    /// Give the writes of each connection a stream of their own, as `--ftl streams` needs
+    #[arg(long, conflicts_with_all = ["stdin", "record"], help_heading = "Clients")]
+    stream_per_connection: bool,
     /// Connections at one time
     #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Clients")]
     connections: usize,
@@ -135,7 +138,12 @@ fn live(
     });
     let pace = pace.transpose().map_err(|error: spec::Error| Failure::failed(error.to_string()))?;
     let least_bytes = args.block_size.parse().expect("clap knows the sizes");
-    Ok(Live::new(disk, nbd::export::Export { least_bytes, ..export }, pace, recorder))
+    let export = nbd::export::Export { least_bytes, ..export };
+    let mut live = Live::new(disk, export, pace, recorder);
+    if args.stream_per_connection {
+        live.give_streams();
+    }
+    Ok(live)
 }
 
 /// Who writes down what is done to the only device.

@@ -4,4 +4,5 @@
 pub mod block_classes;
 pub mod page_map;
 pub mod placed;
+pub mod reclaim_units;
 pub mod victims;

@@ -17,6 +17,14 @@
 //! collections go on until T blocks are erased again. For that, T extra blocks are enough beside
 //! one for each of the C classes.
 //!
+//! With [reclaim units](crate::part::page::reclaim_units) of n blocks a single block of a victim
+//! may be all valid, although the unit has a dead page. The reserve is still enough: the open
+//! blocks that receive copies and the erased ones together have room for T·Np pages at least
+//! whenever no block is being emptied, because a block that is erased gives back what its copies
+//! took. If no block is erased while at most Np−1 pages of the block are copied, (T−1)·Np + 1 pages
+//! of room are left, and T−1 open blocks hold back (T−1)·(Np−1) of them at most. A class may hold
+//! back n blocks in its open unit, so C·n + T extra blocks are needed.
+//!
 //! Invariants: at least T blocks are erased whenever no victim is being emptied. All valid pages of
 //! a block are of one class.
 //!
@@ -29,7 +37,7 @@
 //! a single erased one. Until the reserve is full again, copies that find no erased block share the
 //! block that was opened last, whatever their class.
 
-use nand::{BlockId, Cause, Lpn, Nand, Ppn};
+use nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppn};
 
 use crate::contract::page_policy::{
     Candidates, Class, ErasedBlock, HostWrite, MovedPage, PagePolicy, PlacedDevice,
@@ -40,6 +48,7 @@ use crate::contract::{
 use crate::part::map::frontier::Frontier;
 use crate::part::page::block_classes::BlockClasses;
 use crate::part::page::page_map::PageMap;
+use crate::part::page::reclaim_units::{self, ReclaimUnits};
 use crate::part::page::victims::registry;
 use crate::part::recovery::survey;
 
@@ -53,6 +62,8 @@ pub struct Placed<P: PagePolicy + ?Sized> {
     /// The class whose open block was opened last.
     opened_last: Class,
     classes: BlockClasses,
+    /// The reclaim units, if the policy has some.
+    units: Option<ReclaimUnits>,
     blocks: Vec<BlockLife>,
     /// The number of the host page that wrote each page last, from 1. It means nothing if the page
     /// is unmapped. Empty if the policy does not follow times.
@@ -108,7 +119,7 @@ pub fn mount<P: PagePolicy + 'static>(
 ) -> Result<Box<dyn Ftl>> {
     let map = PageMap::format(nand, device, registry::chosen(device.params), 0);
     let policy = Box::new(policy(&placed_device(nand, device, &map)));
-    let ftl = Placed::new(nand, map, policy);
+    let ftl = Placed::new(nand, device, map, policy);
     survey::mounted(nand, device, ftl, Placed::recover)
 }
 
@@ -125,7 +136,7 @@ pub fn placed_device(nand: &Nand, device: &MountConfig, map: &PageMap) -> Placed
 impl<P: PagePolicy + ?Sized> Placed<P> {
     /// A factory-new device. The map is that of an empty device, which has at least
     /// [`extra_blocks`] extra blocks.
-    pub fn new(nand: &Nand, map: PageMap, policy: Box<P>) -> Placed<P> {
+    pub fn new(nand: &Nand, device: &MountConfig, map: PageMap, policy: Box<P>) -> Placed<P> {
         let (classes, geometry) = (usize::from(policy.classes()), nand.geometry());
         let pages_per_block = geometry.pages_per_block();
         let traits = Traits {
@@ -134,12 +145,14 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
             reserve: policy.copy_classes().into(),
         };
         let life = BlockLife { opened: 0, filled: 0 };
+        let units = |blocks| ReclaimUnits::new(device, blocks, classes, pages_per_block);
         let times = if traits.follows_times { map.logical_pages() as usize } else { 0 };
         Placed {
             traits,
             frontiers: vec![Frontier::NONE; classes],
             opened_last: 0,
             classes: BlockClasses::new(geometry, classes),
+            units: policy.unit_blocks().map(units),
             blocks: vec![life; geometry.blocks() as usize],
             written: vec![0; times],
             parts: vec![Vec::with_capacity(pages_per_block as usize); classes],
@@ -217,10 +230,20 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
             }
             done += some;
         }
-        if frontier.room() == 0 {
-            self.blocks[block.0 as usize].filled = self.map.written();
-        }
+        self.note_programmed(block, class);
         Ok(())
+    }
+
+    /// Notes that pages were programmed in the open block of a class, which may be full now.
+    #[inline]
+    fn note_programmed(&mut self, block: BlockId, class: Class) {
+        if self.frontiers[class as usize].room() == 0 {
+            let now = self.map.written();
+            self.blocks[block.0 as usize].filled = now;
+            if let Some(units) = &mut self.units {
+                units.note_filled(class, now);
+            }
+        }
     }
 
     /// Makes sure that the open block of a class has room, and that the reserve is full.
@@ -244,6 +267,9 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
         let opened = self.map.written();
         self.blocks[block.0 as usize] = BlockLife { opened, filled: opened };
         self.classes.set(block, class);
+        if let Some(units) = &mut self.units {
+            units.note_opened(class, block);
+        }
         self.frontiers[class as usize] = frontier;
         self.opened_last = class;
         Ok(())
@@ -265,6 +291,12 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
     }
 
     fn choose_victim(&mut self, nand: &Nand) -> Result<BlockId> {
+        if let Some(units) = self.units.as_mut().filter(|units| units.have_several_blocks()) {
+            let (now, map) = (self.map.written(), &self.map);
+            let valid = |block| map.valid_pages_of_full(block).map_or(0, u32::from);
+            let victim = units.next_victim(now, valid);
+            return Ok(victim.expect("with the extra blocks that schemes demand, a unit is full"));
+        }
         if !self.traits.chooses_victims {
             return Ok(self.map.choose_victim());
         }
@@ -354,9 +386,7 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
         }
         let block = nand.geometry().block_of(frontier.next());
         let copied = self.map.copy(nand, from, frontier, Some(kind), Cause::Gc, &mut |_, _| {})?;
-        if frontier.room() == 0 {
-            self.blocks[block.0 as usize].filled = self.map.written();
-        }
+        self.note_programmed(block, class);
         self.counts.copies[class as usize] += copied as u64;
         Ok(copied)
     }
@@ -370,8 +400,20 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
         if let Some(block) = recovered.endangered {
             self.move_whole(nand, block)?;
         }
+        self.regroup(&geometry);
         self.is_short = self.map.flat.pool.len() < self.traits.reserve;
         self.map.commit_recovery(nand, &recovered)
+    }
+
+    /// Forms the reclaim units of the blocks that a mount has found.
+    fn regroup(&mut self, geometry: &Geometry) {
+        if let Some(units) = &mut self.units {
+            let classes = &self.classes;
+            let with_class = |block: BlockId| (block, classes.of(block));
+            let full = full_blocks(&self.map, geometry).map(with_class);
+            let filling = filling_blocks(&self.frontiers, geometry).map(with_class);
+            units.regroup(full, filling, self.map.written());
+        }
     }
 
     /// Lets every page count as just written, and every block as just filled.
@@ -391,6 +433,17 @@ impl<P: PagePolicy + ?Sized> Placed<P> {
         let frontier = &mut self.frontiers[class as usize];
         self.map.empty(nand, block, frontier, Some(kind), Cause::Meta, |_, _| {})
     }
+}
+
+/// The blocks that are full, in the order of their numbers.
+fn full_blocks(map: &PageMap, geometry: &Geometry) -> impl Iterator<Item = BlockId> {
+    let is_full = |block: &BlockId| map.valid_pages_of_full(*block).is_some();
+    (0..geometry.blocks()).map(BlockId).filter(is_full)
+}
+
+/// The blocks that are being filled.
+fn filling_blocks(frontiers: &[Frontier], geometry: &Geometry) -> impl Iterator<Item = BlockId> {
+    frontiers.iter().filter_map(|frontier| frontier.block(geometry))
 }
 
 /// The class into which a policy puts a page, if it is one of its `classes`.
@@ -433,6 +486,11 @@ impl<P: PagePolicy + ?Sized> Ftl for Placed<P> {
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         let reserve = if self.is_short { 0 } else { self.traits.reserve };
         self.map.audit(nand, &self.frontiers, reserve)?;
+        if let Some(units) = &self.units {
+            let full = full_blocks(&self.map, nand.geometry());
+            let filling = filling_blocks(&self.frontiers, nand.geometry());
+            units.audit(full, filling, |block| self.classes.of(block))?;
+        }
         self.classes.audit(nand, &self.map)
     }
 
@@ -446,6 +504,14 @@ impl<P: PagePolicy + ?Sized> Ftl for Placed<P> {
             ("class_writes", Metric::Counts(writes.clone())),
             ("class_copies", Metric::Counts(copies.clone())),
         ];
+        if let Some(units) = &self.units {
+            report.ram.other += units.ram_bytes(self.blocks.len() as u64);
+            let rooms = self.frontiers.iter().map(Frontier::room).enumerate();
+            let rooms = rooms.map(|(class, room)| units.room(class, room)).collect();
+            report.figures.push((reclaim_units::UNIT_ROOM, Metric::Counts(rooms)));
+            report.figures.push(("units_opened", Metric::Counts(units.opened_by_class().to_vec())));
+            report.figures.push(("units_collected", Metric::Count(units.collected(*victims))));
+        }
         report.figures.extend(self.policy.figures());
         report
     }
@@ -454,5 +520,8 @@ impl<P: PagePolicy + ?Sized> Ftl for Placed<P> {
         self.counts.victims = 0;
         self.counts.writes.fill(0);
         self.counts.copies.fill(0);
+        if let Some(units) = &mut self.units {
+            units.reset_counts();
+        }
     }
 }

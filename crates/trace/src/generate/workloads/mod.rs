@@ -34,6 +34,11 @@ catalogue! {
     standard {
         jesd219,
     }
+
+    /// Caches and databases of today, after published descriptions.
+    stores {
+        kvcache,
+    }
 }
 
 #[cfg(test)]
