@@ -7,14 +7,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 import pathlib
 import random
 import shlex
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -26,6 +24,9 @@ from ftlab_powercut.mounts import Damaged, Mount, Trouble, missing, needed_by
 # What the interrupted operation leaves on flash; docs/reliability.md describes each.
 OUTCOMES = ["untouched", "complete", "torn", "looks-erased", "unstable", "flipped", "stale", "misdirected"]
 OUTCOMES += ["paired", "half", "intact", "mixed"]
+
+# The command gets process numbers of its own, so that all its processes end with it, also those that became daemons.
+OWN_PROCESSES = ["unshare", "--pid", "--fork", "--kill-child"]
 
 Words = Sequence[str]
 """A command with its arguments."""
@@ -79,7 +80,7 @@ class Campaign:
 
     def absent(self) -> list[str]:
         """What is missing on this machine."""
-        return missing(*(needed_by(self.filesystem) if self.filesystem else []))
+        return missing("unshare", *(needed_by(self.filesystem) if self.filesystem else []))
 
     def rounds(self, numbers: Sequence[int] | None = None) -> Iterator[tuple[Cut, Finding | None]]:
         """Runs all rounds, or those with these numbers."""
@@ -145,18 +146,16 @@ class _Round:
 
     def _cut_under_command(self) -> None:
         """Starts the command and cuts the power. If it ends before the cut, the power fails then."""
-        words = list(self.campaign.command)
+        words = [*OWN_PROCESSES, *self.campaign.command]
         with self.output.open("w") as output, self.errors.open("w") as errors:
-            try:
-                command = subprocess.Popen(words, env=self._environment(), stdin=subprocess.DEVNULL, stdout=output,
-                                           stderr=errors, start_new_session=True)
-            except OSError as error:
-                raise Trouble(f"`{shlex.join(words)}`: {error}") from error
+            command = subprocess.Popen(words, env=self._environment(), stdin=subprocess.DEVNULL, stdout=output,
+                                       stderr=errors)
         try:
             with self.disk.order({"cut": {"after": self.cut.after}, "outcome": self.cut.outcome, "stay_down": True}):
                 self._wait_for_cut(command)
         finally:
-            _kill(command)
+            command.kill()
+            command.wait()
 
     def _wait_for_cut(self, command: subprocess.Popen[bytes]) -> None:
         end = time.monotonic() + self.campaign.timeout_s
@@ -183,13 +182,6 @@ class _Round:
         done = self._run(check)
         if done.returncode:
             raise Damaged(f"the check ended with {done.returncode}: {done.stdout}{done.stderr}".rstrip())
-
-
-def _kill(command: subprocess.Popen[bytes]) -> None:
-    """Kills the command and all its children, as the power failure would."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(command.pid, signal.SIGKILL)
-    command.wait()
 
 
 def campaign(command: Words, check: Words | Check, **options: object) -> list[Finding]:

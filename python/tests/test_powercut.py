@@ -60,6 +60,16 @@ def test_an_embedded_store_keeps_its_promise_unless_it_is_told_not_to() -> None:
     assert "are lost" in found[0]
 
 
+def test_a_server_with_many_processes_recovers() -> None:
+    if not list(Path("/usr/lib/postgresql").glob("*/bin/initdb")):
+        pytest.skip("there is no PostgreSQL")
+    script = str(EXAMPLES / "postgres.sh")
+    serve = shlex.split("--ftl page --buffer 1MiB --capacity 256MiB")
+    assert findings([script, "work"], [script, "check"], setup=[script, "open"], serve=serve, cuts=1) == []
+    running = subprocess.run(["pgrep", "-f", "ftlab-powercut-.*/data"], capture_output=True, text=True).stdout
+    assert not running, f"the server lives on after its power failed: {running}"
+
+
 def test_the_fixture_fails_with_the_finding_and_the_seed(powercut: Callable[..., None]) -> None:
     def nothing(place: Path, printed: str) -> None:
         assert (place / "book").exists() or not printed
