@@ -40,15 +40,16 @@ KINDS = {
                    (("Fifo", "{type}"),),
                    "change `specification`, which is the rule, then `Selector`, its fast form; try them with\n"
                    "  cargo test -p ftlab-ftl --test page_granular victims\n"
-                   "  cargo run -p ftlab --no-default-features -- compare --ftl page:victim=fifo --ftl page:victim={name}"),
+                   "  cargo run -p ftlab --no-default-features -- compare --ftl page --ftl page:victim={name}"),
     "scheme": Kind("sepgc", f"{SCHEMES}/sepgc.rs",
                    ((f"{SCHEMES}/mod.rs", "pub mod sepgc;"),
                     ("crates/ftl/src/registry.rs", "    &placement::sepgc::SCHEME,"),
                     ("crates/report/src/colours.rs", '    ("sepgc", "#4fb3bf"),'),
                     ("README.md", "| `sepgc` |")),
                    (("SepGc", "{type}"),),
-                   "change `place` and `place_copy`, its line in README.md and its colour in crates/report/src/colours.rs;\n"
-                   "docs/new-scheme.md has the rest, also for schemes that are no page map; try it with\n"
+                   "change `place` and `place_copy`, its line in README.md and its colour in\n"
+                   "crates/report/src/colours.rs; docs/new-scheme.md has the rest, also for schemes that are no page map;\n"
+                   "try it with\n"
                    "  make smoke SCHEMES={name}"),
     "format": Kind("systor", f"{TRACES}/parse/formats/published/systor.rs",
                    ((f"{TRACES}/parse/formats/mod.rs", "        systor,"),),

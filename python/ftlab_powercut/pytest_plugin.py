@@ -19,8 +19,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def powercut(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Cuts the power under a command; the test fails with all findings, and is skipped where no disk can be mounted.
 
-    ``powercut(command, check, setup=…, cuts=10, filesystem="ext4")``: `check` is a command, or a function that gets the
-    folder of the file system and what the command printed, and asserts. The options are those of `Campaign`.
+    ``powercut(command, check, setup=…, cuts=10, filesystem="ext4")``: `check` is a command, or a function that gets
+    the folder of the file system and what the command printed, and asserts. The options are those of `Campaign`.
     """
 
     def run(command: Words, check: Words | Check, **options: object) -> None:

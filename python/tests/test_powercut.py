@@ -79,7 +79,8 @@ def test_the_fixture_fails_with_the_finding_and_the_seed(powercut: Callable[...,
     def impossible(place: Path, printed: str) -> None:
         raise AssertionError(f"{place.name} is never right")
 
-    with pytest.raises(pytest.fail.Exception, match=r"round 0, power cut(?s:.*)root is never right(?s:.*)--powercut-seed 1"):
+    expected = r"round 0, power cut(?s:.*)root is never right(?s:.*)--powercut-seed 1"
+    with pytest.raises(pytest.fail.Exception, match=expected):
         powercut(example("ledger", "write", "--synced"), impossible, cuts=1)
 
 

@@ -29,8 +29,8 @@ def packages(root: pathlib.Path, version: str) -> list[str]:
 
 
 def too_large(files: list[pathlib.Path], bytes_max: int) -> list[str]:
-    sizes = {path: path.stat().st_size for path in files}
-    return [f"{path.name} has {size:,} bytes, the most is {bytes_max:,}" for path, size in sizes.items() if size > bytes_max]
+    sizes = [(path.name, path.stat().st_size) for path in files]
+    return [f"{name} has {size:,} bytes, the most is {bytes_max:,}" for name, size in sizes if size > bytes_max]
 
 
 def tests(root: pathlib.Path, _version: str) -> list[str]:

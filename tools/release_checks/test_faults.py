@@ -24,7 +24,8 @@ class Faults(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.root = pathlib.Path(folder.name).resolve()
-        listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
+        command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         for name in listed.stdout.splitlines():
             if (ROOT / name).exists():
                 (cls.root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +102,8 @@ class Faults(unittest.TestCase):
 
     def test_a_tag_that_exists(self) -> None:
         subprocess.run([*GIT, "tag", f"v{VERSION}"], cwd=self.root, check=True)
-        self.addCleanup(subprocess.run, [*GIT, "tag", "--delete", f"v{VERSION}"], cwd=self.root, stdout=subprocess.DEVNULL)
+        delete = [*GIT, "tag", "--delete", f"v{VERSION}"]
+        self.addCleanup(subprocess.run, delete, cwd=self.root, stdout=subprocess.DEVNULL)
         self.found(sources.repository, "exists")
 
     def test_a_missing_licence(self) -> None:

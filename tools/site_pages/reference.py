@@ -97,8 +97,8 @@ def lists(ftlab: str) -> str:
     """Every list of `ftlab list`, with the parameters of its entries."""
     known = json.loads(printed(ftlab, "list", "--json"))
     assert known.keys() == LISTS.keys(), f"titles for {sorted(known)} are missing in {__file__}"
-    text = "What `ftlab list` prints, as a page. A spec is a name, such as `page`, or a name with values for parameters, "
-    text += "such as `page:victim=fifo,frontiers=2`.\n\n"
+    text = "What `ftlab list` prints, as a page. A spec is a name, such as `page`, or a name with values for "
+    text += "parameters, such as `page:victim=fifo,frontiers=2`.\n\n"
     for name, title in LISTS.items():
         text += f"## {title}\n\n" + "".join(entry(one) for one in known[name])
     return text

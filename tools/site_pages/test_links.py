@@ -65,5 +65,6 @@ class Pages(unittest.TestCase):
         self.write("site/a.html", '<a href="b.html#there">b</a> <a href="#me" id="me">a</a> <img src="api/x.svg">')
         self.write("site/b.html", '<h1 id="there">b</h1> <a href="c.html">c</a> <a href="a.html#no">a</a>')
         wrong = links.wrong_links_of_html(self.root / "site", apart="api")
-        expected = ["a.html: api/x.svg does not exist", "b.html: a.html#no has no such place", "b.html: c.html does not exist"]
-        self.assertEqual(sorted(wrong), expected)
+        self.assertEqual(sorted(wrong), [
+            "a.html: api/x.svg does not exist", "b.html: a.html#no has no such place", "b.html: c.html does not exist",
+        ])
