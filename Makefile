@@ -1,6 +1,6 @@
 # Two commands: `make demo` sets up and does the main job, `make test` sets up and checks everything.
 .PHONY: demo test test-long beside smoke bench format lint unit docs site python wheel manylinux \
-	sdist install dist container platforms forge setup setup-python build clean
+	sdist install dist container platforms forge release-check setup setup-python build clean
 
 PYTHON ?= python3
 VENV := target/python/venv
@@ -28,8 +28,12 @@ test: setup setup-python format lint ## Everything that CI runs
 beside:
 	@$(MAKE) --output-sync=target docs python
 
-test-long: setup ## The same tests and those that take longer, optimised
+test-long: setup ## The same tests and those that take longer, optimised; then the dry run of a release
 	cargo test --workspace --release -- --include-ignored
+	$(MAKE) release-check
+
+release-check: ## All that a release needs, on committed sources: an hour, most of it builds and tests
+	$(PYTHON) tools/release.py $(VERSION) --dry-run
 
 smoke: ## Seconds: SCHEMES=fast (or fast,last) conforms and survives cuts and second cuts on tiny chips
 	$(if $(SCHEMES),,$(error make smoke needs SCHEMES, such as SCHEMES=fast or SCHEMES=fast,last))
