@@ -14,7 +14,11 @@ import pathlib
 import secrets
 import sys
 
-from served import attack, databases, rude, speed
+# The mounts of databases are those of ftlab-powercut, which needs no extension module.
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
+
+from ftlab_powercut.mounts import Trouble  # noqa: E402
+from served import attack, databases, rude, speed  # noqa: E402
 
 
 def add_attacks(commands) -> None:
@@ -62,7 +66,10 @@ def main() -> int:
         add(commands)
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}", flush=True)
-    return min(arguments.run(arguments), 1)
+    try:
+        return min(arguments.run(arguments), 1)
+    except Trouble as trouble:
+        sys.exit(str(trouble))
 
 
 if __name__ == "__main__":

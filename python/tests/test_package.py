@@ -123,7 +123,7 @@ def test_public_names_exist() -> None:
 
 @pytest.mark.timeout(600)
 def test_types_check() -> None:
-    words = [sys.executable, "-m", "mypy", "python/ftlab", "tools/python_options.py"]
+    words = [sys.executable, "-m", "mypy", "python/ftlab", "python/ftlab_powercut", "tools/python_options.py"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -8,6 +8,7 @@ import socket
 import tempfile
 import time
 
+from ftlab_powercut.campaign import OUTCOMES
 from served import wire
 from served.ledger import Ledger
 from served.load import Load, whole_disk
@@ -23,8 +24,6 @@ DEVICES = {
     "dac, sector log": ["--ftl", "dac", "--sector-log", "1MiB", "--chip", "slc-fast2010:page=4KiB"],
 }
 # What a cut can leave of a program or an erase. One that does not fit the operation leaves it done or not begun.
-OUTCOMES = ["untouched", "complete", "torn", "looks-erased", "unstable", "flipped", "stale", "misdirected"]
-OUTCOMES += ["paired", "half", "intact", "mixed"]
 CAPACITY = 16 << 20
 
 

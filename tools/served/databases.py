@@ -10,8 +10,8 @@ import sys
 import tempfile
 import time
 
-from served.attack import OUTCOMES
-from served.mounts import Damaged, Mount, missing, ran
+from ftlab_powercut.campaign import OUTCOMES
+from ftlab_powercut.mounts import Damaged, Mount, missing, ran
 from served.server import Reference, Server
 from served.watcher import Watcher
 

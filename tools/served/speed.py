@@ -7,7 +7,7 @@ import statistics
 import subprocess
 import tempfile
 
-from served.mounts import ran
+from ftlab_powercut.mounts import ran
 from served.server import Reference, Server, ftlab
 
 # Sequential requests come first, while nothing makes the FTL collect garbage.

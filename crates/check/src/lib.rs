@@ -19,6 +19,22 @@
 //! 4. No two logical pages share a physical page (the scheme audits itself).
 //! 5. Another mount changes nothing, and every mount takes a bounded number of operations.
 //!
+//! ```
+//! use check::case::Case;
+//! use check::device_model::DeviceModel;
+//! use check::subject::Subject;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (subject, model) = (Subject::from_spec("fast")?, DeviceModel::named("tiny")?);
+//! let case = Case::new(&subject, model, "hot", 7, ftl::Durability::Full)?;
+//! match check::conformance::check(&case) {
+//!     Ok(compared) => assert!(compared > 0),
+//!     Err(failed) => panic!("{failed}"), // It ends with the line that replays it.
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! * [`device_model`]   tiny devices by name
 //! * [`subject`]        a scheme with parameters and layers
 //! * [`workload`]       lists of host operations: named workloads and short programs

@@ -28,10 +28,10 @@ use std::ffi::OsString;
 use std::io;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use commands::about::{licences, manual, version};
 use commands::sizing::{advise, bound, size};
 use commands::{
-    check, compare, completions, ctl, drive, image, life, list, manual, papers, run, serve, sweep,
-    trace,
+    check, compare, completions, ctl, drive, image, life, list, papers, run, serve, sweep, trace,
 };
 use failure::{DONE, Result};
 pub use guests::HOST as GUEST_PROCESS;
@@ -39,9 +39,9 @@ use process::{memory_limit, signals};
 use sim::memory::limit::MemoryLimit;
 use texts::table::WIDTH_RULE;
 
-/// Flash translation layers of five papers: simulated and checked
+/// Flash translation layers of research papers: simulated, checked and served
 #[derive(Parser)]
-#[command(name = "ftlab", version, about, after_help = WIDTH_RULE)]
+#[command(name = "ftlab", version, about, after_help = format!("{WIDTH_RULE}\n\n{DOCUMENTATION}"))]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -52,14 +52,20 @@ struct Cli {
     memory_limit: Option<MemoryLimit>,
 }
 
-/// Points to the documentation of results.
-const RESULTS: &str = "docs/results.md in the repository describes each field of a result.";
+const DOCUMENTATION: &str = concat!("Documentation: ", env!("CARGO_PKG_HOMEPAGE"));
 
-/// Points to the documentation of advice.
-const ADVISE: &str = "docs/advise.md in the repository says what each sentence means.";
-/// Points to the documentation of sizing.
-const BOUND: &str = "docs/bound.md in the repository says how to read the answer.";
-const SIZING: &str = "docs/sizing.md in the repository says what is searched, and how.";
+/// A sentence that begins with the address of a page of the documentation.
+macro_rules! page {
+    ($page:literal, $says:literal) => {
+        concat!(env!("CARGO_PKG_HOMEPAGE"), "docs/", $page, ".html ", $says)
+    };
+}
+pub(crate) use page;
+
+const ADVISE: &str = page!("advise", "says what each sentence means.");
+const BOUND: &str = page!("bound", "says how to read the answer.");
+const RESULTS: &str = page!("results", "describes each field of a result.");
+const SIZING: &str = page!("sizing", "says what is searched, and how.");
 
 #[derive(Subcommand)]
 enum Command {
@@ -106,6 +112,10 @@ enum Command {
     Complete(completions::spec_values::Args),
     /// Print or write the manual pages
     Man(manual::ManArgs),
+    /// Print the version and, for a report of a bug, what was built
+    Version(version::Args),
+    /// Print the licences of the libraries that the command links, or its bill of materials
+    Licences(licences::Args),
     /// Run a guest for a server; servers call it
     #[command(name = guests::HOST, hide = true)]
     GuestProcess(guests::HostArgs),
@@ -142,6 +152,8 @@ impl Command {
             Command::Completions(args) => completions::run(args, Cli::command()),
             Command::Complete(args) => completions::spec_values::run(args),
             Command::Man(args) => manual::man(args, Cli::command()),
+            Command::Version(args) => version::run(args),
+            Command::Licences(args) => licences::run(args),
             Command::GuestProcess(args) => guests::host(args),
         }
         .map(|()| DONE)

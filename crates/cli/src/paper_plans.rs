@@ -11,7 +11,7 @@ macro_rules! plans {
     ($folder:literal: $($paper:literal { $($name:literal),+ $(,)? })+) => {
         &[$($((
             concat!($paper, $name),
-            include_str!(concat!("../../../experiments/", $folder, $paper, $name, ".toml")),
+            include_str!(concat!("../experiments/", $folder, $paper, $name, ".toml")),
         ),)+)+]
     };
 }
@@ -268,7 +268,7 @@ mod tests {
 
     /// The names of the plans in a folder, sorted.
     fn plans_in(folder: &str) -> Vec<String> {
-        let folder = format!("{}/../../experiments/{folder}", env!("CARGO_MANIFEST_DIR"));
+        let folder = format!("{}/experiments/{folder}", env!("CARGO_MANIFEST_DIR"));
         let files = std::fs::read_dir(folder).expect("a folder of plans");
         let names = files.map(|file| file.expect("an entry").file_name().into_string().unwrap());
         let mut names: Vec<String> =

@@ -30,8 +30,8 @@ const fn figure(key: &'static str, value: &'static str, source: &'static str) ->
 
 const BY_DEFINITION: &str = "by definition";
 const NVMEVIRT: &str = "NVMeVirt, ssd_config.h, fit of a WD ZN540";
-const FITTED: &str = "fitted to the read curve, docs/drives.md";
-const MIXES: &str = "fitted to reads beside appends, docs/drives.md";
+const FITTED: &str = "fitted to the read curve; see the documentation of drives";
+const MIXES: &str = "fitted to reads beside appends; see the documentation of drives";
 const ASSUMED: &str = "assumed";
 const S3700: &str = "Tom's Hardware, SSD DC S3700, inside the 200 GB model";
 const L74A: &str = "Micron L74A data sheet, 64 Gbit MLC of the same 25 nm generation";
@@ -82,7 +82,7 @@ pub static PRESETS: &[Preset] = &[
         summary: "zoned NVMe drive with TLC, 32 dies",
         source: "ConfZNS++ (SYSTOR) measured it; NVMeVirt published a fit of a WD ZN540",
         figures: &[
-            figure("page", "8KiB", "the pages of the fits, docs/drives.md"),
+            figure("page", "8KiB", "the pages of the fits"),
             figure("channels", "8", NVMEVIRT),
             figure("ways", "4", NVMEVIRT),
             figure("dies", "1", NVMEVIRT),
@@ -100,7 +100,7 @@ pub static PRESETS: &[Preset] = &[
             figure("dispatch", "3350ns", FITTED),
             figure("link", "3050MB/s", NVMEVIRT),
             figure("read", "42us+48500ns+61500ns", FITTED),
-            figure("program", "2300us", "fitted to 1.23 GB/s of writes, docs/drives.md"),
+            figure("program", "2300us", "fitted to 1.23 GB/s of writes"),
             figure("erase", "5ms", ASSUMED),
             figure("hold", "true", FITTED),
             figure("suspend", "both", MIXES),

@@ -8,7 +8,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use memmap2::{MmapOptions, MmapRaw};
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::fs::ftruncate;
+
+use crate::system::memory_file;
 
 /// A call of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +68,7 @@ impl Board {
     /// # Errors
     /// There is no memory.
     pub fn new() -> io::Result<Board> {
-        let file: File = memfd_create("ftlab-board", MemfdFlags::empty())?.into();
+        let file = memory_file("ftlab-board", true)?;
         ftruncate(&file, size_of::<Layout>() as u64)?;
         Board::of(file)
     }

@@ -13,13 +13,12 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{
-    Pid, Signal, WaitOptions, kill_process, set_parent_process_death_signal, waitpid,
-};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::board::{Board, Call};
 use crate::library::prepare_copies;
 use crate::supervisor::signal_name;
+use crate::system::end_with_parent;
 
 /// The longest time between two looks at the board.
 const LOOK: Duration = Duration::from_millis(50);
@@ -66,7 +65,7 @@ impl Isolated {
             -1 => Err(io::Error::last_os_error()),
             0 => {
                 // A guest that hangs must not outlive whoever waits for it.
-                let _ = set_parent_process_death_signal(Some(Signal::KILL));
+                let _ = end_with_parent();
                 of_child.become_own();
                 work(&mut out);
                 Board::of_process().into_iter().for_each(Board::set_done);

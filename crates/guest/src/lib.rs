@@ -11,11 +11,15 @@
 //! * [`remote`]       a guest in a process of its own, and the chip here
 //! * [`host`]         that process
 //! * [`wire`]         messages between the two
+//! * [`system`]       what only Linux does for guests
 //!
 //! A guest runs in this process: what it writes to the wrong place, it writes here. Those who must
 //! outlive it let it run in a process of its own.
 
 #![warn(missing_docs)]
+
+#[cfg(not(unix))]
+compile_error!("ftlab-guest needs Unix: on Windows, build it in WSL");
 
 #[allow(missing_docs)]
 pub mod abi;
@@ -27,5 +31,6 @@ pub mod isolation;
 pub mod library;
 pub mod remote;
 pub mod supervisor;
+pub mod system;
 pub mod trampolines;
 pub mod wire;

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::system::memory_file;
 
 /// A file that can be loaded once at a time.
 struct Slot {
@@ -128,7 +129,7 @@ fn path_of(copy: &File) -> PathBuf {
 }
 
 fn copied(file: &Path) -> io::Result<File> {
-    let mut memory: File = memfd_create("ftlab-guest", MemfdFlags::CLOEXEC)?.into();
+    let mut memory = memory_file("ftlab-guest", false)?;
     memory.write_all(&fs::read(file)?)?;
     Ok(memory)
 }

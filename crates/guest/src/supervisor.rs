@@ -9,9 +9,10 @@ use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::board::{Board, Call};
+use crate::system::end_with_parent;
 
 /// Where a process finds the board on which it writes.
 const BOARD: &str = "FTLAB_GUEST_BOARD";
@@ -51,7 +52,7 @@ pub fn is_watched() -> io::Result<bool> {
         return Ok(false);
     };
     Board::take(number)?;
-    set_parent_process_death_signal(Some(Signal::KILL))?;
+    end_with_parent()?;
     Ok(true)
 }
 

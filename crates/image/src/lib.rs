@@ -33,6 +33,9 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+#[cfg(not(unix))]
+compile_error!("ftlab-image needs Unix: on Windows, build it in WSL");
+
 pub mod creation;
 mod error;
 mod format;

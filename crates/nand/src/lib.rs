@@ -14,6 +14,23 @@
 //! * [`chip_model`]  chips by name, each with its source
 //!
 //! Each file imports only from those above it in this list.
+//!
+//! A page of a chip that only counts is programmed once, and its block is erased before the next
+//! time:
+//!
+//! ```
+//! use nand::{BlockId, Cause, Content, Data, Geometry, Lpn, Mode, Nand, Op, Page, Ppn};
+//! use nand::ProgramOrder;
+//!
+//! // Eight blocks of four pages of 2 KiB, each with a spare area of 64 bytes.
+//! let geometry = Geometry::new(2048, 64, 4, 8, ProgramOrder::Ascending)?;
+//! let mut nand = Nand::new(geometry, Mode::Count);
+//! let content = Content::Host { data: Data::Stamp(1), mask: 0b1111, base: None };
+//! nand.program(Ppn(0), &Page { owner: Lpn(7), kind: 1, extra: &[], content }, Cause::Host)?;
+//! nand.erase(BlockId(0), Cause::Gc)?;
+//! assert_eq!(nand.tally().count(Op::Program, Cause::Host), 1);
+//! # Ok::<(), nand::Error>(())
+//! ```
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -4,7 +4,7 @@
 //! the second one is a shade of its colour; curves differ by their dashes, too.
 
 /// The colour of each scheme.
-const SCHEMES: [(&str, &str); 17] = [
+const SCHEMES: &[(&str, &str)] = &[
     ("page", "#3d8fd1"),
     ("dac", "#009e73"),
     ("sepgc", "#4fb3bf"),

@@ -27,6 +27,22 @@
 //! * [`mismatch`]   what verification found wrong
 //! * [`error`]      everything that can go wrong with a run
 //!
+//! An experiment is a value with documented defaults:
+//!
+//! ```
+//! use sim::{Experiment, RunOptions, Setup};
+//!
+//! let experiment = Experiment {
+//!     trace: Some("uniform:writes=20K".into()),
+//!     ftl: "page:victim=greedy".into(),
+//!     capacity_bytes: Some(8 << 20),
+//!     ..Experiment::default()
+//! };
+//! let result = sim::run(&Setup::new(&experiment)?, RunOptions::default())?;
+//! assert!(result.write_amplification.unwrap() > 1.0);
+//! # Ok::<(), sim::Error>(())
+//! ```
+//!
 //! Serial time ranks FTLs; it does not predict the latency of an SSD with channels and queues.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -23,12 +23,28 @@
 //! * [`writer`]: writing requests as text
 //! * [`log_writes`]: logs of what became durable on a disk, as Linux's dm-log-writes keeps them
 //!
+//! A trace is recognised by its content, and can be read any number of times:
+//!
+//! ```
+//! use trace::{Op, ReadOptions, Trace};
+//!
+//! let spc = b"0,20941264,8192,W,0.551706\n0,20939840,8192,R,0.554041\n";
+//! let trace = Trace::of_bytes("financial", spc, &ReadOptions::default())?;
+//! let requests = trace.requests()?;
+//! assert_eq!((requests[0].op, requests[0].bytes), (Op::Write, 8192));
+//! assert_eq!(requests[1].time_ns - requests[0].time_ns, 2_335_000);
+//! # Ok::<(), trace::Error>(())
+//! ```
+//!
 //! A new format costs a file in a folder of `parse/formats/` and a line in the list there
 //! ([`parse::formats`]). A new workload costs a file in a folder of `generate/workloads/` and a
 //! line in the list there ([`generate::workloads`]).
 
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
+
+#[cfg(not(unix))]
+compile_error!("ftlab-trace needs Unix: on Windows, build it in WSL");
 
 pub mod analysis;
 mod catalogue;

@@ -314,7 +314,7 @@ fn whole_text(entry: &Listed) -> String {
         false => format!("{}\n{}", Ink::Title.on("parameters"), keys(entry)),
     };
     let whole =
-        lecture::sentence(&format!("The file {} has the code, and says more.", lecture.file));
+        lecture::sentence(&format!("The file {} has the code, and says more.", lecture.address()));
     format!("{}\n{}\n{keys}\n{whole}", head(entry), lecture::text(lecture))
 }
 

@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+pub mod about;
 pub mod check;
 pub mod compare;
 pub mod completions;
@@ -8,7 +9,6 @@ pub mod drive;
 pub mod image;
 pub mod life;
 pub mod list;
-pub mod manual;
 pub mod papers;
 pub mod run;
 pub mod serve;

@@ -297,6 +297,28 @@ fn no_line_is_longer_than_100_columns() {
     }
 }
 
+/// Who installed the command has no clone: its texts name pages of the site, not files.
+#[test]
+fn printed_texts_name_no_file_that_only_a_clone_has() {
+    let files = ["docs/", "DESIGN.md", "SPEC.md", "README.md", "ARCHITECTURE.md"];
+    let is_printed = |line: &&str| {
+        let line = line.trim_start();
+        !line.starts_with("//") && !line.contains("reason = \"") && line.contains(".md")
+    };
+    for path in rust_files(&root().join("crates")).iter().filter(|path| !is_test(path)) {
+        let text = read(path);
+        for line in text.split("#[cfg(test)]").next().unwrap_or_default().lines().filter(is_printed)
+        {
+            let named = files.iter().find(|file| line.contains(*file));
+            assert!(named.is_none(), "{}: {line}", path.display());
+        }
+    }
+}
+
+fn is_test(path: &Path) -> bool {
+    path.components().any(|part| ["tests", "tests.rs"].iter().any(|name| part.as_os_str() == *name))
+}
+
 /// The table of schemes in the README is complete.
 #[test]
 fn the_readme_names_every_scheme_and_every_trace_format() {
@@ -341,11 +363,35 @@ fn the_guide_to_a_new_scheme_quotes_the_sources() {
 /// A bug that cannot be planted any more proves nothing.
 #[test]
 fn every_planted_bug_has_its_place_and_was_caught() {
-    let tool = root().join("tools/mutants.py");
-    match std::process::Command::new("python3").arg(tool).arg("--check").output() {
+    holds(&["mutants.py", "--check"]);
+}
+
+/// Every page is in the order of the site, and no link inside the repository is dead.
+#[test]
+fn every_page_has_its_place_and_links_lead_somewhere() {
+    holds(&["-m", "unittest", "site_pages.test_links"]);
+    holds(&["build_site.py", "--check"]);
+}
+
+/// The bill of materials names what Cargo.lock asks for.
+#[test]
+fn every_linked_library_has_its_licence() {
+    holds(&["licences.py", "--check"]);
+}
+
+/// A release with a forgotten version, a stale changelog or a missing licence is refused.
+#[test]
+fn the_release_fails_for_each_planted_fault() {
+    holds(&["-m", "unittest", "release_checks.test_faults"]);
+}
+
+/// Runs Python in the folder of tools, which must succeed.
+fn holds(arguments: &[&str]) {
+    let mut python = std::process::Command::new("python3");
+    match python.args(arguments).current_dir(root().join("tools")).output() {
         Err(_) => eprintln!("skipped: there is no python3 here"),
-        Ok(checked) => {
-            assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+        Ok(ran) => {
+            assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
         }
     }
 }

@@ -4,7 +4,7 @@
 /// `ftlab list ftls NAME`, to its users.
 #[derive(Clone, Copy, Debug)]
 pub struct Lecture {
-    /// The path of the file in the repository.
+    /// The path of the file as the compiler knew it.
     pub file: &'static str,
     /// The whole text of the file.
     source: &'static str,
@@ -14,6 +14,12 @@ impl Lecture {
     /// The lecture in a file with this text.
     pub const fn of(file: &'static str, source: &'static str) -> Lecture {
         Lecture { file, source }
+    }
+
+    /// The address of the file, wherever it was compiled.
+    pub fn address(&self) -> String {
+        let inside = self.file.find("src/scheme/").map_or(self.file, |at| &self.file[at..]);
+        format!("{}/blob/main/crates/ftl/{inside}", env!("CARGO_PKG_REPOSITORY"))
     }
 
     /// The lines of the head, without the marks of comments.
@@ -40,6 +46,16 @@ mod tests {
         let lines: Vec<_> = lecture.lines().collect();
         assert_eq!(lines, ["a: b.", "", "```text", " [0 1]", "```", "c"]);
         assert_eq!(lecture.picture(), [" [0 1]"]);
+    }
+
+    #[test]
+    fn the_address_does_not_depend_on_where_the_file_was_compiled() {
+        let of = |file| Lecture::of(file, "").address();
+        assert_eq!(
+            of("crates/ftl/src/scheme/a.rs"),
+            of("/registry/ftlab-ftl-1.0.0/src/scheme/a.rs")
+        );
+        assert!(of("src/scheme/a.rs").ends_with("/blob/main/crates/ftl/src/scheme/a.rs"));
     }
 
     #[test]

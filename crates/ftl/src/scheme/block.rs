@@ -46,7 +46,7 @@ use crate::part::recovery::survey::{self, Survey};
 pub static SCHEME: Scheme = Scheme {
     name: "block",
     summary: "block mapping without a log: the smallest map; every update rewrites a block",
-    source: "the classical baseline; DESIGN.md has the counting rules",
+    source: "the classical baseline; the documentation of the design has the counting rules",
     lecture: Lecture::of(file!(), include_str!("block.rs")),
     least_extra: |_, _, _| 1,
     memory: |_, geometry, _| table_bytes(geometry, 0, 40),

@@ -6,10 +6,8 @@
 pub mod svg;
 
 /// The vendored libraries that draw Vega-Lite specs.
-pub(crate) const LIBRARIES: [&str; 2] = [
-    include_str!("../../../../third_party/vega/vega.min.js"),
-    include_str!("../../../../third_party/vega/vega-lite.min.js"),
-];
+pub(crate) const LIBRARIES: [&str; 2] =
+    [include_str!("../../vega/vega.min.js"), include_str!("../../vega/vega-lite.min.js")];
 
 /// How a figure fits a width, and what all figures have in common.
 pub(crate) const FITTING: &str = include_str!("fitting.js");

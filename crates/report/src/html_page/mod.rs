@@ -78,7 +78,7 @@ const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// Puts a spec into a page, with the menu beside it.
-const EMBED: &str = include_str!("../../../../third_party/vega/vega-embed.min.js");
+const EMBED: &str = include_str!("../../vega/vega-embed.min.js");
 
 impl HtmlPage {
     /// The page as HTML. Equal pages give equal bytes.

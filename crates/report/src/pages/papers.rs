@@ -210,8 +210,8 @@ fn lead(scale: Scale) -> Vec<String> {
 }
 
 const STAND_INS: &str = "The papers' traces are private. Each experiment names the traces or \
-                         workloads used instead. If a claim falls short, docs/papers.md gives the \
-                         reason as far as it is known.";
+                         workloads used instead. If a claim falls short, the documentation of the \
+                         papers gives the reason as far as it is known.";
 
 /// The page of a paper.
 pub fn page(

@@ -18,5 +18,5 @@ pub const SERIAL_CAVEAT: &str = "Serial time ranks FTLs; it does not predict the
                                  with channels and queues.";
 
 /// The limit of a drive's times. This sentence stands beside every latency in a drive.
-pub const DRIVE_CAVEAT: &str = "Times in a drive follow its profile; docs/drives.md says what the \
-                                model leaves out.";
+pub const DRIVE_CAVEAT: &str = "Times in a drive follow its profile; the documentation of drives \
+                                says what the model leaves out.";

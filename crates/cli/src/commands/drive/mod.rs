@@ -33,11 +33,12 @@ enum DriveCommand {
 }
 
 /// How to measure.
-const FIO: &str = "Measure a drive that was written once, at several depths, one after the other, \
-                   such as:\n  fio --filename=/dev/DEVICE --readonly --direct=1 \
-                   --ioengine=io_uring --rw=randread --bs=4k --runtime=60 --time_based \
-                   --iodepth=1 --name=qd1 --output-format=json --output=qd1.json\n\
-                   docs/drives.md in the repository says more.";
+const FIO: &str = concat!(
+    "Measure a drive that was written once, at several depths, one after the other, such as:\n  \
+     fio --filename=/dev/DEVICE --readonly --direct=1 --ioengine=io_uring --rw=randread --bs=4k \
+     --runtime=60 --time_based --iodepth=1 --name=qd1 --output-format=json --output=qd1.json\n",
+    crate::page!("drives", "says more."),
+);
 
 #[derive(clap::Args)]
 struct FitArgs {

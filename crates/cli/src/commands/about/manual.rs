@@ -38,11 +38,13 @@ pub fn man(args: &ManArgs, command: Command) -> Result<()> {
     }
 }
 
-/// A command and all its subcommands, by the names of their pages, such as `ftlab-trace-info`.
+/// A command and all its subcommands that are not hidden, by the names of their pages, such as
+/// `ftlab-trace-info`.
 fn pages(command: &Command) -> Vec<(&str, &Command)> {
     let name = command.get_display_name().unwrap_or(command.get_name());
     let mut all = vec![(name, command)];
-    all.extend(command.get_subcommands().flat_map(pages));
+    let shown = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
+    all.extend(shown.flat_map(pages));
     all
 }
 
