@@ -13,7 +13,7 @@ use std::path::Path;
 use ftlab_benches::{Contender, compare};
 use sim::NoProgress;
 use sim::plan::{Plan, Scale};
-use sim::sweep::{Journal, Shard, Sweep, TraceDigests};
+use sim::sweep::{Journal, Shard, SharedInputs, Sweep, TraceDigests};
 use spec::Spec;
 use trace::writer::{OutputFormat, TraceWriter};
 use trace::{AddressSpace, Trace};
@@ -35,8 +35,8 @@ fn swept(plan: &Plan, jobs: NonZeroUsize, folder: &Path) -> u64 {
         plan,
         shard: Shard::WHOLE,
         digests: &TraceDigests::default(),
+        inputs: &SharedInputs::new(plan, 1 << 30, None),
         jobs,
-        memory_bytes: 1 << 30,
         limit_bytes: None,
     };
     sweep.run(&mut journal, &NoProgress).expect("nobody stops the sweep");

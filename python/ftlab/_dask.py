@@ -83,7 +83,7 @@ def run(
 
     Returns the rows that the cluster lost again and again, which the journal does not have.
     """
-    rows = sweep.missing()
+    rows = plan.largest_first(sweep.missing())
     if not rows:
         return []
     orders = plan.orders(rows)

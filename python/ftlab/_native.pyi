@@ -89,12 +89,22 @@ class NativePlan:
         *,
         scale: str = "full",
         traces: str | PathLike[str] | None = None,
+        runs_here: bool = True,
+        memory: int | None = None,
+        memory_limit: Any = None,
     ) -> NativePlan: ...
     @staticmethod
     def parse(
-        text: str, *, scale: str = "full", traces: str | PathLike[str] | None = None
+        text: str,
+        *,
+        scale: str = "full",
+        traces: str | PathLike[str] | None = None,
+        runs_here: bool = True,
+        memory: int | None = None,
+        memory_limit: Any = None,
     ) -> NativePlan: ...
     def __len__(self) -> int: ...
+    def largest_first(self, rows: Sequence[int]) -> list[int]: ...
     def trace_files(self, rows: Sequence[int]) -> list[tuple[str, list[Path]]]: ...
     def orders(self, rows: Sequence[int]) -> list[tuple[str, str]]: ...
 
@@ -105,7 +115,6 @@ class NativeSweep:
         self,
         *,
         jobs: int | None = None,
-        memory: int | None = None,
         progress: Callable[[int, str, int, int | None], object] | None = None,
         memory_limit: Any = None,
     ) -> None: ...
@@ -115,6 +124,8 @@ class NativeSweep:
     def close(self) -> None: ...
 
 class NativeRows:
+    @staticmethod
+    def read(path: str | PathLike[str], plan: NativePlan | None = None) -> NativeRows: ...
     @property
     def rows(self) -> list[str]: ...
     @property

@@ -22,6 +22,8 @@ class SharedOptions(TypedDict, total=False):
     sort: bool | None
     limit: Value
     volume: Value
+    each_volume: bool | None
+    volumes: Value
     fit: Value
     replay: Value
     flush: Value
@@ -91,6 +93,9 @@ class AdviceOptions(TypedDict, total=False):
     skip_bad: bool | None
     sort: bool | None
     limit: Value
+    volume: Value
+    each_volume: bool | None
+    volumes: Value
     fit: Value
     ftl: Value
     chip: Value

@@ -97,15 +97,20 @@ def sweep(
 
         _dask.refuse_unusable(client)
     lost: list[int] = []
-    native = _read(plan, scale, traces)
+    native = _read(
+        plan,
+        scale=scale,
+        traces=traces,
+        runs_here=client is None,
+        memory=memory,
+        memory_limit=memory_limit,
+    )
     with shown(progress, ["rows"]) as callback, _rows_file(out) as file:
         page = None if report is None else os.fspath(report)
         running = _native.NativeSweep(native, file, page)
         try:
             if client is None:
-                running.run(
-                    jobs=jobs, memory=memory, progress=callback, memory_limit=memory_limit
-                )
+                running.run(jobs=jobs, progress=callback, memory_limit=memory_limit)
             else:
                 lost = _dask.run(client, native, running, send_traces, memory_limit, callback)
             with _journal_stays(f"{file}.journal", bool(lost)):
@@ -133,16 +138,12 @@ def _journal_stays(journal: str, stays: bool) -> Iterator[None]:
         os.replace(aside, journal)
 
 
-def _read(
-    plan: str | os.PathLike[str] | Mapping[str, Any],
-    scale: str,
-    traces: str | os.PathLike[str] | None,
-) -> _native.NativePlan:
+def _read(plan: str | os.PathLike[str] | Mapping[str, Any], **options: Any) -> _native.NativePlan:
     if isinstance(plan, Mapping):
-        return _native.NativePlan.parse(plan_text(plan), scale=scale, traces=traces)
+        return _native.NativePlan.parse(plan_text(plan), **options)
     if isinstance(plan, str) and "\n" in plan:
-        return _native.NativePlan.parse(plan, scale=scale, traces=traces)
-    return _native.NativePlan.read(plan, scale=scale, traces=traces)
+        return _native.NativePlan.parse(plan, **options)
+    return _native.NativePlan.read(plan, **options)
 
 
 @contextmanager
@@ -170,6 +171,31 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
         self._claims: list[dict[str, Any]] = json.loads(native.claims)
         self._figures = native.figures
         self._summary = native.summary
+
+    @classmethod
+    def read(
+        cls,
+        rows: str | os.PathLike[str],
+        plan: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+        *,
+        scale: str = "full",
+        traces: str | os.PathLike[str] | None = None,
+    ) -> Sweep:
+        """The rows in a file that a sweep wrote, ``.csv`` or ``.jsonl``.
+
+        ``rows`` may also be the journal beside it (``rows.csv.journal``): then these are the rows
+        that are done so far, while the sweep runs here or elsewhere, or after it was interrupted.
+        Claims need the plan, with its ``scale`` and ``traces``; everything else follows from the
+        rows.
+
+        Raises:
+            UsageError: the file has no rows of a sweep, or those of another plan.
+            RunError: the file cannot be read.
+        """
+        options = {"scale": scale, "traces": traces, "runs_here": False}
+        native = None if plan is None else _read(plan, **options)
+        title = "" if native is None else native.title
+        return cls(title, _native.NativeRows.read(rows, native))
 
     @overload
     def __getitem__(self, index: int) -> dict[str, Any]: ...

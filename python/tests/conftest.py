@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,3 +35,28 @@ def traces() -> Path:
             pytest.fail(missing)
         pytest.skip(missing)
     return folder
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """A client of a cluster of three processes; the test is skipped without Dask."""
+    distributed = pytest.importorskip("distributed")
+    dask = pytest.importorskip("dask")
+    cluster = distributed.LocalCluster(
+        n_workers=3,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        host="127.0.0.1",
+    )
+    # A worker that starts again on a busy machine is not lost.
+    patience = dask.config.set({"distributed.deploy.lost-worker-timeout": "5m"})
+    with patience, cluster, distributed.Client(cluster) as client:
+        yield client

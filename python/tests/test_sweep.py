@@ -23,66 +23,7 @@ distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
 
 from ftlab import _dask  # noqa: E402  it needs distributed
-
-PLAN = """
-title = "twelve"
-[base]
-trace = "skew:writes=4K,reads=20%"
-capacity = "4MiB"
-[[grid]]
-ftl = ["page", "fast", "dac"]
-extra = ["15%", "0blocks"]
-seed = [1, 2]
-[[claim]]
-id = "c"
-says = "written pages"
-figure = "host_pages.written"
-rows = [{ ftl = "page", extra = "15%", seed = 2, expected = 3000 }]
-"""
-
-# Rows long enough that a worker can be killed while they run.
-LONG = """
-[base]
-capacity = "16MiB"
-trace.writes = "400K"
-[[grid]]
-seed = [1, 2, 3, 4]
-ftl = ["page", "fast", "dac"]
-"""
-
-Command = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, which is the current one."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    """A client of a cluster of three processes."""
-    cluster = distributed.LocalCluster(
-        n_workers=3,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=":0",
-        host="127.0.0.1",
-    )
-    # A worker that starts again on a busy machine is not lost.
-    patience = dask.config.set({"distributed.deploy.lost-worker-timeout": "5m"})
-    with patience, cluster, distributed.Client(cluster) as client:
-        yield client
-
-
-def rows_of(command: Command, plan: str, *options: str) -> str:
-    """The rows that the command writes."""
-    Path("alone.toml").write_text(plan)
-    done = command("sweep", "alone.toml", "--out", "alone.jsonl", "--quiet", *options)
-    assert done.returncode == 0, done.stderr
-    return Path("alone.jsonl").read_text()
-
+from sweep_plans import LONG, PLAN, Command, rows_of  # noqa: E402
 
 # ---- on this machine -----------------------------------------------------------------------------
 
@@ -478,6 +419,14 @@ def test_another_version_on_a_worker_is_refused(client: Any) -> None:
     parts = json.loads(order)
     parts[0] = "9.9"
     with pytest.raises(ftlab.UsageError, match="client has ftlab 9.9 and the worker has ftlab"):
+        client.submit(ftlab._native.run_order, json.dumps(parts)).result()
+
+
+def test_another_build_of_the_same_version_on_a_worker_is_refused(client: Any) -> None:
+    ((_, order),) = ftlab._native.NativePlan.parse(PLAN).orders([0])
+    parts = json.loads(order)
+    parts[1] = "0123456789abcdef"
+    with pytest.raises(ftlab.UsageError, match="different builds of ftlab .*install the same wheel"):
         client.submit(ftlab._native.run_order, json.dumps(parts)).result()
 
 

@@ -66,7 +66,7 @@ pub struct TraceFileOptions;
 
 impl Selection for TraceFileOptions {
     fn takes(option: &ExperimentOption) -> bool {
-        ["format", "skip_bad", "sort", "limit"].contains(&option.name)
+        ["format", "skip_bad", "sort", "limit", "volume"].contains(&option.name)
     }
 }
 
@@ -84,7 +84,9 @@ pub struct TraceOptions;
 
 impl Selection for TraceOptions {
     fn takes(option: &ExperimentOption) -> bool {
-        TraceFileOptions::takes(option) || WorkloadOptions::takes(option)
+        TraceFileOptions::takes(option)
+            || WorkloadOptions::takes(option)
+            || ["each_volume", "volumes"].contains(&option.name)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::figure_folder::FigureFolder;
 use crate::output::{self, write_text};
+use crate::sweeps::SweepNames;
 use crate::texts::comparison::Comparison;
 
 /// The option `--json`, the same for every command that has it.
@@ -32,7 +33,8 @@ pub struct OutputArgs {
     json: JsonArg,
 
     /// Write a row per run to this csv file, with the columns of a sweep's rows; `-` writes to
-    /// standard output in place of the table
+    /// standard output in place of the table. With `--each-volume` the name may end in .jsonl, and
+    /// a journal beside it keeps finished rows: the same command continues there
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     csv: Option<String>,
 
@@ -118,6 +120,28 @@ impl OutputArgs {
         let latex = files.optional_output("--latex", &self.latex)?;
         let svg = self.svg.as_ref().map(FigureFolder::open).transpose()?;
         Ok(ResultOutputs { json, csv, latex, svg, quiet: self.quiet })
+    }
+}
+
+impl OutputArgs {
+    /// The files of a command that makes a row for each volume.
+    ///
+    /// # Errors
+    /// `--json` is given, which a sweep does not write.
+    pub fn sweep_names(&self, report: Option<&String>) -> Result<SweepNames> {
+        match &self.json.json {
+            Some(_) => Err(Failure::usage(
+                "`--each-volume` writes rows, not one `--json`: give `--csv rows.jsonl` for a \
+                 JSON value per row, or `--csv rows.csv`"
+                    .to_owned(),
+            )),
+            None => Ok(SweepNames {
+                rows: self.csv.clone().unwrap_or_default(),
+                report: report.cloned(),
+                latex: self.latex.clone(),
+                svg: self.svg.clone(),
+            }),
+        }
     }
 }
 

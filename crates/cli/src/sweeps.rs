@@ -7,8 +7,13 @@ use std::path::{Path, PathBuf};
 use report::pages::{sweep as sweep_page, sweep_rows};
 use serde_json::Value;
 use sim::input::trace_stats::TraceStatsCache;
-use sim::plan::{Plan, ReadOther, Scale};
-use sim::sweep::{Findings, Journal, Journals, RowFormat, RowWriter, Shard};
+use sim::plan::{Plan, ReadOther, Row, Scale};
+use sim::sweep::fleet::with_each_volume;
+use sim::sweep::journal;
+use sim::sweep::{
+    Findings, Journal, Journals, RowFormat, RowWriter, Shard, SharedInputs, TraceDigests,
+};
+use sim::{Experiment, Progress};
 
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
@@ -63,6 +68,26 @@ impl PlanSource {
         };
         let plan = parsed_plan("plan", text, scale, traces, &other)?;
         Ok(PlanSource { plan, files: files.into_inner() })
+    }
+
+    /// A plan that was not read from a file.
+    pub fn of(plan: Plan) -> PlanSource {
+        PlanSource { plan, files: Vec::new() }
+    }
+
+    /// The same source, whose plan has a row for each volume of a trace. It reads the traces of
+    /// such rows.
+    ///
+    /// # Errors
+    /// A trace cannot be read, or the plan cannot have such rows.
+    pub fn with_each_volume(
+        self,
+        inputs: &SharedInputs,
+        digests: &TraceDigests,
+        progress: &dyn Progress,
+    ) -> Result<PlanSource> {
+        let plan = with_each_volume(self.plan, inputs, digests, progress)?;
+        Ok(PlanSource { plan, files: self.files })
     }
 }
 
@@ -172,6 +197,53 @@ impl SweepOutputs {
         }
         Ok(found)
     }
+}
+
+/// The rows in a file that a sweep wrote (csv or jsonl), or in the journal of one that is running
+/// or was interrupted, as JSON, one line each.
+///
+/// # Errors
+/// The file cannot be read, or has something else.
+pub fn read_rows(path: &Path) -> Result<Vec<String>> {
+    let name = path.display();
+    let bytes = std::fs::read(path)
+        .map_err(|error| Failure::failed(format!("cannot read the rows {name}: {error}")))?;
+    let other = |why: &str| Failure::usage(format!("{name} has no rows of a sweep: {why}"));
+    if let Some(kept) = journal::rows_in(&bytes) {
+        return Ok(kept.into_values().collect());
+    }
+    match RowFormat::of(&name.to_string()) {
+        Some(RowFormat::Csv) => sim::sweep::row::of_csv(&bytes).map_err(|why| other(&why)),
+        Some(RowFormat::Jsonl) => {
+            let text = String::from_utf8(bytes).map_err(|_| other("it is not UTF-8"))?;
+            let is_row = |line: &&str| parsed(0, line).is_ok_and(|row| row["sweep"].is_object());
+            match text.lines().find(|line| !is_row(line)) {
+                None => Ok(text.lines().map(str::to_owned).collect()),
+                Some(_) => Err(other("a line is not the JSON of a row")),
+            }
+        }
+        None => Err(other("it is neither .csv nor .jsonl nor a journal")),
+    }
+}
+
+/// A plan that could have made these rows, for what is drawn and said of rows alone. It has no
+/// claims.
+pub fn plan_of_rows(rows: &[Value]) -> Plan {
+    let row = |row: &Value| {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let varied = row["sweep"]["varied"].as_object().cloned().unwrap_or_default();
+        let volume = text(&row["run"]["volume"]).or_else(|| text(varied.get("volume")?));
+        let default = Experiment::default();
+        let experiment = Experiment {
+            trace: text(&row["trace"]["name"]),
+            volume: volume.and_then(|it| it.parse().ok()).unwrap_or(default.volume.clone()),
+            ftl: text(&row["ftl"]["name"]).unwrap_or(default.ftl.clone()),
+            ..default
+        };
+        Row { experiment, varied }
+    };
+    let rows = rows.iter().map(row).collect();
+    Plan { title: String::new(), rows, claims: Vec::new(), drawings: Vec::new() }
 }
 
 /// A row of a journal as JSON.

@@ -45,6 +45,13 @@ pub struct TimelineArgs {
     around_slowest: Option<u16>,
 }
 
+impl TimelineArgs {
+    /// Whether a timeline is to be written.
+    pub fn is_given(&self) -> bool {
+        self.timeline.is_some()
+    }
+}
+
 fn count(text: &str) -> core::result::Result<u64, String> {
     match spec::parse_count(text) {
         Ok(0) => Err("a timeline of 0 operations shows nothing".into()),

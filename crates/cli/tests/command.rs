@@ -84,12 +84,12 @@ fn the_endurance_of_a_short_trace_is_unknown() {
 }
 
 #[test]
-fn devices_that_are_laid_end_to_end_are_in_a_note() {
+fn volumes_that_are_laid_end_to_end_are_in_a_note() {
     let (_directory, path) = file("t.spc", b"0,0,4096,W,0.1\n3,8,4096,W,0.2\n");
     let run = ["run", &path, "--warmup", "0"];
     let text = printed(&run);
-    assert!(text.contains("The trace has 2 devices, which are laid end to end."), "{text}");
-    for more in [["--volume", "1"], ["--limit", "1"]] {
+    assert!(text.contains("The trace has 2 volumes, which are laid end to end."), "{text}");
+    for more in [["--volume", "3"], ["--limit", "1"]] {
         let text = printed(&[&run[..], &more].concat());
         assert!(!text.contains("end to end"), "{text}");
     }

@@ -5,7 +5,7 @@
 //! ```
 //! * [`figure`]        a figure: what it shows, its spec, its numbers
 //! * `curves`          curves of several runs: a few in one view, more in panels
-//! * [`runs`]          figures that compare results: cost, times of requests, merges, wear
+//! * [`runs`]          figures that compare results: cost, times of requests, merges, wear, volumes
 //! * [`traces`]        figures of traces: load over time, locality of writes, request sizes
 //! * `name_places`     names beside points, none over another
 //! * [`charts`]        charts of the rows of a sweep over the parameter that varies

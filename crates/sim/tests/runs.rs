@@ -263,7 +263,7 @@ fn other_volumes_and_empty_requests_are_counted_and_skipped() {
         (all.device.logical_blocks, all.trace.skipped["zero-length"].as_u64()),
         (2, Some(1))
     );
-    let one = ran(&Experiment { volume: Volume::One(0), ..experiment });
+    let one = ran(&Experiment { volume: Volume::Named("0".into()), ..experiment });
     assert_eq!((one.trace.requests, one.trace.writes, one.trace.reads), (4, 1, 0));
     assert_eq!(one.trace.skipped["other volume"].as_u64(), Some(2));
 }

@@ -163,6 +163,22 @@ pub enum Error {
         /// The message of the first.
         first: String,
     },
+    /// The trace has no volume of this name.
+    #[error(
+        "trace {name} has no volume `{volume}`{}; {}",
+        nearest.as_ref().map_or(String::new(), |it| format!("; did you mean `{it}`?")),
+        listed(volumes)
+    )]
+    NoVolume {
+        /// The trace.
+        name: String,
+        /// The name that was asked for.
+        volume: String,
+        /// The names of its volumes, in the order of their first requests.
+        volumes: Vec<String>,
+        /// A name of these that is nearly the same.
+        nearest: Option<String>,
+    },
     /// A row of columns is no request.
     #[error("{name}: column `{column}`, row {row} (counted from 0): {what}")]
     Column {
@@ -339,9 +355,17 @@ impl Error {
         matches!(self, Error::Line { fatal: false, .. } | Error::Record { fatal: false, .. })
     }
 
+    /// The error for a trace that has no volume `volume`, but these.
+    pub fn no_volume(trace: &str, volume: &str, volumes: Vec<String>) -> Error {
+        let nearest = spec::nearest(volume, volumes.iter().map(String::as_str)).map(str::to_owned);
+        let (name, volume) = (trace.to_owned(), volume.to_owned());
+        Error::NoVolume { name, volume, volumes, nearest }
+    }
+
     /// Whether the user's request is at fault, not the trace.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Error::Spec(_) | Error::Workload { .. } | Error::Column { .. })
+        let is_volume = matches!(self, Error::NoVolume { .. });
+        is_volume || matches!(self, Error::Spec(_) | Error::Workload { .. } | Error::Column { .. })
     }
 }
 
@@ -352,6 +376,20 @@ pub struct PossibleReading {
     pub spec: String,
     /// What the first requests do if they are read in this way; `None` if they cannot be read.
     pub summary: Option<String>,
+}
+
+/// The most volumes that a message names.
+const VOLUMES_LISTED: usize = 8;
+
+/// The volumes of a trace, as its message names them.
+fn listed(volumes: &[String]) -> String {
+    let first = volumes.iter().take(VOLUMES_LISTED).map(|name| format!("`{name}`"));
+    let first = first.collect::<Vec<_>>().join(", ");
+    let more = if volumes.len() > VOLUMES_LISTED { ", …" } else { "" };
+    match volumes.len() {
+        1 => format!("its only volume is {first}"),
+        count => format!("it has {count}: {first}{more}"),
+    }
 }
 
 /// The word for a trace on a command line.

@@ -19,7 +19,6 @@
 //! * [`analysis`]: statistics of a trace
 //! * [`sort`]: sorting a trace by time
 //! * [`table`]: packed requests, in memory or in a temporary file
-//! * [`volumes`]: mapping several devices to one address space
 //! * [`writer`]: writing requests as text
 //! * [`log_writes`]: logs of what became durable on a disk, as Linux's dm-log-writes keeps them
 //!
@@ -60,7 +59,6 @@ pub mod replay;
 pub mod request;
 pub mod sort;
 pub mod table;
-pub mod volumes;
 pub mod writer;
 
 pub use error::{Error, Result};
@@ -70,5 +68,5 @@ pub use registry::default_capacity;
 pub use replay::{ReadOptions, ReadReport, Replay, Skipped, Trace};
 pub use request::{Flags, Op, Request};
 pub use table::builder::{ColumnBlock, TableBuilder};
-pub use table::request_store::{RequestStore, StoreBuilder};
+pub use table::request_store::{RequestStore, SpillFile, StoreBuilder};
 pub use table::request_table::RequestTable;

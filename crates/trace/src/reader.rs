@@ -13,6 +13,9 @@ pub const BATCH: usize = 1024;
 /// The reason for skipping a bad line or record.
 pub(crate) const MALFORMED: &str = "malformed";
 
+/// The reason for skipping the requests to all volumes but one.
+pub const OTHER_VOLUME: &str = "other volume";
+
 /// The number of requests of a trace that were skipped, by reason.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Skipped {
@@ -34,7 +37,7 @@ impl Skipped {
         self.add_count(reason, 1);
     }
 
-    fn add_count(&mut self, reason: &'static str, count: u64) {
+    pub(crate) fn add_count(&mut self, reason: &'static str, count: u64) {
         match self.reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, sum)) => *sum += count,
             None => self.reasons.push((reason, count)),
@@ -84,6 +87,18 @@ pub struct ReadReport {
     pub notes: Vec<String>,
     /// The message of the first bad line or record that was skipped.
     pub first_bad: Option<String>,
+}
+
+impl ReadReport {
+    /// The report on one volume, beside which `others` requests to other volumes were skipped.
+    pub(crate) fn of_volume(&self, name: &str, others: u64) -> ReadReport {
+        let (mut skipped, devices) = (self.skipped.clone(), vec![name.to_owned()]);
+        if others > 0 {
+            skipped.add_count(OTHER_VOLUME, others);
+        }
+        let (notes, first_bad) = (self.notes.clone(), self.first_bad.clone());
+        ReadReport { devices, skipped, notes, first_bad }
+    }
 }
 
 /// The reader of a format or workload.

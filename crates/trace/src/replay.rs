@@ -16,7 +16,7 @@ use crate::generate::workload::{AddressSpace, Workload};
 use crate::input::stored_trace::StoredTrace;
 use crate::parse::doubts::Observed;
 use crate::parse::format::Format;
-pub use crate::reader::{BATCH, ReadReport, Skipped};
+pub use crate::reader::{BATCH, OTHER_VOLUME, ReadReport, Skipped};
 use crate::reader::{ReadMode, Reader, ReaderFactory};
 use crate::registry;
 use crate::request::Request;
@@ -40,14 +40,17 @@ pub struct ReadOptions {
 
 /// A sequence of requests that can be read any number of times: a file, a generated workload, or
 /// requests in memory.
+#[derive(Clone)]
 pub struct Trace {
     name: String,
-    origin: TraceOrigin,
+    origin: Arc<TraceOrigin>,
     /// The values of all keys of the format or workload.
     params: Params,
     /// Whether requests are sorted by time; those of workloads are always in order.
     sort: bool,
     limit: Option<u64>,
+    /// The only volume whose requests are delivered, if there is one.
+    volume: Option<String>,
 }
 
 enum TraceOrigin {
@@ -97,7 +100,7 @@ impl Trace {
         let (input, source, skip_bad) = (Arc::new(input), OnceLock::new(), options.skip_bad);
         let name = input.name().to_owned();
         let origin = TraceOrigin::File(FileOrigin { input, format, note, skip_bad, source });
-        Ok(Trace { name, origin, params, sort: false, limit: options.limit })
+        Ok(Trace::of(name, origin, params).with_limit(options.limit))
     }
 
     /// A workload over an address space. `seed` is that of the run; `seed=` in the spec overrides
@@ -110,13 +113,18 @@ impl Trace {
         let params = workload.resolve(&spec.pairs)?;
         Generator::new(workload, &params, space, seed)?;
         let origin = TraceOrigin::Workload(workload, *space, seed);
-        Ok(Trace { name: spec.to_string(), origin, params, sort: false, limit: None })
+        Ok(Trace::of(spec.to_string(), origin, params))
+    }
+
+    fn of(name: String, origin: TraceOrigin, params: Params) -> Trace {
+        let origin = Arc::new(origin);
+        Trace { name, origin, params, sort: false, limit: None, volume: None }
     }
 
     /// Requests in memory.
     pub fn of_table(table: &Arc<RequestTable>) -> Trace {
-        let (name, origin) = (table.name().to_owned(), TraceOrigin::Table(table.clone()));
-        Trace { name, origin, params: Params::default(), sort: false, limit: None }
+        let origin = TraceOrigin::Table(table.clone());
+        Trace::of(table.name().to_owned(), origin, Params::default())
     }
 
     /// The same trace sorted by time. Requests with the same time stay in the order of the file.
@@ -131,6 +139,13 @@ impl Trace {
         self
     }
 
+    /// The requests of the same trace to one volume, by its name in the trace. They keep the times
+    /// that they have among those of all volumes, and a limit counts the requests of all.
+    pub fn with_volume(mut self, volume: Option<&str>) -> Trace {
+        self.volume = volume.map(str::to_owned);
+        self
+    }
+
     /// The path of the file, `standard input`, the spec of the workload, or the name of the
     /// requests in memory.
     pub fn name(&self) -> &str {
@@ -139,7 +154,7 @@ impl Trace {
 
     /// The name of the format, or `workload`, or `columns` for requests in memory.
     pub fn format(&self) -> &str {
-        match &self.origin {
+        match &*self.origin {
             TraceOrigin::File(file) => file.format.name,
             TraceOrigin::Workload(..) => "workload",
             TraceOrigin::Table(_) => "columns",
@@ -156,7 +171,7 @@ impl Trace {
     /// # Errors
     /// The file cannot be opened, or lacks something that its format requires.
     pub fn has_streams(&self) -> Result<bool> {
-        match &self.origin {
+        match &*self.origin {
             TraceOrigin::File(file) => Ok(file.source(&self.params)?.has_streams()),
             TraceOrigin::Workload(..) => Ok(self.generator()?.is_some_and(|it| it.names_streams())),
             TraceOrigin::Table(table) => Ok(table.has_streams()),
@@ -169,7 +184,7 @@ impl Trace {
     /// # Errors
     /// The file can no longer be read.
     pub fn sha256(&self) -> Result<Option<String>> {
-        match &self.origin {
+        match &*self.origin {
             TraceOrigin::File(file) => file.input.sha256().map(Some),
             TraceOrigin::Workload(..) => Ok(None),
             TraceOrigin::Table(table) => Ok(Some(table.sha256().to_owned())),
@@ -190,7 +205,7 @@ impl Trace {
     /// requests in memory both are in requests. `None` if the trace has a limit, as the replay then
     /// ends earlier.
     pub fn size_hint_bytes(&self) -> Option<u64> {
-        match (&self.origin, self.limit) {
+        match (&*self.origin, self.limit) {
             (_, Some(_)) => None,
             (TraceOrigin::File(file), None) => Some(file.input.size_bytes()),
             (TraceOrigin::Workload(..), None) => {
@@ -206,7 +221,7 @@ impl Trace {
     /// The file cannot be opened again, or lacks something that its format requires.
     pub fn replay(&self) -> Result<Replay> {
         let mut remarks = None;
-        let reader: Box<dyn Reader> = match &self.origin {
+        let reader: Box<dyn Reader> = match &*self.origin {
             TraceOrigin::File(file) => {
                 let columns = file.source(&self.params)?.csv_spec();
                 remarks = Some(Remarks {
@@ -228,7 +243,9 @@ impl Trace {
                 if self.sort { Box::new(SortedReader::new(reader)) } else { reader }
             }
         };
-        Ok(Replay { reader, remarks, left: self.limit.unwrap_or(u64::MAX) })
+        let volume =
+            self.volume.as_deref().map(|volume| Box::new(OneVolume::new(&self.name, volume)));
+        Ok(Replay { reader, remarks, left: self.limit.unwrap_or(u64::MAX), volume })
     }
 
     /// Reads the whole trace into a table with the same name. `check` is called after each batch
@@ -290,6 +307,53 @@ pub struct Replay {
     /// What is said about the requests as they were read; `None` if it was said before.
     remarks: Option<Remarks>,
     left: u64,
+    /// The only volume whose requests are delivered, if there is one.
+    volume: Option<Box<OneVolume>>,
+}
+
+/// Lets only the requests to one volume pass, as volume 0.
+struct OneVolume {
+    /// The name of the trace.
+    trace: String,
+    name: String,
+    number: Option<u32>,
+    /// The number of volumes whose names were looked at.
+    known: u32,
+    /// Requests to other volumes.
+    others: u64,
+}
+
+impl OneVolume {
+    fn new(trace: &str, name: &str) -> OneVolume {
+        let (trace, name) = (trace.to_owned(), name.to_owned());
+        OneVolume { trace, name, number: None, known: 0, others: 0 }
+    }
+
+    /// Drops the requests to other volumes from `from` on. `names` are those of the volumes so far.
+    fn retain(&mut self, out: &mut Vec<Request>, from: usize, names: impl Fn() -> Vec<String>) {
+        let seen = out[from..].iter().map(|request| request.device + 1).max().unwrap_or(0);
+        if self.number.is_none() && seen > self.known {
+            self.number = names().iter().position(|name| *name == self.name).map(|at| at as u32);
+            self.known = seen;
+        }
+        let mut kept = from;
+        for at in from..out.len() {
+            if Some(out[at].device) == self.number {
+                out[kept] = Request { device: 0, ..out[at] };
+                kept += 1;
+            }
+        }
+        self.others += (out.len() - kept) as u64;
+        out.truncate(kept);
+    }
+
+    /// Checks that it is one of the volumes of the whole trace.
+    fn expect_among(&self, volumes: Vec<String>) -> Result<()> {
+        if self.number.is_some() || volumes.contains(&self.name) {
+            return Ok(());
+        }
+        Err(Error::no_volume(&self.trace, &self.name, volumes))
+    }
 }
 
 /// What is said about the requests of a trace as they were read.
@@ -308,7 +372,8 @@ struct Remarks {
 impl Replay {
     /// Starts reading at the first request of a store.
     pub fn of_store(store: &Arc<RequestStore>) -> Replay {
-        Replay { reader: Box::new(StoreReader::new(store)), remarks: None, left: u64::MAX }
+        let reader = Box::new(StoreReader::new(store));
+        Replay { reader, remarks: None, left: u64::MAX, volume: None }
     }
 
     /// Does a part of the work that comes before the first request, such as sorting, and returns
@@ -325,8 +390,25 @@ impl Replay {
     /// Requests before an error are appended, too.
     ///
     /// # Errors
-    /// A bad line, or bytes that cannot be read or decompressed.
+    /// A bad line, or bytes that cannot be read or decompressed; or the trace has ended without
+    /// the volume that is asked for.
     pub fn next_batch(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
+        let Some(mut volume) = self.volume.take() else { return self.next_of_all(out, max) };
+        let before = out.len();
+        let read = loop {
+            let read = self.next_of_all(out, max);
+            volume.retain(out, before, || self.reader.report().devices);
+            if !matches!(read, Ok(1..)) || out.len() > before {
+                break read;
+            }
+        };
+        let ended = matches!(read, Ok(0)) && max > 0;
+        let found = if ended { volume.expect_among(self.reader.report().devices) } else { Ok(()) };
+        self.volume = Some(volume);
+        found.and(read.map(|_| out.len() - before))
+    }
+
+    fn next_of_all(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize> {
         let wanted = self.left.min(max as u64) as usize;
         let before = out.len();
         let read = self.reader.next_batch(out, wanted);
@@ -374,6 +456,25 @@ impl Replay {
         builder.finish(name, self.report())
     }
 
+    /// The same for the requests of each volume, which are in the builder with its number.
+    ///
+    /// # Errors
+    /// A temporary file cannot be written.
+    pub fn finish_volumes(
+        &self,
+        name: &str,
+        builders: Vec<StoreBuilder>,
+    ) -> io::Result<Vec<RequestStore>> {
+        let report = self.report();
+        let all: u64 = builders.iter().map(StoreBuilder::requests).sum();
+        let names = report.devices.iter();
+        let stores = names.zip(builders).map(|(volume, builder)| {
+            let others = all - builder.requests();
+            builder.finish(name, report.of_volume(volume, others))
+        });
+        stores.collect()
+    }
+
     /// Refuses a trace that has ended without a request, because all its lines were bad.
     fn check_that_something_is_left(&self) -> Result<()> {
         let Some(remarks) = self.remarks.as_ref().filter(|it| it.observed.requests() == 0) else {
@@ -394,6 +495,14 @@ impl Replay {
     /// as the replayed action or a unit that the trace does not state, about what it skipped, and
     /// about signs that the trace is misread.
     pub fn report(&self) -> ReadReport {
+        let report = self.report_of_all();
+        match &self.volume {
+            Some(volume) => report.of_volume(&volume.name, volume.others),
+            None => report,
+        }
+    }
+
+    fn report_of_all(&self) -> ReadReport {
         let mut report = self.reader.report();
         if let Some(Remarks { input, note, columns, observed, .. }) = &self.remarks {
             report.notes.splice(..0, note.clone());

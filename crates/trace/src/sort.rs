@@ -19,7 +19,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::reader::{BATCH, ReadReport, Reader};
 use crate::request::Request;
-use crate::table::request_store::StoreBuilder;
+use crate::table::request_store::{SpillFile, StoreBuilder};
 use crate::table::store_reader::StoreReader;
 
 /// The number of requests that are sorted in memory at a time.
@@ -181,8 +181,8 @@ impl SortedRun {
 }
 
 fn spill(requests: &[Request]) -> io::Result<SortedRun> {
-    let mut builder = StoreBuilder::new();
-    builder.spill_to(tempfile::tempfile()?);
+    let mut builder = StoreBuilder::default();
+    builder.spill_to(&SpillFile::create()?);
     requests.iter().try_for_each(|request| builder.push(request))?;
     let store = Arc::new(builder.finish("sorted requests", ReadReport::default())?);
     Ok(SortedRun { batch: Vec::new().into_iter(), rest: Some(StoreReader::new(&store)) })

@@ -4,6 +4,7 @@ use sim::config::experiment::Experiment;
 use sim::config::values::Interval;
 use sim::{RunResult, Setup};
 
+use crate::commands::each_volume::{self, Machine};
 use crate::experiment_args::{ComparedOptions, ExperimentArgs};
 use crate::failure::Result;
 use crate::operation_logs;
@@ -40,6 +41,9 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
+    if args.experiments.first().each_volume {
+        return each_volume(args, limit_bytes);
+    }
     let experiments = experiments(args);
     let setups = experiments.iter().map(Setup::new).collect::<sim::Result<Vec<Setup>>>()?;
     let mut files = CommandFiles::new();
@@ -56,6 +60,15 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
         report.write(|out| write_text(out, &compared.page().html()))?;
     }
     outputs.write(&results, &compared, &mut files, || compared.text())
+}
+
+/// Compares the FTLs on each volume of the trace.
+fn each_volume(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
+    each_volume::refuse_files_of_a_run([("--log-ops", args.log_ops.is_some())])?;
+    let names = args.output.sweep_names(args.report.as_ref())?;
+    let (jobs, memory_bytes) = (args.parallel.jobs(), args.parallel.memory);
+    let machine = Machine { jobs, memory_bytes, limit_bytes };
+    each_volume::run(&args.experiments.experiments, names, machine, args.output.quiet)
 }
 
 /// The results of the runs, in their order.

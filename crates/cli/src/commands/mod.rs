@@ -6,6 +6,7 @@ pub mod compare;
 pub mod completions;
 pub mod ctl;
 pub mod drive;
+pub mod each_volume;
 pub mod image;
 pub mod life;
 pub mod list;

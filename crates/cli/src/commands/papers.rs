@@ -8,7 +8,9 @@ use report::pages::papers::{self as paper_pages, ClaimSummary, ExperimentFinding
 use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::{Plan, Scale};
 use sim::sweep::key::journal_key;
-use sim::sweep::{Findings, Journal, RowFormat, RowWriter, Shard, Sweep, TraceDigests};
+use sim::sweep::{
+    Findings, Journal, RowFormat, RowWriter, Shard, SharedInputs, Sweep, TraceDigests,
+};
 
 use crate::commands::sweep::args::ScaleName;
 use crate::commands::sweep::refuse_grave;
@@ -146,9 +148,9 @@ impl Study {
         let digests = &TraceDigests::default();
         let mut journal = open(&self.journal_path, &self.all, digests, args.quiet)?;
         monitor.begin(self.all.rows.len(), journal.count());
-        let (jobs, memory_bytes) = (args.parallel.jobs(), args.parallel.memory);
-        let (plan, shard) = (&self.all, Shard::WHOLE);
-        Sweep { plan, shard, digests, jobs, memory_bytes, limit_bytes }
+        let (plan, shard, jobs) = (&self.all, Shard::WHOLE, args.parallel.jobs());
+        let inputs = &SharedInputs::new(plan, args.parallel.memory, limit_bytes);
+        Sweep { plan, shard, digests, inputs, jobs, limit_bytes }
             .run(&mut journal, &*monitor)
             .map_err(|error| Failure::from(error).with("; the same command continues from here"))?;
         self.rows_file.write(|out| {

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use sim::config::values::Interval;
+use sim::parallel_runs::{CACHE_BYTES, jobs};
 use sim::{MemoryBudget, RunOptions, Setup};
 
+use crate::commands::each_volume::{self, Machine};
 use crate::commands::image::lent::{self, LentImage};
 use crate::experiment_args::{AllOptions, ExperimentArgs};
 use crate::failure::Result;
@@ -47,6 +49,9 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
+    if args.experiment.first().each_volume {
+        return args.each_volume(limit_bytes);
+    }
     let mut files = CommandFiles::new();
     let mut lent = args.lent_image(&mut files)?;
     let setup = match &lent {
@@ -90,6 +95,18 @@ impl Args {
     /// Whether the trace is replayed onto an image.
     pub fn has_image(&self) -> bool {
         self.image.is_some()
+    }
+
+    /// Runs each volume of the trace.
+    fn each_volume(&self, limit_bytes: Option<u64>) -> Result<()> {
+        each_volume::refuse_files_of_a_run([
+            ("--log-ops", self.log_ops.is_some()),
+            ("--timeline", self.timeline.is_given()),
+            ("--image", self.image.is_some()),
+        ])?;
+        let names = self.output.sweep_names(self.report.as_ref())?;
+        let machine = Machine { jobs: jobs(None), memory_bytes: CACHE_BYTES, limit_bytes };
+        each_volume::run(&self.experiment.experiments, names, machine, self.output.quiet)
     }
 
     fn lent_image(&self, files: &mut CommandFiles) -> Result<Option<LentImage>> {

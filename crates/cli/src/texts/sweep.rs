@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use report::figure::DataTable;
 use report::headline::{self, as_lines};
 use report::number_format::{count, number};
 use report::pages::sweep::wanted;
+use report::runs::fleet::Fleet;
 use sim::plan::claim::{Claim, Judgement, Verdict};
 use sim::plan::{Plan, Scale};
 use sim::sweep::Shard;
@@ -15,12 +17,19 @@ use crate::texts::table::{Table, noted};
 /// The number of failed rows whose message the summary shows.
 const FAILURES_SHOWN: usize = 5;
 
-/// The summary of a sweep whose rows were written to `out`.
-pub fn of_sweep(found: &Findings, out: &str, scale: Scale) -> String {
+/// The number of volumes that gain most and are shown.
+const GAINS_SHOWN: usize = 5;
+
+/// The summary of a sweep whose rows were written to `out`, if anywhere.
+pub fn of_sweep(found: &Findings, out: Option<&str>, scale: Scale) -> String {
     let plan = found.plan();
     let rows = count(plan.rows.len() as u64);
     let headline = as_lines(&headline::sweep::of(found));
-    let mut text = format!("{headline}{}: {rows} rows in {out}{}", title(plan), failures(found));
+    let place = out.map_or(String::new(), |out| format!(" in {out}"));
+    let mut text = format!("{headline}{}: {rows} rows{place}{}", title(plan), failures(found));
+    if let Some(fleet) = Fleet::of(found) {
+        text += &fleet_text(&fleet);
+    }
     for note in found.notes.counted_sentences() {
         text += &noted(&note);
     }
@@ -59,6 +68,18 @@ fn failures(found: &Findings) -> String {
         text += &format!("row {row}: {message}\n");
     }
     text
+}
+
+/// The distribution over the volumes, and the volumes that gain most.
+fn fleet_text(fleet: &Fleet) -> String {
+    let text = |of: &DataTable| {
+        let mut table = Table::new(&of.head);
+        of.rows.iter().for_each(|row| table.row(row));
+        format!("\n{}", table.text())
+    };
+    let omissions = fleet.omissions().map_or(String::new(), |it| format!("{it}\n"));
+    let gains = fleet.gains(GAINS_SHOWN).as_ref().map_or(String::new(), text);
+    text(&fleet.distribution()) + &omissions + &gains
 }
 
 /// A claim and its judged cells.

@@ -4,45 +4,77 @@ use std::path::PathBuf;
 
 use cli::sweeps::PlanSource;
 use pyo3::prelude::*;
+use serde_json::Value;
+use sim::parallel_runs::CACHE_BYTES;
 use sim::plan::Scale;
-use sim::sweep::TraceDigests;
 use sim::sweep::key::RunOrder;
+use sim::sweep::{SharedInputs, TraceDigests, largest_first};
 
 use crate::failure::{UsageError, failed, raised};
+use crate::options::memory_limit;
 use crate::watched::watched;
 
-/// A plan that was read and checked.
+/// A plan that was read and checked, with a row for each volume if it asks for that.
 #[pyclass(frozen, module = "ftlab._native")]
 pub struct NativePlan {
     pub source: PlanSource,
     pub scale: Scale,
     pub digests: TraceDigests,
+    pub inputs: SharedInputs,
 }
 
 #[pymethods]
 impl NativePlan {
-    /// Reads a plan from a file.
+    /// Reads a plan from a file. If rows are run here, requests of their traces are cached:
+    /// `memory` bytes, and at most half of `memory_limit`. Traces of which each volume has a row
+    /// are read now.
     ///
     /// # Errors
-    /// `RunError` if it cannot be read, `UsageError` with line and column for a mistake.
+    /// `RunError` if it or a trace cannot be read, `UsageError` with line and column for a mistake,
+    /// `KeyboardInterrupt`.
     #[staticmethod]
-    #[pyo3(signature = (path, *, scale="full", traces=None))]
-    fn read(path: PathBuf, scale: &str, traces: Option<PathBuf>) -> PyResult<NativePlan> {
+    #[pyo3(signature = (
+        path, *, scale="full", traces=None, runs_here=true, memory=None, memory_limit=None
+    ))]
+    fn read(
+        py: Python<'_>,
+        path: PathBuf,
+        scale: &str,
+        traces: Option<PathBuf>,
+        runs_here: bool,
+        memory: Option<u64>,
+        memory_limit: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<NativePlan> {
         let scale = scale_of(scale)?;
         let source = PlanSource::read(&path, scale, traces.as_deref());
-        NativePlan::of(source, scale)
+        let source = source.map_err(|failure| failed(&failure))?;
+        let memory = if runs_here { Some(memory.unwrap_or(CACHE_BYTES)) } else { None };
+        NativePlan::of(py, source, scale, memory, memory_limit)
     }
 
     /// Reads a plan from a text. Plans that it names are in the current folder, or
     /// among those of the papers.
     ///
     /// # Errors
-    /// `UsageError` with line and column for a mistake.
+    /// As for `read`.
     #[staticmethod]
-    #[pyo3(signature = (text, *, scale="full", traces=None))]
-    fn parse(text: &str, scale: &str, traces: Option<PathBuf>) -> PyResult<NativePlan> {
+    #[pyo3(signature = (
+        text, *, scale="full", traces=None, runs_here=true, memory=None, memory_limit=None
+    ))]
+    fn parse(
+        py: Python<'_>,
+        text: &str,
+        scale: &str,
+        traces: Option<PathBuf>,
+        runs_here: bool,
+        memory: Option<u64>,
+        memory_limit: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<NativePlan> {
         let scale = scale_of(scale)?;
-        NativePlan::of(PlanSource::parse(text, scale, traces.as_deref()), scale)
+        let source = PlanSource::parse(text, scale, traces.as_deref());
+        let source = source.map_err(|failure| failed(&failure))?;
+        let memory = if runs_here { Some(memory.unwrap_or(CACHE_BYTES)) } else { None };
+        NativePlan::of(py, source, scale, memory, memory_limit)
     }
 
     /// The title; empty if it has none.
@@ -65,6 +97,11 @@ impl NativePlan {
         names.into_iter().map(|name| (name.to_owned(), trace::stored_files(name))).collect()
     }
 
+    /// These rows, in the order in which they should be begun: large volumes first.
+    fn largest_first(&self, rows: Vec<usize>) -> Vec<usize> {
+        largest_first(&self.source.plan, rows, &self.inputs)
+    }
+
     /// For each of these rows the key of its run and the order for a worker. Reads the trace files
     /// that were not read before.
     ///
@@ -84,9 +121,32 @@ impl NativePlan {
 }
 
 impl NativePlan {
-    fn of(source: Result<PlanSource, cli::failure::Failure>, scale: Scale) -> PyResult<NativePlan> {
+    /// The number of a row, given as JSON, if it is one of this plan.
+    pub fn row_of(&self, row: &Value) -> Option<usize> {
+        let number = row["sweep"]["row"].as_u64()? as usize;
+        let known = self.source.plan.rows.get(number)?;
+        (row["sweep"]["varied"].as_object() == Some(&known.varied)).then_some(number)
+    }
+
+    /// The plan of a source. Its rows are run here if there is memory for their requests.
+    fn of(
+        py: Python<'_>,
+        source: PlanSource,
+        scale: Scale,
+        memory: Option<u64>,
+        memory_limit: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<NativePlan> {
+        let limit_bytes = self::memory_limit(memory_limit)?;
+        let inputs = match memory {
+            Some(bytes) => SharedInputs::new(&source.plan, bytes, limit_bytes),
+            None => SharedInputs::uncached(&source.plan),
+        };
+        let digests = TraceDigests::default();
+        let source = watched(py, 1, None, |watch| {
+            source.with_each_volume(&inputs, &digests, &watch.run(0))
+        })?;
         let source = source.map_err(|failure| failed(&failure))?;
-        Ok(NativePlan { source, scale, digests: TraceDigests::default() })
+        Ok(NativePlan { source, scale, digests, inputs })
     }
 }
 

@@ -1,21 +1,23 @@
 //! A sweep: its journal while it runs, its rows and findings when it is done.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cli::sweeps::{PlanSource, SweepNames, SweepOutputs};
+use cli::sweeps::{PlanSource, SweepNames, SweepOutputs, plan_of_rows};
 use cli::texts::sweep as texts;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use report::html_page::HtmlPage;
 use report::pages::{sweep as sweep_page, sweep_rows};
 use serde_json::{Value, json};
+use sim::plan::Scale;
 use sim::plan::claim::{Claim, Verdict, Wanted};
 use sim::sweep::failed_row::RowFailure;
 use sim::sweep::{Findings, Journal, Journals, RowFormat, RowWriter, Shard, Sweep, SweepProgress};
 use sim::{Progress, Stage, parallel_runs};
 
-use crate::failure::{failed, raised};
+use crate::failure::{UsageError, failed, raised};
 use crate::figures::{self, PrintedFiles, printed};
 use crate::options::memory_limit;
 use crate::sweeps::plan::NativePlan;
@@ -69,26 +71,19 @@ impl NativeSweep {
     ///
     /// # Errors
     /// `KeyboardInterrupt`, with what is done kept in the journal; or it cannot be written.
-    #[pyo3(signature = (*, jobs=None, memory=None, progress=None, memory_limit=None))]
+    #[pyo3(signature = (*, jobs=None, progress=None, memory_limit=None))]
     fn run(
         &mut self,
         py: Python<'_>,
         jobs: Option<NonZeroUsize>,
-        memory: Option<u64>,
         progress: Option<Py<PyAny>>,
         memory_limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let limit_bytes = self::memory_limit(memory_limit)?;
         let journal = self.journal.as_mut().ok_or_else(closed)?;
-        let NativePlan { source, digests, .. } = self.plan.get();
-        let sweep = Sweep {
-            plan: &source.plan,
-            shard: Shard::WHOLE,
-            digests,
-            jobs: parallel_runs::jobs(jobs),
-            memory_bytes: memory.unwrap_or(parallel_runs::CACHE_BYTES),
-            limit_bytes,
-        };
+        let NativePlan { source, digests, inputs, .. } = self.plan.get();
+        let (plan, shard, jobs) = (&source.plan, Shard::WHOLE, parallel_runs::jobs(jobs));
+        let sweep = Sweep { plan, shard, digests, inputs, jobs, limit_bytes };
         let rows = source.plan.rows.len();
         let ran = watched(py, 1, progress.as_ref(), |watch| {
             let done = AtomicUsize::new(journal.count());
@@ -135,16 +130,7 @@ impl NativeSweep {
             let rows = (0..source.plan.rows.len()).map(|row| journal.row(row));
             let rows = rows.collect::<sim::Result<Vec<String>>>()?;
             journal.delete()?;
-            let page = sweep_page::page(&found, *scale, String::new());
-            Ok(NativeRows {
-                rows,
-                failed: found.failed.iter().map(|row| row.row).collect(),
-                claims: claims(&found),
-                figures: figures::of_sections(&page.sections),
-                summary: texts::of_sweep(&found, &self.out, *scale),
-                latex: sweep_rows::latex(&found, *scale),
-                page,
-            })
+            Ok(NativeRows::of(rows, &found, *scale, &self.out))
         })?;
         rows.map_err(|failure| failed(&failure))
     }
@@ -219,12 +205,60 @@ pub struct NativeRows {
 
 #[pymethods]
 impl NativeRows {
+    /// The rows in a file of a sweep, or in the journal of one that is running, and what follows
+    /// from them; claims only with their plan.
+    ///
+    /// # Errors
+    /// `RunError` if the file cannot be read, `UsageError` if it has something else, or the rows of
+    /// another plan.
+    #[staticmethod]
+    #[pyo3(signature = (path, plan=None))]
+    fn read(py: Python<'_>, path: PathBuf, plan: Option<&NativePlan>) -> PyResult<NativeRows> {
+        let read = py.detach(|| -> cli::failure::Result<_> {
+            let rows = cli::sweeps::read_rows(&path)?;
+            let values = rows.iter().enumerate().map(|(at, row)| cli::sweeps::parsed(at, row));
+            Ok((rows.clone(), values.collect::<cli::failure::Result<Vec<Value>>>()?))
+        });
+        let (rows, values) = read.map_err(|failure| failed(&failure))?;
+        let (of_rows, scale) = (plan_of_rows(&values), plan.map_or(Scale::Full, |it| it.scale));
+        let mut found = Findings::of(plan.map_or(&of_rows, |plan| &plan.source.plan));
+        for (at, value) in values.iter().enumerate() {
+            let row = match plan {
+                None => Some(at),
+                Some(plan) => plan.row_of(value),
+            };
+            let other = || UsageError::new_err(format!("row {at} is not one of this plan"));
+            found.see(row.ok_or_else(other)?, value);
+        }
+        let name = path.to_string_lossy();
+        // Rows of a journal have gaps, so their places are not their numbers.
+        let is_failed = |at: &usize| !values[*at]["sweep"]["error"].is_null();
+        let failed = (0..values.len()).filter(is_failed).collect();
+        Ok(NativeRows { failed, ..NativeRows::of(rows, &found, scale, &name) })
+    }
+
     /// The figures of its page, but for those of its traces, as files for a paper.
     ///
     /// # Errors
     /// A figure cannot be drawn.
     fn svg(&self, py: Python<'_>) -> PyResult<PrintedFiles> {
         printed(py, &self.page)
+    }
+}
+
+impl NativeRows {
+    /// The rows in the file `out`, and what was found in them.
+    fn of(rows: Vec<String>, found: &Findings, scale: Scale, out: &str) -> NativeRows {
+        let page = sweep_page::page(found, scale, String::new());
+        NativeRows {
+            rows,
+            failed: found.failed.iter().map(|row| row.row).collect(),
+            claims: claims(found),
+            figures: figures::of_sections(&page.sections),
+            summary: texts::of_sweep(found, Some(out), scale),
+            latex: sweep_rows::latex(found, scale),
+            page,
+        }
     }
 }
 

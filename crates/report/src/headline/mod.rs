@@ -9,6 +9,7 @@
 //! * [`bound`]   what placement could achieve
 //! * [`sizing`]  the least over-provisioning
 //! * [`lives`]   lives of devices
+//! * [`fleets`]  the volumes of a trace
 //! * [`sweep`]   the rows and claims of a sweep, the claims of papers
 //! * [`traces`]  what a trace writes
 //! * [`advice`]  the advice on a load
@@ -19,6 +20,7 @@
 
 pub mod advice;
 pub mod bound;
+pub mod fleets;
 pub mod lives;
 pub mod ranking;
 pub mod runs;

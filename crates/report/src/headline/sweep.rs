@@ -5,7 +5,9 @@ use sim::result::notes::{Concern, concern};
 use sim::sweep::findings::{Findings, OVERVIEW};
 
 use super::words::{list, rounded};
+use crate::headline::fleets;
 use crate::number_format::count;
+use crate::runs::fleet::Fleet;
 
 /// The headline of a sweep: its claims, or the range of its rows; then rows that failed or were not
 /// in a steady state.
@@ -14,7 +16,11 @@ pub fn of(found: &Findings) -> Vec<String> {
     let judgements: Vec<Judgement> = (0..plan.claims.len())
         .map(|claim| plan.claims[claim].judgement(&found.verdicts(claim)))
         .collect();
-    let first = if judgements.is_empty() { range(found) } else { Some(claims(&judgements)) };
+    let first = match Fleet::of(found) {
+        _ if !judgements.is_empty() => vec![claims(&judgements)],
+        Some(fleet) => fleets::of(&fleet).into_iter().collect(),
+        None => range(found).into_iter().collect(),
+    };
     first.into_iter().chain(doubts(found)).collect()
 }
 

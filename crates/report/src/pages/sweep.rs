@@ -17,6 +17,7 @@ use crate::number_format::number;
 use crate::pages::sweep_rows;
 use crate::plan_figures;
 use crate::runs::capitalised;
+use crate::runs::fleet::Fleet;
 
 /// A claim with the verdicts of its cells.
 #[derive(Debug)]
@@ -101,11 +102,15 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
         let figures = drawn;
         sections.push(Section::of_figures("Figures", figures));
     }
+    let fleet = Fleet::of(found);
+    sections.extend(fleet.iter().flat_map(Fleet::sections));
     if !plan.rows.is_empty() {
+        // A bar for each of thousands of volumes would say nothing.
+        let figures = if fleet.is_some() { Vec::new() } else { overviews(found, "") };
         sections.push(Section {
             table: Some(sweep_rows::table(found)),
             notes: found.notes.counted_sentences(),
-            ..Section::of_figures("All runs", overviews(found, ""))
+            ..Section::of_figures("All runs", figures)
         });
     }
     let (title, headline) = (title.to_owned(), headline::sweep::of(found));

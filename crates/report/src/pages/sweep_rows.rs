@@ -13,6 +13,7 @@ use crate::figure::DataTable;
 use crate::headline;
 use crate::latex::{self, LatexGroup};
 use crate::number_format::number;
+use crate::runs::fleet::Fleet;
 
 /// Whether the largest value of each column of the overview is the best one.
 const IS_MOST_BEST: [bool; OVERVIEW.len()] = [false, false, true];
@@ -47,21 +48,26 @@ pub fn table(found: &Findings) -> DataTable {
 /// The table for a paper. The caption says what was run and what came out.
 pub fn latex(found: &Findings, scale: Scale) -> String {
     let plan = found.plan();
-    let DataTable { head, rows, text_columns } = table(found);
-    // A paper does not need the numbers of the rows.
-    let rows = rows.iter().map(|row| row[1..].to_vec()).collect();
+    let DataTable { head, rows, text_columns } = match Fleet::of(found) {
+        Some(fleet) => fleet.distribution(),
+        None => without_numbers(table(found)),
+    };
     let title = if plan.title.is_empty() { String::new() } else { format!("{}.", plan.title) };
     let runs = format!("{} runs.", number(plan.rows.len() as f64));
     let quick = if scale == Scale::Quick { QUICK_NOTE } else { "" };
     let parts = [&[title][..], &headline::sweep::of(found), &[runs, common_options(plan)]].concat();
     let parts = parts.iter().map(String::as_str).chain([quick]).filter(|part| !part.is_empty());
     let caption = parts.collect::<Vec<_>>().join(" ");
-    latex::table(
-        &caption,
-        &head[1..],
-        text_columns - 1,
-        &[LatexGroup { title: String::new(), rows }],
-    )
+    latex::table(&caption, &head, text_columns, &[LatexGroup { title: String::new(), rows }])
+}
+
+/// A paper does not need the numbers of the rows.
+fn without_numbers(table: DataTable) -> DataTable {
+    DataTable {
+        head: table.head[1..].to_vec(),
+        rows: table.rows.iter().map(|row| row[1..].to_vec()).collect(),
+        text_columns: table.text_columns - 1,
+    }
 }
 
 /// A column of the overview. The best of rivals is marked, unless more than half are as good.

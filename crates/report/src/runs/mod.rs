@@ -5,6 +5,7 @@
 mod blocks;
 mod cost;
 mod drive;
+pub mod fleet;
 mod labelled_result;
 mod series;
 mod times;

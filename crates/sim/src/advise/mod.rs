@@ -126,9 +126,22 @@ impl Default for Question {
 }
 
 /// The options that describe logs, and a drive in place of the one of today.
-const TAKEN: [&str; 12] = [
-    "trace", "format", "skip_bad", "sort", "limit", "fit", "ftl", "chip", "capacity", "extra",
-    "drive", "seed",
+const TAKEN: [&str; 15] = [
+    "trace",
+    "volume",
+    "each_volume",
+    "volumes",
+    "format",
+    "skip_bad",
+    "sort",
+    "limit",
+    "fit",
+    "ftl",
+    "chip",
+    "capacity",
+    "extra",
+    "drive",
+    "seed",
 ];
 
 /// Whether an advice takes this option of experiments.
@@ -144,6 +157,7 @@ const PAGE_BYTES: u64 = 4096;
 /// # Errors
 /// The log cannot be read, an option is wrong, or a run fails or is stopped.
 pub fn advise(choices: &Choices, question: &Question, bench: &Bench) -> Result<Advice> {
+    choices.experiment.refuse_each_volume()?;
     let table = subject::requests(choices, &*(bench.monitor)("trace"))?;
     let page_bytes = match choices.has_chip {
         true => choices.chip()?.page_bytes.into(),
@@ -166,7 +180,13 @@ pub fn advise(choices: &Choices, question: &Question, bench: &Bench) -> Result<A
         };
         return Ok(Advice { latency, ..Advice::none(subject.look.clone(), device, &refusal) });
     }
-    let own = own(&subject, bench)?;
+    let own = match possible(own(&subject, bench))? {
+        Answer::Found(own) => own,
+        Answer::Refused(refusal) => {
+            let device = Some(AdvisedDevice::of(&subject));
+            return Ok(Advice::none(subject.look, device, &refusal));
+        }
+    };
     Ok(Advice {
         schema: SCHEMA,
         device: Some(AdvisedDevice::of(&subject)),

@@ -23,6 +23,7 @@ use crate::config::option_text::{
 use crate::config::replay::Replay;
 use crate::config::until::SteadyRule;
 use crate::config::values::{Extra, Interval, LATENCY_NS_MAX, Volume};
+use crate::config::volume_choice::VolumeChoice;
 use crate::error::{Error, Result};
 
 /// Declares the options: the struct, its defaults, and the table of its fields.
@@ -108,9 +109,18 @@ experiment! {
     limit: Option<u64> = None, COUNT, TRACE.value("N").reported(6),
         |&limit| at_least_one(limit, "a limit of 0 requests leaves nothing to run");
 
-    /// Volume of the trace to replay, numbered from 0, or `all`: the volumes are laid end to end,
-    /// each rounded up to a block
-    volume: Volume = Volume::All, Notation::OWN, TRACE.value("N|all").reported(9);
+    /// Volume of the trace to replay, by its name in the trace (`ftlab trace info` lists them), or
+    /// `all`: the volumes are laid end to end, each rounded up to a block
+    volume: Volume = Volume::All, Notation::OWN, TRACE.value("NAME|all").reported(9);
+
+    /// Run each volume of the trace by itself, on a device of its own. The file is parsed once
+    each_volume: bool = false, SWITCH, TRACE;
+
+    /// With `--each-volume`, only the volumes that meet all conditions, such as
+    /// `working_set>=10GiB,written>=2x`. Figures: `requests`, `reads`, `writes`, `write_share`,
+    /// `written`, `working_set` (bytes of distinct pages of 4 KiB that are written) and `rewrites`
+    /// (page writes to pages written before, as a share)
+    volumes: Option<VolumeChoice> = None, Notation::OWN, TRACE.value("CONDITION,…");
 
     /// Treatment of addresses beyond the capacity: `error` stops the run; `wrap` starts again at 0;
     /// `compact` packs the touched pages side by side in the order of their addresses
@@ -208,6 +218,22 @@ const LAYERS: Usage = Usage::under("Layers");
 
 /// The drive of an experiment that names none.
 pub const DEFAULT_DRIVE: &str = "ideal";
+
+impl Experiment {
+    /// Refuses a row for each volume, where there is one row.
+    ///
+    /// # Errors
+    /// `each_volume` is set.
+    pub fn refuse_each_volume(&self) -> Result<()> {
+        match self.each_volume {
+            true => refuse(
+                "`--each-volume` makes a row of each volume, in commands and in plans of sweeps; \
+                 here, select one volume with `--volume NAME`",
+            ),
+            false => Ok(()),
+        }
+    }
+}
 
 fn at_least_one(number: u64, why: &str) -> Result<()> {
     if number == 0 { refuse(why) } else { Ok(()) }
@@ -497,7 +523,7 @@ mod tests {
             limit: Some(4_000_000),
             measure_after: 2000,
             interval: Some(Interval::Every(7)),
-            volume: Volume::One(3),
+            volume: Volume::Named("3".into()),
             skip_bad: true,
             dram_access_ns: 20,
             load: vec!["a.csv@open".parse().unwrap()],

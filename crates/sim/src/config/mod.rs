@@ -4,6 +4,7 @@
 //! * [`setup`]         all options read and checked; a run is built from it
 //! * [`choices`]       options that are one keyword of a few
 //! * [`values`]        options with a notation of their own
+//! * [`volume_choice`] conditions by which volumes are chosen
 //! * [`replay`]        when requests are issued
 //! * [`until`]         the rule by which rounds end in a steady state
 //! * [`load`]          one of several traces that are replayed at once
@@ -21,3 +22,4 @@ pub mod replay;
 pub mod setup;
 pub mod until;
 pub mod values;
+pub mod volume_choice;

@@ -76,6 +76,7 @@ impl Setup {
         };
         setup.layers.check(setup.ftl.scheme, &setup.ftl.given, &setup.chip)?;
         setup.check_loads()?;
+        setup.check_volumes()?;
         setup.check_media()?;
         Ok(setup)
     }
@@ -159,11 +160,37 @@ impl Setup {
     /// Such an option is given.
     pub fn check_file_options(&self) -> Result<()> {
         let has_file = self.traces.iter().any(|replayed| replayed.trace.is_file());
-        match !has_file && (self.format.is_some() || self.experiment.skip_bad) {
-            true => Err(Error::Impossible(
-                "`--format` and `--skip-bad` are for trace files only".into(),
-            )),
-            false => Ok(()),
+        let is_generated = self.traces.iter().all(|replayed| replayed.trace.is_workload());
+        let refuse = |why: &str| Err(Error::Impossible(why.to_owned()));
+        if !has_file && (self.format.is_some() || self.experiment.skip_bad) {
+            refuse("`--format` and `--skip-bad` are for trace files only")
+        } else if is_generated && self.experiment.volume != Volume::All {
+            refuse("`--volume` selects a volume of a trace, and a workload has only one")
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Refuses options that contradict `--each-volume`, or need it.
+    fn check_volumes(&self) -> Result<()> {
+        let Experiment { each_volume, volume, volumes, .. } = &self.experiment;
+        let refuse = |why: &str| Err(Error::Impossible(why.to_owned()));
+        if !each_volume {
+            return match volumes {
+                Some(_) => {
+                    refuse("`--volumes` chooses among the rows of `--each-volume`; give both")
+                }
+                None => Ok(()),
+            };
+        }
+        if *volume != Volume::All {
+            refuse("give either `--volume` or `--each-volume`; `--volumes` chooses several volumes")
+        } else if self.has_tenants() {
+            refuse("`--each-volume` splits a single TRACE, not `--load`")
+        } else if !self.traces[0].trace.is_file() || self.traces[0].trace.is_standard_input() {
+            refuse("`--each-volume` needs a trace file: a workload has only one volume")
+        } else {
+            Ok(())
         }
     }
 

@@ -60,12 +60,22 @@ impl fmt::Display for Extra {
 }
 
 /// The volumes of a trace that are replayed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Volume {
     /// All of them, laid end to end, each rounded up to a block.
     All,
-    /// A single one; they are numbered from 0 in the order in which they first appear.
-    One(u32),
+    /// The one that the trace calls so.
+    Named(String),
+}
+
+impl Volume {
+    /// The name, if it is a single volume.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Volume::All => None,
+            Volume::Named(name) => Some(name),
+        }
+    }
 }
 
 impl FromStr for Volume {
@@ -74,10 +84,11 @@ impl FromStr for Volume {
     fn from_str(text: &str) -> spec::Result<Volume> {
         match text {
             "all" => Ok(Volume::All),
-            _ => text.parse().map(Volume::One).map_err(|_| spec::Error::Malformed {
+            "" => Err(spec::Error::Malformed {
                 text: text.to_owned(),
-                form: "`all` or the number of a volume such as `0`".into(),
+                form: "`all` or the name that a volume has in the trace".into(),
             }),
+            name => Ok(Volume::Named(name.to_owned())),
         }
     }
 }
@@ -86,7 +97,7 @@ impl fmt::Display for Volume {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Volume::All => out.write_str("all"),
-            Volume::One(number) => number.fmt(out),
+            Volume::Named(name) => out.write_str(name),
         }
     }
 }
@@ -137,7 +148,7 @@ mod tests {
         for text in ["7%", "10.5%", "20blocks"] {
             assert_eq!(text.parse::<Extra>().unwrap().to_string(), text);
         }
-        for text in ["all", "3"] {
+        for text in ["all", "3", "usr,1"] {
             assert_eq!(text.parse::<Volume>().unwrap().to_string(), text);
         }
         for text in ["auto", "4000"] {

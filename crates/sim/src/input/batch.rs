@@ -29,7 +29,6 @@ struct OtherRequest {
     at: usize,
     /// The number of its spans.
     spans: usize,
-    is_served: bool,
 }
 
 /// A request with its spans.
@@ -41,8 +40,6 @@ pub struct CutRequest<'a> {
     pub request: &'a Request,
     /// Its pages.
     pub spans: &'a [Span],
-    /// Whether it is served. If not, its volume is not replayed.
-    pub is_served: bool,
 }
 
 impl Batch {
@@ -149,13 +146,10 @@ impl Batch {
     /// Cuts a request that is no single.
     fn cut_other(&mut self, host: &Host, at: usize) -> std::result::Result<(), Beyond> {
         let (request, before) = (&self.requests[at], self.spans.len());
-        let is_served = host.cut(request, &mut self.spans)?;
+        host.cut(request, &mut self.spans)?;
         let spans = self.spans.len() - before;
-        match is_served {
-            true => self.counts.add(request, spans == 0),
-            false => self.counts.skipped += 1,
-        }
-        self.others.push(OtherRequest { at, spans, is_served });
+        self.counts.add(request, spans == 0);
+        self.others.push(OtherRequest { at, spans });
         Ok(())
     }
 
@@ -215,17 +209,17 @@ impl<'a> Iterator for CutRequests<'a> {
     #[inline]
     fn next(&mut self) -> Option<CutRequest<'a>> {
         let (request, load) = (self.batch.requests.get(self.at)?, self.batch.load(self.at));
-        let (spans, is_served) = match self.others.split_first() {
+        let spans = match self.others.split_first() {
             Some((other, later)) if other.at == self.at => {
                 self.others = later;
-                (other.spans, other.is_served)
+                other.spans
             }
-            _ => (1, true),
+            _ => 1,
         };
         let (spans, later) = self.spans.split_at(spans);
         self.spans = later;
         self.at += 1;
-        Some(CutRequest { load, request, spans, is_served })
+        Some(CutRequest { load, request, spans })
     }
 }
 
@@ -240,25 +234,24 @@ mod tests {
     #[test]
     fn singles_and_other_requests_keep_their_order_and_their_spans() {
         let geometry = Geometry::new(2048, 64, 4, 3, ProgramOrder::Any).unwrap();
-        let host =
-            Host::new(&[Some(0), None], Placing::Error, StreamRule::Off, &geometry, 8 * 2048);
-        let request = |op, page: u64, bytes, device| Request {
+        let host = Host::new(&[0], Placing::Error, StreamRule::Off, &geometry, 8 * 2048);
+        let request = |op, page: u64, bytes| Request {
             time_ns: 0,
             offset: page * 2048,
             bytes,
-            device,
+            device: 0,
             op,
             flags: Flags::empty(),
             stream: 0,
         };
         let mut batch = Batch::default();
         for (load, request) in [
-            (3, request(Op::Write, 5, 2048, 0)),
-            (4, request(Op::Write, 6, 2048, 0)),
-            (3, request(Op::Write, 0, 2048, 1)),
-            (3, request(Op::Trim, 1, 100, 0)),
-            (5, request(Op::Read, 2, 4096, 0)),
-            (6, request(Op::Write, 7, 2048, 0)),
+            (3, request(Op::Write, 5, 2048)),
+            (4, request(Op::Write, 6, 2048)),
+            (3, request(Op::Flush, 0, 0)),
+            (3, request(Op::Trim, 1, 100)),
+            (5, request(Op::Read, 2, 4096)),
+            (6, request(Op::Write, 7, 2048)),
         ] {
             batch.push(load, request);
         }
@@ -268,16 +261,15 @@ mod tests {
         let firsts = |cut: &CutRequest| cut.spans.first().map(|span| span.first);
         let firsts: Vec<_> = all.iter().map(firsts).collect();
         assert_eq!(firsts, [Some(5), Some(6), None, None, Some(2), Some(7)]);
-        let skipped = all.iter().filter(|cut| !cut.is_served).count();
-        assert_eq!((skipped, batch.counts().skipped, batch.counts().trims_of_no_page), (1, 1, 1));
-        assert_eq!(batch.counts().requests(Op::Write), 3);
+        let counts = batch.counts();
+        assert_eq!((counts.requests(Op::Write), counts.trims_of_no_page), (3, 1));
         let mut left = batch.iter();
         assert_eq!(left.singles().len(), 2);
         left.skip_singles(1);
         assert_eq!(left.next().map(|cut| cut.load), Some(4));
         assert_eq!((left.singles().len(), left.by_ref().count()), (0, 4));
         assert_eq!(left.singles().len(), 0);
-        let beyond = request(Op::Write, 8, 2048, 0);
+        let beyond = request(Op::Write, 8, 2048);
         batch.push(0, beyond);
         assert_eq!(batch.cut(&host).map_err(|(at, _)| at), Err(6));
     }

@@ -39,8 +39,8 @@ pub enum Placing<'a> {
 
 /// Cuts requests into spans.
 pub struct Host<'a> {
-    /// The first byte of each volume; `None` for a volume that is not replayed.
-    bases: &'a [Option<u64>],
+    /// The first byte of each volume.
+    bases: &'a [u64],
     placing: Placing<'a>,
     streams: StreamRule,
     trims: TrimMode,
@@ -55,7 +55,7 @@ pub struct Host<'a> {
 impl<'a> Host<'a> {
     /// A host of a device with this geometry and capacity.
     pub fn new(
-        bases: &'a [Option<u64>],
+        bases: &'a [u64],
         placing: Placing<'a>,
         streams: StreamRule,
         geometry: &Geometry,
@@ -94,7 +94,7 @@ impl<'a> Host<'a> {
         let (true, Placing::Error, Some(shift)) = (is_plain, &self.placing, self.page_shift) else {
             return None;
         };
-        let start = self.bases[device as usize]? + offset;
+        let start = self.bases[device as usize] + offset;
         let (first, fits) = (start >> shift, start + bytes <= self.capacity_bytes);
         (first << shift == start && fits).then_some(Span {
             first: first as u32,
@@ -106,13 +106,13 @@ impl<'a> Host<'a> {
     }
 
     /// Appends the spans of a request. Flushes have none, and neither have trims that contain no
-    /// whole page or are ignored. Returns whether the request is served: its volume is replayed.
+    /// whole page or are ignored.
     ///
     /// # Errors
     /// The request ends beyond the capacity, under [`Placing::Error`].
     #[inline]
-    pub fn cut(&self, request: &Request, spans: &mut Vec<Span>) -> Result<bool, Beyond> {
-        let Some(base) = self.bases[request.device as usize] else { return Ok(false) };
+    pub fn cut(&self, request: &Request, spans: &mut Vec<Span>) -> Result<(), Beyond> {
+        let base = self.bases[request.device as usize];
         let before = spans.len();
         let bytes = base + request.offset..base + request.end();
         match (request.op, &self.placing) {
@@ -130,7 +130,7 @@ impl<'a> Host<'a> {
             let stream = self.streams.stream(request);
             spans[before..].iter_mut().for_each(|span| span.stream = stream);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Appends the spans of trims, and those of requests whose pages are moved.
@@ -213,7 +213,7 @@ mod tests {
         Geometry::new(PAGE as u32, 64, 4, 3, ProgramOrder::Any).unwrap()
     }
 
-    fn host<'a>(bases: &'a [Option<u64>], placing: Placing<'a>) -> Host<'a> {
+    fn host<'a>(bases: &'a [u64], placing: Placing<'a>) -> Host<'a> {
         Host::new(bases, placing, StreamRule::Off, &geometry(), CAPACITY)
     }
 
@@ -223,7 +223,7 @@ mod tests {
 
     /// The spans of one request as (first, pages, head, tail).
     fn cut(placing: Placing, request: &Request) -> Result<Vec<(u32, u32, u64, u64)>, Beyond> {
-        let host = host(&[Some(0), Some(6 * PAGE)], placing);
+        let host = host(&[0, 6 * PAGE], placing);
         let mut spans = Vec::new();
         host.cut(request, &mut spans)?;
         if let Some(single) = host.single(request) {
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn writes_of_a_whole_page_are_cut_without_detours() {
-        let host = host(&[Some(PAGE), None], Placing::Error);
+        let host = host(&[PAGE, 0], Placing::Error);
         let single = |op, offset, bytes| host.single(&request(op, offset, bytes));
         let page = |first| Some(Span { first, pages: 1, head: 15, tail: 15, stream: 0 });
         assert_eq!(single(Op::Write, 0, PAGE), page(1));
@@ -255,8 +255,7 @@ mod tests {
         assert_eq!(single(Op::Write, 0, 2 * PAGE), None);
         assert_eq!(single(Op::Read, 0, PAGE), None);
         let flagged = Request { flags: Flags::FUA, ..request(Op::Write, 0, PAGE) };
-        let other_volume = Request { device: 1, ..request(Op::Write, 0, PAGE) };
-        assert_eq!((host.single(&flagged), host.single(&other_volume)), (None, None));
+        assert_eq!(host.single(&flagged), None);
     }
 
     #[test]
@@ -272,10 +271,6 @@ mod tests {
     fn volumes_are_laid_end_to_end_and_flushes_have_no_span() {
         let second = Request { device: 1, ..request(Op::Read, 0, 512) };
         assert_eq!(cut(Placing::Error, &second).unwrap(), [(6, 1, 1, 1)]);
-        let host = host(&[None, Some(0)], Placing::Error);
-        let (mut spans, first) = (Vec::new(), request(Op::Read, 0, 512));
-        assert_eq!((host.cut(&first, &mut spans), spans.len()), (Ok(false), 0), "not replayed");
-        assert_eq!((host.cut(&second, &mut spans), spans.len()), (Ok(true), 1));
         assert_eq!(cut(Placing::Error, &request(Op::Flush, 0, 0)).unwrap(), []);
     }
 
@@ -305,14 +300,14 @@ mod tests {
 
     #[test]
     fn all_spans_of_a_write_have_its_stream_and_other_requests_have_none() {
-        let host = Host::new(&[Some(0)], Placing::Wrap, StreamRule::Size, &geometry(), CAPACITY);
+        let host = Host::new(&[0], Placing::Wrap, StreamRule::Size, &geometry(), CAPACITY);
         let streams = |op| {
             let mut spans = Vec::new();
             host.cut(&request(op, CAPACITY - PAGE, 3 * PAGE), &mut spans).unwrap();
             spans.iter().map(|span| span.stream).collect::<Vec<_>>()
         };
         assert_eq!([Op::Write, Op::Read, Op::Trim].map(streams), [[2, 2], [0, 0], [0, 0]]);
-        let host = Host::new(&[Some(0)], Placing::Error, StreamRule::Size, &geometry(), CAPACITY);
+        let host = Host::new(&[0], Placing::Error, StreamRule::Size, &geometry(), CAPACITY);
         let single = host.single(&request(Op::Write, PAGE, PAGE));
         assert_eq!(single.map(|span| span.stream), Some(1));
     }

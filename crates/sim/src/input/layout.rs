@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 pub struct Layout {
     block_bytes: u64,
     is_shared: bool,
-    bases: Vec<Option<u64>>,
+    bases: Vec<u64>,
     /// The end of the last volume that was added.
     end: u64,
     needed_bytes: u64,
@@ -35,19 +35,19 @@ impl Layout {
         Layout { block_bytes, is_shared, bases: Vec::new(), end: 0, needed_bytes: 0 }
     }
 
-    /// Adds a load. Its volumes have these ends; those without one are not replayed.
+    /// Adds a load. Its volumes have these ends.
     ///
     /// # Errors
     /// The end is beyond 64-bit addresses.
-    pub fn add(&mut self, ends: &[Option<u64>]) -> Result<LoadPlace> {
+    pub fn add(&mut self, ends: &[u64]) -> Result<LoadPlace> {
         if self.is_shared {
             self.end = 0;
         }
         let (first_volume, start) = (self.bases.len() as u32, self.next_base()?);
         for &end in ends {
             let base = self.next_base()?;
-            self.bases.push(end.map(|_| base));
-            self.end = base.checked_add(end.unwrap_or(0)).ok_or_else(too_far)?;
+            self.bases.push(base);
+            self.end = base.checked_add(end).ok_or_else(too_far)?;
         }
         self.needed_bytes = self.needed_bytes.max(self.end);
         Ok(LoadPlace { first_volume, bytes: start..self.end.max(start) })
@@ -57,8 +57,8 @@ impl Layout {
         self.end.checked_next_multiple_of(self.block_bytes).ok_or_else(too_far)
     }
 
-    /// The first byte of each volume, `None` if it is not replayed, and the bytes that all need.
-    pub fn finish(self) -> (Vec<Option<u64>>, u64) {
+    /// The first byte of each volume, and the bytes that all need.
+    pub fn finish(self) -> (Vec<u64>, u64) {
         (self.bases, self.needed_bytes)
     }
 }
@@ -73,10 +73,10 @@ fn too_far() -> Error {
 mod tests {
     use super::*;
 
-    /// Two loads with blocks of 100 bytes: the second volume of the first one is not replayed.
-    fn layout(is_shared: bool) -> (Vec<LoadPlace>, Vec<Option<u64>>, u64) {
+    /// Two loads with blocks of 100 bytes.
+    fn layout(is_shared: bool) -> (Vec<LoadPlace>, Vec<u64>, u64) {
         let mut layout = Layout::new(100, is_shared);
-        let loads: [&[Option<u64>]; 2] = [&[Some(150), None, Some(99)], &[Some(50), Some(7)]];
+        let loads: [&[u64]; 2] = [&[150, 0, 99], &[50, 7]];
         let places = loads.map(|ends| layout.add(ends).unwrap()).to_vec();
         let (bases, needed_bytes) = layout.finish();
         (places, bases, needed_bytes)
@@ -87,18 +87,18 @@ mod tests {
         let place = |first_volume, bytes| LoadPlace { first_volume, bytes };
         let (places, bases, needed_bytes) = layout(false);
         assert_eq!(places, [place(0, 0..299), place(3, 300..407)]);
-        assert_eq!(bases, [Some(0), None, Some(200), Some(300), Some(400)]);
+        assert_eq!(bases, [0, 200, 200, 300, 400]);
         assert_eq!(needed_bytes, 407);
         let (places, bases, needed_bytes) = layout(true);
         assert_eq!(places, [place(0, 0..299), place(3, 0..107)]);
-        assert_eq!(bases, [Some(0), None, Some(200), Some(0), Some(100)]);
+        assert_eq!(bases, [0, 200, 200, 0, 100]);
         assert_eq!(needed_bytes, 299);
     }
 
     #[test]
     fn addresses_beyond_64_bits_are_refused() {
         let mut layout = Layout::new(100, false);
-        layout.add(&[Some(u64::MAX)]).unwrap();
-        assert!(layout.add(&[Some(1)]).is_err());
+        layout.add(&[u64::MAX]).unwrap();
+        assert!(layout.add(&[1]).is_err());
     }
 }

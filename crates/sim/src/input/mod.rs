@@ -14,6 +14,7 @@
 //!
 //! * [`source`]        an opened trace, readable as often as needed
 //! * [`request_cache`] the requests of a file, cached in memory or in a temporary file
+//! * [`split_trace`]   a trace split into its volumes
 //! * [`survey`]        what a trace needs of a device
 //! * [`layout`]        the places of volumes and loads
 //! * [`request_order`] the order in which the requests of a pass are served
@@ -32,6 +33,7 @@ pub mod request_cache;
 pub mod request_counts;
 pub mod request_order;
 pub mod source;
+pub mod split_trace;
 pub mod streams;
 pub mod survey;
 pub mod trace_stats;
@@ -63,8 +65,8 @@ use crate::progress::{Progress, Stage};
 /// The opened traces of a run, their volumes laid out.
 pub struct Input {
     loads: Vec<InputLoad>,
-    /// The first byte of each volume of all loads; `None` for a volume that is not replayed.
-    bases: Vec<Option<u64>>,
+    /// The first byte of each volume of all loads.
+    bases: Vec<u64>,
     touched: Option<PageRanks>,
     needed_bytes: u64,
     opened_in: Duration,
@@ -139,6 +141,7 @@ impl Input {
         open: impl Fn(&str) -> core::result::Result<Arc<RequestSource>, E>,
     ) -> core::result::Result<Input, E> {
         setup.check_file_options()?;
+        setup.experiment.refuse_each_volume()?;
         let mut opened = Vec::with_capacity(setup.traces.len());
         // Files come first: workloads share what they leave.
         for replayed in &setup.traces {
@@ -220,7 +223,7 @@ impl Input {
         for InputLoad { source, place, .. } in &self.loads {
             source.for_each(progress, |request| {
                 let base = self.bases[(place.first_volume + request.device) as usize];
-                if let (Op::Read | Op::Write, Some(base)) = (request.op, base) {
+                if let Op::Read | Op::Write = request.op {
                     let first = (base + request.offset) / page_bytes;
                     let last = (base + request.end() - 1) / page_bytes;
                     pages.insert_range(first, last - first + 1);
@@ -289,8 +292,8 @@ impl Input {
             }
         };
         let streams = match self.loads.iter().any(|load| load.stream.is_some()) {
-            true => StreamRule::Volume(self.streams_of_loads()),
-            false => StreamRule::new(streams, &self.bases)?,
+            true => StreamRule::Load(self.streams_of_loads()),
+            false => StreamRule::new(streams, self.bases.len())?,
         };
         Ok(Host::new(&self.bases, placing, streams, geometry, capacity_bytes))
     }
@@ -308,8 +311,8 @@ impl Input {
 /// A trace that was opened but has no place yet.
 struct OpenedTrace {
     source: Arc<RequestSource>,
-    /// For each volume the end of the last byte that is requested; `None` if it is not replayed.
-    ends: Vec<Option<u64>>,
+    /// For each volume the end of the last byte that is requested.
+    ends: Vec<u64>,
 }
 
 impl OpenedTrace {
@@ -328,12 +331,13 @@ impl OpenedTrace {
                 source.trace().name()
             )));
         }
-        Ok(OpenedTrace { ends: survey.replayed_ends(setup.experiment.volume)?, source })
+        Ok(OpenedTrace { ends: survey.ends().to_vec(), source })
     }
 
     fn workload(setup: &Setup, spec: &Spec, capacity_bytes: Option<u64>) -> Result<OpenedTrace> {
         let source = RequestSource::workload(setup, spec, capacity_bytes)?;
-        Ok(OpenedTrace { ends: vec![source.capacity_bytes()], source: Arc::new(source) })
+        let ends = source.capacity_bytes().into_iter().collect();
+        Ok(OpenedTrace { ends, source: Arc::new(source) })
     }
 
     /// The blocks that its volumes take; 0 if all loads share theirs.
@@ -341,7 +345,7 @@ impl OpenedTrace {
         let blocks = |&end: &u64| end.div_ceil(block_bytes(&setup.chip));
         match setup.experiment.shared {
             true => 0,
-            false => self.ends.iter().flatten().map(blocks).sum(),
+            false => self.ends.iter().map(blocks).sum(),
         }
     }
 }
@@ -403,12 +407,22 @@ mod tests {
     #[test]
     fn volumes_are_laid_end_to_end_each_rounded_up_to_a_block() {
         let input = opened(TWO_VOLUMES, |_| ()).unwrap();
-        assert_eq!(input.bases, [Some(0), Some(128 * 1024)]);
+        assert_eq!(input.bases, [0, 128 * 1024]);
         assert_eq!(input.needed_bytes(), 128 * 1024 + 255 * 512 + 4096);
-        let one = opened(TWO_VOLUMES, |e| e.volume = Volume::One(1)).unwrap();
-        assert_eq!((one.bases.as_slice(), one.needed_bytes()), (&[None, Some(0)][..], 134_656));
-        let none = opened(TWO_VOLUMES, |e| e.volume = Volume::One(2)).err().unwrap();
-        assert_eq!(none.to_string(), "there is no volume 2: the trace has 2, numbered from 0");
+    }
+
+    #[test]
+    fn a_volume_is_called_as_the_trace_calls_it() {
+        let named = |name: &str| Volume::Named(name.to_owned());
+        let text = TWO_VOLUMES.replace("\n1,", "\n145,");
+        let one = opened(&text, |e| e.volume = named("145")).unwrap();
+        assert_eq!((one.bases.as_slice(), one.needed_bytes()), (&[0][..], 134_656));
+        let none = opened(&text, |e| e.volume = named("1")).err().unwrap();
+        assert_eq!(none.exit_code(), 2);
+        let (none, ending) = (none.to_string(), " has no volume `1`; it has 2: `0`, `145`");
+        assert!(none.starts_with("trace ") && none.ends_with(ending), "{none}");
+        let near = opened(&text, |e| e.volume = named("146")).err().unwrap().to_string();
+        assert!(near.contains("did you mean `145`?"), "{near}");
     }
 
     #[test]
@@ -447,13 +461,13 @@ mod tests {
             streams(text, |experiment| {
                 let format = "csv:columns=dev+off.pages+len.bytes+op+stream";
                 experiment.format = Some(format.to_owned());
-                (experiment.streams, experiment.volume) = (option, volume);
+                (experiment.streams, experiment.volume) = (option, volume.clone());
             })
             .unwrap()
         };
         assert_eq!(with(Streams::Off, Volume::All), [0, 0, 0, 0, 0]);
         assert_eq!(with(Streams::Volume, Volume::All), [1, 2, 0, 1, 3]);
-        assert_eq!(with(Streams::Volume, Volume::One(2)), [1]);
+        assert_eq!(with(Streams::Volume, Volume::Named("c".into())), [1]);
         assert_eq!(with(Streams::Column, Volume::All), [1, 2, 0, 0, 1]);
         assert_eq!(with(Streams::Size, Volume::All), [1, 1, 0, 2, 4]);
     }
@@ -476,9 +490,17 @@ mod tests {
     #[test]
     fn a_workload_takes_no_file_options() {
         let trace = Some("uniform:writes=10".to_owned());
-        let experiment = Experiment { trace, skip_bad: true, ..Experiment::default() };
-        let error = Input::open(&Setup::new(&experiment).unwrap(), &NoProgress).err().unwrap();
-        assert!(error.to_string().contains("`--skip-bad`"));
+        let (skip_bad, volume) = (true, Volume::Named("0".to_owned()));
+        for (experiment, option) in [
+            (
+                Experiment { trace: trace.clone(), skip_bad, ..Experiment::default() },
+                "`--skip-bad`",
+            ),
+            (Experiment { trace, volume, ..Experiment::default() }, "`--volume`"),
+        ] {
+            let error = Input::open(&Setup::new(&experiment).unwrap(), &NoProgress).err().unwrap();
+            assert!(error.to_string().contains(option), "{error}");
+        }
     }
 
     #[test]

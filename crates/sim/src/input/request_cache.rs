@@ -6,13 +6,12 @@
 //! process ends. If there is no room for that either, the trace is parsed in every pass. All three
 //! ways deliver the same requests.
 
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use trace::replay::BATCH;
-use trace::{Replay, Request, RequestStore, StoreBuilder, Trace};
+use trace::{Replay, Request, RequestStore, SpillFile, StoreBuilder, Trace};
 
 use crate::error::Result;
 use crate::progress::{Progress, Stage};
@@ -72,11 +71,14 @@ impl Drop for Taken {
     }
 }
 
-/// All requests of a trace.
+/// All requests of a trace, or of one of its volumes.
 pub struct CachedRequests {
     store: Arc<RequestStore>,
     _taken: Taken,
 }
+
+/// The names of the volumes of a trace, and the requests of each if they are cached.
+pub type CachedVolumes = (Vec<String>, Option<Vec<CachedRequests>>);
 
 impl CachedRequests {
     /// Reads a whole trace, shows each request to `see`, and caches it. `None` if the cache has no
@@ -88,20 +90,27 @@ impl CachedRequests {
         trace: &Trace,
         budget: &Arc<CacheBudget>,
         progress: &dyn Progress,
-        mut see: impl FnMut(&Request),
+        see: impl FnMut(&Request),
     ) -> Result<Option<CachedRequests>> {
-        let (mut replay, mut batch) = (trace.replay()?, Vec::with_capacity(BATCH));
-        let mut cache = Some(GrowingCache::new(budget));
-        while replay.prepare()? {
-            progress.report(Stage::Survey, 0, None)?;
-        }
-        while replay.next_batch(&mut batch, BATCH)? > 0 {
-            batch.iter().for_each(&mut see);
-            cache = cache.and_then(|cache| cache.with(&batch).ok());
-            batch.clear();
-            progress.report(Stage::Survey, replay.position_bytes(), trace.size_hint_bytes())?;
-        }
+        let whole = GrowingCache::new(budget, false);
+        let (replay, cache) = read(trace, Some(whole), progress, see)?;
         Ok(cache.and_then(|cache| cache.finish(trace.name(), &replay).ok()))
+    }
+
+    /// The same for each volume by itself. Without a budget nothing is cached.
+    ///
+    /// # Errors
+    /// The trace cannot be read, or the run is stopped.
+    pub fn read_volumes(
+        trace: &Trace,
+        budget: Option<&Arc<CacheBudget>>,
+        progress: &dyn Progress,
+        see: impl FnMut(&Request),
+    ) -> Result<CachedVolumes> {
+        let split = budget.map(|budget| GrowingCache::new(budget, true));
+        let (replay, cache) = read(trace, split, progress, see)?;
+        let cached = cache.and_then(|cache| cache.finish_volumes(trace.name(), &replay).ok());
+        Ok((replay.report().devices, cached))
     }
 
     /// The number of requests.
@@ -116,39 +125,80 @@ impl CachedRequests {
     }
 }
 
+/// Reads a whole trace, shows each request to `see`, and lets the cache grow while it has room.
+fn read(
+    trace: &Trace,
+    mut cache: Option<GrowingCache>,
+    progress: &dyn Progress,
+    mut see: impl FnMut(&Request),
+) -> Result<(Replay, Option<GrowingCache>)> {
+    let (mut replay, mut batch) = (trace.replay()?, Vec::with_capacity(BATCH));
+    while replay.prepare()? {
+        progress.report(Stage::Survey, 0, None)?;
+    }
+    while replay.next_batch(&mut batch, BATCH)? > 0 {
+        batch.iter().for_each(&mut see);
+        cache = cache.and_then(|cache| cache.with(&batch).ok());
+        batch.clear();
+        progress.report(Stage::Survey, replay.position_bytes(), trace.size_hint_bytes())?;
+    }
+    Ok((replay, cache))
+}
+
 /// The requests that were read so far. An error says that there is no room for more.
 struct GrowingCache {
-    builder: StoreBuilder,
-    taken: Taken,
+    budget: Arc<CacheBudget>,
+    by_volume: bool,
+    /// One for all requests, or one for each volume.
+    parts: Vec<GrowingPart>,
     /// Requests that may be spilt before the free space is looked at again.
     until_look: u64,
     /// The temporary file, once there is one.
-    spill: Option<File>,
+    spill: Option<Arc<SpillFile>>,
+}
+
+/// The requests of one volume, or all.
+struct GrowingPart {
+    builder: StoreBuilder,
+    taken: Taken,
 }
 
 impl GrowingCache {
-    fn new(budget: &Arc<CacheBudget>) -> GrowingCache {
-        let taken = Taken { budget: budget.clone(), bytes: 0 };
-        GrowingCache { builder: StoreBuilder::new(), taken, until_look: 0, spill: None }
+    fn new(budget: &Arc<CacheBudget>, by_volume: bool) -> GrowingCache {
+        let budget = Arc::clone(budget);
+        let cache =
+            GrowingCache { budget, by_volume, parts: Vec::new(), until_look: 0, spill: None };
+        cache.with_parts(if by_volume { 0 } else { 1 })
+    }
+
+    fn with_parts(mut self, count: usize) -> GrowingCache {
+        let part = || {
+            let taken = Taken { budget: Arc::clone(&self.budget), bytes: 0 };
+            GrowingPart { builder: StoreBuilder::default(), taken }
+        };
+        self.parts.resize_with(count.max(self.parts.len()), part);
+        self
     }
 
     fn with(mut self, requests: &[Request]) -> io::Result<GrowingCache> {
+        if self.by_volume {
+            let volumes = requests.iter().map(|request| request.device as usize + 1).max();
+            self = self.with_parts(volumes.unwrap_or(0));
+        }
         for request in requests {
-            let bytes = self.builder.next_bytes();
-            if bytes > 0 && !self.taken.grow(bytes) {
-                self.begin_spill()?;
+            let part = if self.by_volume { request.device as usize } else { 0 };
+            let GrowingPart { builder, taken } = &mut self.parts[part];
+            let bytes = builder.next_bytes();
+            if bytes > 0 && !taken.grow(bytes) {
+                builder.spill_to(spill_file(&mut self.spill)?);
             }
-            self.builder.push(request)?;
+            match self.by_volume {
+                true => builder.push(&Request { device: 0, ..*request })?,
+                false => builder.push(request)?,
+            }
         }
         self.look_for_space(requests.len() as u64)?;
         Ok(self)
-    }
-
-    fn begin_spill(&mut self) -> io::Result<()> {
-        let file = tempfile::tempfile()?;
-        self.builder.spill_to(file.try_clone()?);
-        self.spill = Some(file);
-        Ok(())
     }
 
     /// Fails if the disk of the temporary file is nearly full; `more` requests went there.
@@ -159,16 +209,33 @@ impl GrowingCache {
             return Ok(());
         }
         self.until_look = SPACE_INTERVAL;
-        let disk = rustix::fs::fstatvfs(file)?;
+        let disk = rustix::fs::fstatvfs(file.file())?;
         match disk.f_bavail.saturating_mul(disk.f_frsize) < LEFT_FREE_BYTES {
             true => Err(io::ErrorKind::StorageFull.into()),
             false => Ok(()),
         }
     }
 
-    fn finish(self, name: &str, replay: &Replay) -> io::Result<CachedRequests> {
-        let store = Arc::new(replay.finish_store(name, self.builder)?);
-        Ok(CachedRequests { store, _taken: self.taken })
+    fn finish(mut self, name: &str, replay: &Replay) -> io::Result<CachedRequests> {
+        let GrowingPart { builder, taken } = self.parts.remove(0);
+        let store = Arc::new(replay.finish_store(name, builder)?);
+        Ok(CachedRequests { store, _taken: taken })
+    }
+
+    fn finish_volumes(self, name: &str, replay: &Replay) -> io::Result<Vec<CachedRequests>> {
+        let parts = self.parts.into_iter().map(|part| (part.builder, part.taken));
+        let (builders, taken): (Vec<_>, Vec<_>) = parts.unzip();
+        let stores = replay.finish_volumes(name, builders)?.into_iter().zip(taken);
+        let cached = |(store, taken)| CachedRequests { store: Arc::new(store), _taken: taken };
+        Ok(stores.map(cached).collect())
+    }
+}
+
+/// The temporary file, which is created when it is first needed.
+fn spill_file(spill: &mut Option<Arc<SpillFile>>) -> io::Result<&Arc<SpillFile>> {
+    match spill {
+        Some(file) => Ok(file),
+        None => Ok(spill.insert(SpillFile::create()?)),
     }
 }
 
@@ -213,19 +280,20 @@ mod tests {
     fn cached_requests_equal_those_of_the_file_in_memory_or_not() {
         let (_file, trace) = file(2 * CHUNK + 10, 4096);
         let expected = all(&trace);
-        for chunks in 0..5 {
-            let budget = CacheBudget::new(chunks * CHUNK_BYTES);
+        let all_bytes = 24 * expected.len() as u64;
+        for bytes in [0, 1536, all_bytes / 2, all_bytes, 2 * all_bytes] {
+            let budget = CacheBudget::new(bytes);
             let found = read(&trace, &budget).unwrap();
-            assert!(cached(&found) == expected, "{chunks} chunks");
+            assert!(cached(&found) == expected, "{bytes} bytes");
             let skipped = found.replay().report().skipped.get("zero-length");
             assert_eq!((found.count(), skipped), (2 * CHUNK + 10, 1));
-            let kept = found.store.spilt_bytes() + 24 * CHUNK * chunks.min(2);
-            assert!(kept >= 24 * found.count() || chunks >= 3, "the rest is in a file");
-            assert_eq!(found.store.spilt_bytes() > 0, chunks < 3);
-            let taken = chunks.min(3) * CHUNK_BYTES;
-            assert_eq!(budget.left_bytes.load(Ordering::Relaxed), chunks * CHUNK_BYTES - taken);
+            let (left, spilt) =
+                (budget.left_bytes.load(Ordering::Relaxed), found.store.spilt_bytes());
+            assert!(spilt + (bytes - left) >= all_bytes, "the rest is in a file");
+            assert_eq!(spilt == 0, bytes == 2 * all_bytes, "pieces grow with the store");
+            assert_eq!(spilt == all_bytes, bytes == 0);
             drop(found);
-            assert!(budget.take(chunks * CHUNK_BYTES), "dropping gives the memory back");
+            assert!(budget.take(bytes), "dropping gives the memory back");
         }
     }
 

@@ -5,9 +5,6 @@ use trace::{Flags, Op, Request};
 /// Counts of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestCounts {
-    /// Requests that were skipped, because their volumes are not replayed. Nothing else is counted
-    /// of them.
-    pub skipped: u64,
     /// Requests that flush before anything else.
     pub preflushes: u64,
     /// Requests whose data are durable when they complete.
@@ -45,7 +42,6 @@ impl RequestCounts {
 
     /// Adds other counts.
     pub fn add_all(&mut self, other: &RequestCounts) {
-        self.skipped += other.skipped;
         self.preflushes += other.preflushes;
         self.fua += other.fua;
         self.trims_of_no_page += other.trims_of_no_page;

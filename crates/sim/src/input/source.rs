@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ftl::device::block_bytes;
 use spec::Spec;
 use trace::replay::{BATCH, ReadReport, Skipped};
-use trace::{AddressSpace, ReadOptions, Replay, Request, RequestTable, Trace};
+use trace::{AddressSpace, ReadOptions, Replay, Request, RequestTable, TableBuilder, Trace};
 
 use crate::config::named_trace::NamedTrace;
 use crate::config::setup::Setup;
@@ -88,6 +88,7 @@ impl RequestSource {
             limit: experiment.limit,
         };
         let trace = Trace::open(path, &options)?.sorted(experiment.sort);
+        let trace = trace.with_volume(experiment.volume.name());
         Ok(RequestSource::of(trace, Origin::File))
     }
 
@@ -95,6 +96,7 @@ impl RequestSource {
     pub fn table(setup: &Setup, table: &Arc<RequestTable>) -> RequestSource {
         let Setup { experiment, .. } = setup;
         let trace = Trace::of_table(table).sorted(experiment.sort).with_limit(experiment.limit);
+        let trace = trace.with_volume(experiment.volume.name());
         RequestSource::of(trace, Origin::Table)
     }
 
@@ -138,6 +140,21 @@ impl RequestSource {
             self.survey = Some(survey);
         }
         Ok(self)
+    }
+
+    /// The same trace with the requests to one volume alone, which may be cached, and their survey.
+    pub(super) fn of_volume(
+        &self,
+        name: &str,
+        cached: Option<CachedRequests>,
+        survey: Survey,
+    ) -> RequestSource {
+        RequestSource {
+            trace: self.trace.clone().with_volume(Some(name)),
+            origin: cached.map_or(Origin::File, Origin::CachedFile),
+            sha256: self.sha256.clone(),
+            survey: Some(survey),
+        }
     }
 
     /// The survey of the whole trace, which is read now if it was not surveyed before.
@@ -197,6 +214,16 @@ impl RequestSource {
             // Some of its rows or lines may be skipped.
             Origin::File | Origin::Table => None,
         }
+    }
+
+    /// All requests as a table with this name.
+    ///
+    /// # Errors
+    /// The trace cannot be read.
+    pub fn to_table(&self, name: &str) -> Result<RequestTable> {
+        let (mut replay, mut builder) = (self.replay()?, TableBuilder::new(name));
+        replay.for_each(|request| builder.push(request))?;
+        Ok(replay.finish_table(builder))
     }
 
     /// Starts reading from the first request, after everything that comes before it, such as

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! off       0
-//! volume    1, 2, …          the replayed volumes, in the order of their places on the device
+//! volume    1, 2, …          the volumes, in the order of their places on the device
 //! column    as in the trace
 //! size      1, 2, 3, 4       up to 4 KiB, up to 16 KiB, up to 64 KiB, above
 //! ```
@@ -23,8 +23,10 @@ const SIZES: [u64; 3] = [4 << 10, 16 << 10, 64 << 10];
 pub enum StreamRule {
     /// There are none.
     Off,
-    /// By the number of the volume, counted over all loads.
-    Volume(Vec<u8>),
+    /// By the number of the volume.
+    Volume,
+    /// That of the load, by the number of the volume.
+    Load(Vec<u8>),
     /// As the trace says.
     Column,
     /// By the size of the request.
@@ -32,18 +34,28 @@ pub enum StreamRule {
 }
 
 impl StreamRule {
-    /// The rule of an option, for volumes with these first bytes; those without one are not
-    /// replayed.
+    /// The rule of an option, for this number of volumes.
     ///
     /// # Errors
     /// There are more volumes than streams.
-    pub fn new(option: Streams, bases: &[Option<u64>]) -> Result<StreamRule> {
+    pub fn new(option: Streams, volumes: usize) -> Result<StreamRule> {
         Ok(match option {
             Streams::Off => StreamRule::Off,
-            Streams::Volume => StreamRule::Volume(streams_of(bases)?),
+            Streams::Volume => StreamRule::of_volumes(volumes)?,
             Streams::Column => StreamRule::Column,
             Streams::Size => StreamRule::Size,
         })
+    }
+
+    fn of_volumes(volumes: usize) -> Result<StreamRule> {
+        match volumes > usize::from(STREAMS_MAX) {
+            true => Err(Error::Impossible(format!(
+                "`--streams volume` gives each volume a stream, of which there are at most \
+                 {STREAMS_MAX}, but {volumes} volumes are replayed; replay one `--volume`, or give \
+                 `--streams size`"
+            ))),
+            false => Ok(StreamRule::Volume),
+        }
     }
 
     /// The stream of a write.
@@ -51,31 +63,14 @@ impl StreamRule {
     pub fn stream(&self, write: &Request) -> u8 {
         match self {
             StreamRule::Off => 0,
-            StreamRule::Volume(streams) => streams[write.device as usize],
+            StreamRule::Volume => 1 + write.device as u8,
+            StreamRule::Load(streams) => streams[write.device as usize],
             StreamRule::Column => write.stream,
             StreamRule::Size => {
                 1 + SIZES.iter().filter(|&&largest| write.bytes > largest).count() as u8
             }
         }
     }
-}
-
-/// The stream of each volume.
-fn streams_of(bases: &[Option<u64>]) -> Result<Vec<u8>> {
-    let replayed = bases.iter().flatten().count();
-    if replayed > usize::from(STREAMS_MAX) {
-        return Err(Error::Impossible(format!(
-            "`--streams volume` gives each volume a stream, of which there are at most \
-             {STREAMS_MAX}, but {replayed} volumes are replayed; replay one `--volume`, or give \
-             `--streams size`"
-        )));
-    }
-    let mut last = 0;
-    let next = |base: &Option<u64>| {
-        last += u8::from(base.is_some());
-        last
-    };
-    Ok(bases.iter().map(next).collect())
 }
 
 #[cfg(test)]
@@ -90,10 +85,9 @@ mod tests {
 
     #[test]
     fn every_rule_tells_its_streams() {
-        let bases = [Some(0), None, Some(5)];
         let streams = |option| {
-            let rule = StreamRule::new(option, &bases).unwrap();
-            [write(0, 4096, 9), write(2, 4097, 0), write(0, 1 << 16, 63), write(2, 1 << 20, 2)]
+            let rule = StreamRule::new(option, 3).unwrap();
+            [write(0, 4096, 9), write(1, 4097, 0), write(0, 1 << 16, 63), write(1, 1 << 20, 2)]
                 .map(|request| rule.stream(&request))
         };
         assert_eq!(streams(Streams::Off), [0; 4]);
@@ -104,12 +98,9 @@ mod tests {
 
     #[test]
     fn more_volumes_than_streams_are_refused() {
-        let mut bases = vec![Some(0); 63];
-        bases.push(None);
-        assert!(StreamRule::new(Streams::Volume, &bases).is_ok());
-        bases.push(Some(0));
-        let error = StreamRule::new(Streams::Volume, &bases).unwrap_err().to_string();
+        assert!(StreamRule::new(Streams::Volume, 63).is_ok());
+        let error = StreamRule::new(Streams::Volume, 64).unwrap_err().to_string();
         assert!(error.contains("64 volumes are replayed"), "{error}");
-        assert!(StreamRule::new(Streams::Size, &bases).is_ok());
+        assert!(StreamRule::new(Streams::Size, 64).is_ok());
     }
 }

@@ -2,9 +2,6 @@
 
 use trace::Request;
 
-use crate::config::values::Volume;
-use crate::error::{Error, Result};
-
 /// What a device for a trace has to be able to hold, and whether the trace has times.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
@@ -33,22 +30,13 @@ impl Survey {
         self.requests > 1 && self.last_time_ns == 0
     }
 
-    /// The ends of the volumes that are replayed.
-    ///
-    /// # Errors
-    /// The chosen volume does not exist.
-    pub fn replayed_ends(&self, volume: Volume) -> Result<Vec<Option<u64>>> {
-        let one = match volume {
-            Volume::All => return Ok(self.ends.iter().copied().map(Some).collect()),
-            Volume::One(one) => one as usize,
-        };
-        if one >= self.ends.len() {
-            return Err(Error::Impossible(format!(
-                "there is no volume {one}: the trace has {}, numbered from 0",
-                self.ends.len()
-            )));
-        }
-        let only = |(volume, &end): (usize, &u64)| (volume == one).then_some(end);
-        Ok(self.ends.iter().enumerate().map(only).collect())
+    /// For each volume the end of the last byte that is requested.
+    pub fn ends(&self) -> &[u64] {
+        &self.ends
+    }
+
+    /// The number of requests.
+    pub fn requests(&self) -> u64 {
+        self.requests
     }
 }

@@ -8,7 +8,6 @@ use ftl::part::page::reclaim_units;
 use nand::{Media, Op};
 
 use crate::config::setup::Setup;
-use crate::config::values::Volume;
 use crate::input::source::ReadTrace;
 use crate::input::{Input, InputLoad};
 use crate::memory;
@@ -218,13 +217,12 @@ impl FinishedRun<'_> {
         FtlPart { name: choice.scheme.name, params: params.chain(policy).collect() }
     }
 
-    /// A sentence about the places of the devices of a trace, if it has several.
+    /// A sentence about the places of the volumes of a trace, if it has several.
     fn volumes_note(&self, read: &ReadTrace) -> Option<String> {
-        let is_one = self.setup.experiment.volume != Volume::All || self.setup.has_tenants();
-        (read.devices > 1 && !is_one).then(|| {
+        (read.devices > 1 && !self.setup.has_tenants()).then(|| {
             format!(
-                "The trace has {} devices, which are laid end to end. `--volume N` replays a \
-                 single one; they are numbered from 0.",
+                "The trace has {} volumes, which are laid end to end. `--volume NAME` replays a \
+                 single one; `ftlab trace info` lists their names.",
                 read.devices
             )
         })

@@ -15,15 +15,12 @@ use crate::result::trace_part::{NOT_SERVED, TracePart};
 use crate::run::simulator::{Served, Simulator};
 use crate::run::write_course::WriteCourse;
 
-/// The reason for skipping requests of volumes that are not replayed.
-pub const OTHER_VOLUME: &str = "other volume";
 /// The reason for skipping requests before the measured part of the pass.
 pub const NOT_MEASURED: &str = "not measured";
 
 /// Observes a pass.
 pub trait Observer {
-    /// The requests of a batch will be served now, or skipped because their volumes are not
-    /// replayed.
+    /// The requests of a batch will be served now.
     fn announced(&mut self, _batch: &Batch) {}
     /// The number of requests that may be served before it looks at the simulator.
     fn until_look(&self) -> u64 {
@@ -138,15 +135,11 @@ impl PassCounters {
         let reasons = skipped.iter().map(|(why, count)| (why.to_owned(), count.into()));
         let mut reasons: Map<_, _> = reasons.collect();
         let counts = &self.counts;
-        let here = [
-            (OTHER_VOLUME, counts.skipped),
-            (NOT_MEASURED, self.not_measured),
-            (NOT_SERVED, read.left),
-        ];
+        let here = [(NOT_MEASURED, self.not_measured), (NOT_SERVED, read.left)];
         for (why, count) in here.into_iter().filter(|&(_, count)| count > 0) {
             reasons.insert(why.to_owned(), count.into());
         }
-        let skipped_here = counts.skipped + self.not_measured + read.left;
+        let skipped_here = self.not_measured + read.left;
         TracePart {
             name,
             format,
@@ -254,12 +247,8 @@ pub struct TenantCounters {
 }
 
 impl TenantCounters {
-    /// Counts a request. Those that are skipped are counted for all loads together.
     fn count(&mut self, announced: &CutRequest) {
-        let CutRequest { request, spans, is_served, .. } = *announced;
-        if !is_served {
-            return;
-        }
+        let CutRequest { request, spans, .. } = *announced;
         self.requests.counts.add(request, spans.is_empty());
         self.requests.mark(request.op, spans);
         let pages: u64 = spans.iter().map(|span| u64::from(span.pages)).sum();

@@ -99,10 +99,7 @@ impl<'a, 'out> Pass<'a, 'out> {
         let takes_joined = !followers.want_each_request();
         let needs_operations = followers.need_operations();
         let mut requests = batch.iter();
-        while let Some(CutRequest { load, request, spans, is_served }) = requests.next() {
-            if !is_served {
-                continue;
-            }
+        while let Some(CutRequest { load, request, spans }) = requests.next() {
             let next = match takes_joined && simulator.joins_writes() {
                 true => before_look(requests.singles(), observer),
                 false => &[],

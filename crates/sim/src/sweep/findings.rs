@@ -16,6 +16,9 @@ use NeededBy::{Claim, Drawing};
 /// Columns that every sweep shows, with or without claims.
 pub const OVERVIEW: [&str; 3] = ["write_amplification", "time_us.total", "drive.iops"];
 
+/// Columns that are added up over the volumes of a trace.
+const PAGES: [&str; 2] = ["host_pages.written", "programs.total"];
+
 /// Findings of the rows seen so far.
 #[derive(Debug)]
 pub struct Findings<'a> {
@@ -34,6 +37,8 @@ pub struct Findings<'a> {
     pub notes: SharedNotes,
     /// For each row the columns of the overview.
     overview: Vec<[Option<f64>; OVERVIEW.len()]>,
+    /// For each row the pages that the host wrote, and those that were programmed.
+    pages: Vec<Option<[f64; 2]>>,
 }
 
 /// A claim or drawing that needs a value, by its number in the plan.
@@ -72,6 +77,7 @@ impl<'a> Findings<'a> {
             unread: Vec::new(),
             notes: SharedNotes::default(),
             overview,
+            pages: vec![None; plan.rows.len()],
         }
     }
 
@@ -114,6 +120,8 @@ impl<'a> Findings<'a> {
         }
         self.notes.add_json(row);
         self.overview[index] = OVERVIEW.map(|column| at(row, column).as_f64());
+        let [written, programmed] = PAGES.map(|column| at(row, column).as_f64());
+        self.pages[index] = written.zip(programmed).map(<[f64; 2]>::from);
     }
 
     /// The plan to which the rows belong.
@@ -144,5 +152,10 @@ impl<'a> Findings<'a> {
     /// A column of the [overview](OVERVIEW) of a row.
     pub fn overview(&self, row: usize, column: usize) -> Option<f64> {
         self.overview[row][column]
+    }
+
+    /// Pages that the host of a row wrote, and pages that were programmed; none if it failed.
+    pub fn pages(&self, row: usize) -> Option<[f64; 2]> {
+        self.pages[row]
     }
 }

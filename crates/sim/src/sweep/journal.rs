@@ -14,6 +14,7 @@
 //! sweeps then write the same journal, the one that notices it stops; lines that they have broken
 //! do not count, so the worst is that rows are run again.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -188,6 +189,18 @@ impl Journal {
     }
 }
 
+/// The rows that a journal has so far, given the bytes of its file; a sweep may be writing it. None
+/// if the bytes are no journal.
+pub fn rows_in(bytes: &[u8]) -> Option<BTreeMap<usize, String>> {
+    let mut lines = bytes.split_inclusive(|&byte| byte == b'\n');
+    lines.next().filter(|head| head.starts_with(b"ftlab sweep journal 1, "))?;
+    let row = |line: &[u8]| {
+        let (row, json) = entry(line)?;
+        Some((row, str::from_utf8(&line[json..]).ok()?.trim_end().to_owned()))
+    };
+    Some(lines.map_while(row).collect())
+}
+
 /// The row of a valid line, and the position of its JSON in the line.
 fn entry(line: &[u8]) -> Option<(usize, usize)> {
     let text = str::from_utf8(line).ok()?.strip_suffix('\n')?;
@@ -261,6 +274,19 @@ mod tests {
         journal.keep(0, r#"{"n":"µ"}"#).unwrap();
         drop(journal);
         std::fs::read(path).unwrap()
+    }
+
+    #[test]
+    fn a_journal_that_is_being_written_can_be_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("journal");
+        let mut bytes = two_rows(&path);
+        let read = |bytes: &[u8]| rows_in(bytes).unwrap().into_iter().collect::<Vec<_>>();
+        let both = [(0, r#"{"n":0}"#.to_owned()), (2, r#"{"n":2}"#.to_owned())];
+        assert_eq!(read(&bytes), both);
+        bytes.extend(b"5a3e01c2 1 {\"n\"");
+        assert_eq!(read(&bytes), both, "a line that is not whole yet");
+        assert!(rows_in(b"sweep.row,sweep.varied\n").is_none() && rows_in(b"").is_none());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Keys: what a run, or a whole journal, depends on, as one hash.
 //!
 //! ```text
-//! order of a run     version of ftlab · options as texts · digest of each trace file
+//! order of a run     version and build of ftlab · options as texts · digest of each trace file
 //! key of a run       hash of its order
 //! key of a journal   hash of the version, of the options of all rows, and of the digests of the
 //!                    trace files of its rows
@@ -22,6 +22,8 @@ use crate::progress::Progress;
 use crate::sweep::trace_digests::{TraceDigests, hex};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The digest of the sources, see `build.rs`.
+const BUILD: &str = env!("FTLAB_BUILD");
 
 /// A run that another process is asked for.
 #[derive(Clone, Debug)]
@@ -48,7 +50,7 @@ impl RunOrder {
 
     /// The order as a text.
     pub fn text(&self) -> String {
-        json!([VERSION, DEFAULT_TRACE, texts(&self.experiment), self.traces]).to_string()
+        json!([VERSION, BUILD, DEFAULT_TRACE, texts(&self.experiment), self.traces]).to_string()
     }
 
     /// The key of the run, in hexadecimal. Runs with the same key have the same result.
@@ -59,19 +61,28 @@ impl RunOrder {
     /// Reads the text of an order.
     ///
     /// # Errors
-    /// The order comes from another version of ftlab.
+    /// The order comes from another version or build of ftlab.
     pub fn parse(text: &str) -> Result<RunOrder> {
         let no_order = |_| Error::Impossible("this is not the order of a run".to_owned());
         let parts: Vec<Value> = serde_json::from_str(text).map_err(no_order)?;
-        let version = parts.first().and_then(Value::as_str).unwrap_or("of another kind");
+        let part = |at: usize| parts.get(at).and_then(Value::as_str).unwrap_or("of another kind");
+        let (version, build) = (part(0), part(1));
+        if version == VERSION && build != BUILD {
+            return Err(Error::Impossible(format!(
+                "the client and the worker have different builds of ftlab {VERSION}: {build} and \
+                 {BUILD}; install the same wheel on both"
+            )));
+        }
         if version != VERSION {
             return Err(Error::Impossible(format!(
                 "the client has ftlab {version} and the worker has ftlab {VERSION}; install the \
                  same version on both"
             )));
         }
-        let (_, _, options, traces): (String, String, Vec<(String, Vec<String>)>, _) =
-            serde_json::from_value(Value::Array(parts)).map_err(no_order)?;
+        let [options, traces] = [3, 4].map(|at| parts.get(at).cloned().unwrap_or_default());
+        let options: Vec<(String, Vec<String>)> =
+            serde_json::from_value(options).map_err(no_order)?;
+        let traces = serde_json::from_value(traces).map_err(no_order)?;
         let mut experiment = Experiment::default();
         for (name, texts) in options.iter().filter(|(_, texts)| !texts.is_empty()) {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -201,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_can_be_read_by_the_same_version_only() {
+    fn an_order_can_be_read_by_the_same_build_only() {
         let text = "[base]\nload = [\"a b.csv@open\", \"oltp:writes=2K\"]\nbuffer = \"8MiB\"\n\
                     extra = \"9%\"\nchip.page = \"4KiB\"";
         let experiment = &plan(text).rows[0].experiment;
@@ -212,6 +223,8 @@ mod tests {
         let other = order.text().replacen(VERSION, "9.9", 1);
         let why = RunOrder::parse(&other).unwrap_err();
         assert!(why.to_string().contains("the client has ftlab 9.9 and the worker"), "{why}");
+        let why = RunOrder::parse(&order.text().replacen(BUILD, "0123", 1)).unwrap_err();
+        assert!(why.to_string().contains("different builds of ftlab"), "{why}");
         for text in ["", "{}", "[]", "[1]", &format!("[\"{VERSION}\"]")] {
             assert_eq!(RunOrder::parse(text).unwrap_err().exit_code(), 2, "{text}");
         }

@@ -5,8 +5,8 @@
 //!                                                                              │ in plan order
 //!                                               claims ◄── rows.csv | .jsonl ◄─┘
 //! ```
-//! Workers take rows in the order of the plan, and the journal keeps them in the order in which
-//! they are done. The output is in the order of the plan again. So it is the same, byte for byte,
+//! Workers take rows in the order of the plan, but volumes of a trace with more requests first, so
+//! that no long row is begun last. The journal keeps rows in the order in which they are done. The output is in the order of the plan again. So it is the same, byte for byte,
 //! for any number of workers, whether or not the sweep was killed and continued.
 //!
 //! Several machines can share a sweep: each runs a shard of the rows and keeps them in a journal of
@@ -20,9 +20,11 @@
 //! * [`row`]           a row as JSON and as csv
 //! * [`runner`]        single runs, for processes that are sent one at a time
 //! * [`failed_row`]    why a row has no figures
+//! * [`fleet`]         plans with a row for each volume of a trace
 //! * [`findings`]      what claims and drawings need of all rows
-//! * `shared_inputs`   traces that several rows read
+//! * [`shared_inputs`] traces that several rows read
 
+use core::cmp::Reverse;
 use core::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -34,17 +36,17 @@ use crate::plan::{Plan, Row};
 use crate::progress::{NoProgress, Progress, Stage};
 use crate::run::{RunOptions, run};
 use crate::sweep::failed_row::{RowFailure, attempt};
-use crate::sweep::shared_inputs::SharedInputs;
 
 pub mod failed_row;
 pub mod findings;
+pub mod fleet;
 pub mod journal;
 pub mod journals;
 pub mod key;
 pub mod row;
 pub mod runner;
 pub mod shard;
-mod shared_inputs;
+pub mod shared_inputs;
 pub mod trace_digests;
 
 pub use findings::Findings;
@@ -53,6 +55,7 @@ pub use journals::Journals;
 pub use row::{RowFormat, RowWriter};
 pub use runner::RowRunner;
 pub use shard::Shard;
+pub use shared_inputs::SharedInputs;
 pub use trace_digests::TraceDigests;
 
 /// Receives the progress of a sweep from several threads, and may stop the sweep.
@@ -75,7 +78,7 @@ impl SweepProgress for NoProgress {
 }
 
 /// How rows are run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Sweep<'a> {
     /// The plan.
     pub plan: &'a Plan,
@@ -83,11 +86,11 @@ pub struct Sweep<'a> {
     pub shard: Shard,
     /// The digests of the traces.
     pub digests: &'a TraceDigests,
+    /// The traces, some of which may be open already.
+    pub inputs: &'a SharedInputs,
     /// The number of runs at a time.
     pub jobs: NonZeroUsize,
-    /// Memory for cached requests. What does not fit is cached in temporary files.
-    pub memory_bytes: u64,
-    /// Memory for everything, if it is limited. Cached requests take at most half of it.
+    /// Memory for everything, if it is limited.
     pub limit_bytes: Option<u64>,
 }
 
@@ -100,14 +103,15 @@ impl Sweep<'_> {
     pub fn run(&self, journal: &mut Journal, progress: &dyn SweepProgress) -> Result<()> {
         let mut left = self.shard.rows(self.plan);
         left.retain(|&row| !journal.has(row));
-        let rows = left.iter().map(|&row| &self.plan.rows[row]);
-        let reads_files = rows.clone().any(|row| !row.experiment.trace_files().is_empty());
-        let (memory, cache_bytes) =
-            MemoryBudget::beside_cache(self.limit_bytes, self.memory_bytes, reads_files);
+        let experiment = |row: usize| &self.plan.rows[row].experiment;
+        self.inputs.expect(left.iter().map(|&row| experiment(row)));
+        left = largest_first(self.plan, left, self.inputs);
+        let cache_bytes = self.inputs.cache_bytes();
         let work = Work {
             plan: self.plan,
-            inputs: SharedInputs::new(rows, cache_bytes, self.digests),
-            memory,
+            inputs: self.inputs,
+            digests: self.digests,
+            memory: MemoryBudget::new(self.limit_bytes.map(|limit| limit - cache_bytes)),
             left: &left,
             next: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
@@ -135,10 +139,18 @@ impl Sweep<'_> {
     }
 }
 
+/// These rows in the order in which they are begun: that of the plan, but volumes of a trace that
+/// was split by their requests, so that no long row is begun last.
+pub fn largest_first(plan: &Plan, mut rows: Vec<usize>, inputs: &SharedInputs) -> Vec<usize> {
+    rows.sort_by_cached_key(|&row| Reverse(inputs.requests(&plan.rows[row].experiment)));
+    rows
+}
+
 /// State that the workers share.
 struct Work<'a> {
     plan: &'a Plan,
-    inputs: SharedInputs<'a>,
+    inputs: &'a SharedInputs,
+    digests: &'a TraceDigests,
     memory: MemoryBudget,
     left: &'a [usize],
     next: AtomicUsize,
@@ -172,7 +184,7 @@ impl Work<'_> {
         let progress = RowProgress { work: self, row: index };
         attempt(|| {
             let setup = Setup::new(&row.experiment)?;
-            let input = self.inputs.of(&setup, &progress)?;
+            let input = self.inputs.of(&setup, self.digests, &progress)?;
             let options = RunOptions {
                 input: Some(&input),
                 progress: &progress,
@@ -236,8 +248,8 @@ mod tests {
             plan: &plan,
             shard: Shard::WHOLE,
             digests: &TraceDigests::default(),
+            inputs: &SharedInputs::new(&plan, 0, None),
             jobs: NonZeroUsize::MIN,
-            memory_bytes: 0,
             limit_bytes: None,
         };
         sweep.run(journal, progress)

@@ -9,6 +9,7 @@
 //! As csv it is the same, flattened: nested names are joined by points, and nulls are empty. Parts
 //! without fixed names (parameters, metrics of a scheme, histograms, series) are JSON text.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
@@ -16,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::failed_row::RowFailure;
 use crate::error::Error;
 use crate::plan::Row;
-use crate::result::columns::{at, columns};
+use crate::result::columns::{Column, ColumnKind, at, columns, typed_columns};
 use crate::result::run_result::{RunResult, SCHEMA};
 
 /// The formats in which rows can be written.
@@ -143,6 +144,50 @@ impl<W: Write> RowWriter<W> {
             Out::Csv(mut out) => out.flush(),
             Out::Jsonl(mut out) => out.flush(),
         }
+    }
+}
+
+/// The rows of a csv file, as JSON, one line each. Parts of which all fields are empty are null.
+///
+/// # Errors
+/// A sentence about what is wrong: these are not the columns of this version, or a value is none.
+pub fn of_csv(bytes: &[u8]) -> Result<Vec<String>, String> {
+    let mut reader = csv::Reader::from_reader(bytes);
+    let columns = typed_columns();
+    let head = reader.headers().map_err(|error| error.to_string())?;
+    if !head.iter().eq(columns.iter().map(|column| column.name.as_str())) {
+        return Err("its columns are not those of a sweep of this version of ftlab".to_owned());
+    }
+    let row = |record: csv::Result<csv::StringRecord>| {
+        let record = record.map_err(|error| error.to_string())?;
+        let mut row = Value::Object(Map::new());
+        let part = |column: &Column| column.name.split('.').next().map(str::to_owned);
+        let filled = columns.iter().zip(&record).filter(|(_, cell)| !cell.is_empty());
+        let filled: HashSet<_> = filled.map(|(column, _)| part(column)).collect();
+        for (column, cell) in columns.iter().zip(&record) {
+            let name = part(column).filter(|_| !filled.contains(&part(column)));
+            *place(&mut row, &name.unwrap_or_else(|| column.name.clone())) = value(column, cell)?;
+        }
+        if row["sweep"]["error"]["exit_code"].is_null() {
+            row["sweep"]["error"] = Value::Null;
+        }
+        Ok(row.to_string())
+    };
+    reader.into_records().map(row).collect()
+}
+
+/// The place of a column in a row.
+fn place<'a>(row: &'a mut Value, column: &str) -> &'a mut Value {
+    column.split('.').fold(row, |part, name| &mut part[name])
+}
+
+/// The value of a cell.
+fn value(column: &Column, cell: &str) -> Result<Value, String> {
+    match column.kind {
+        _ if cell.is_empty() => Ok(Value::Null),
+        ColumnKind::Text => Ok(cell.into()),
+        _ => serde_json::from_str(cell)
+            .map_err(|_| format!("column {}: `{cell}` is no value", column.name)),
     }
 }
 
@@ -273,6 +318,30 @@ mod tests {
             }
         }
         assert_eq!(rows.len(), 2);
+    }
+
+    #[test]
+    fn rows_that_are_read_from_csv_give_the_same_csv() {
+        let written = |rows: &[String]| {
+            let mut text = Vec::new();
+            let mut writer = RowWriter::new(&mut text, RowFormat::Csv).unwrap();
+            rows.iter().for_each(|row| writer.write(row).unwrap());
+            writer.finish().unwrap();
+            text
+        };
+        let rows = [good(), bad()];
+        let read = of_csv(&written(&rows)).unwrap();
+        assert_eq!(written(&read), written(&rows));
+        let [first, second] = [0, 1].map(|at| serde_json::from_str::<Value>(&read[at]).unwrap());
+        assert_eq!((&first["merges"], &first["sweep"]["error"]), (&Value::Null, &Value::Null));
+        assert_eq!(first["sweep"]["varied"], json!({"extra": "7%"}));
+        assert_eq!(
+            (&second["run"], &second["sweep"]["error"]["message"]),
+            (&Value::Null, &BAD.into())
+        );
+        assert!(of_csv(b"a,b\n1,2\n").unwrap_err().contains("its columns are not"));
+        let broken = String::from_utf8(written(&rows)).unwrap().replacen("\n3,", "\nx,", 1);
+        assert!(of_csv(broken.as_bytes()).unwrap_err().contains("sweep.row: `x` is no value"));
     }
 
     #[test]

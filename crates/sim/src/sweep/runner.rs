@@ -12,14 +12,14 @@ use crate::config::setup::Setup;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::input::request_cache::CacheBudget;
-use crate::input::source::RequestSource;
+use crate::input::split_trace::Splitting;
 use crate::memory::MemoryBudget;
 use crate::progress::Progress;
 use crate::run::{RunOptions, run};
 use crate::sweep::failed_row::{RowFailure, attempt};
 use crate::sweep::key::RunOrder;
 use crate::sweep::row;
-use crate::sweep::shared_inputs::input_key;
+use crate::sweep::shared_inputs::{OpenedFile, file_key, input_key};
 use crate::sweep::trace_digests::TraceDigests;
 
 /// Runs one order after another, or several at a time.
@@ -28,6 +28,8 @@ pub struct RowRunner {
     memory: MemoryBudget,
     cache: Arc<CacheBudget>,
     recent: Mutex<Option<(InputKey, Arc<Input>)>>,
+    /// The file that was split last. The volumes of one file are usually all run.
+    split: Mutex<Option<(InputKey, Arc<OpenedFile>)>>,
 }
 
 /// The options and the digests on which opened traces depend.
@@ -50,7 +52,8 @@ impl RowRunner {
     pub fn new(limit_bytes: Option<u64>, cache_bytes: u64) -> RowRunner {
         let (memory, cache_bytes) = MemoryBudget::beside_cache(limit_bytes, cache_bytes, true);
         let cache = CacheBudget::new(cache_bytes);
-        RowRunner { digests: TraceDigests::default(), memory, cache, recent: Mutex::new(None) }
+        let (recent, split) = (Mutex::new(None), Mutex::new(None));
+        RowRunner { digests: TraceDigests::default(), memory, cache, recent, split }
     }
 
     /// Runs an order, given as text, and returns its outcome as JSON on one line. `copies` are
@@ -121,11 +124,33 @@ impl RowRunner {
             known.and_then(|(_, digest)| digest.clone())
         };
         let input = Arc::new(Input::with_files(setup, progress, |path| -> Result<_> {
-            let file = RequestSource::file(setup, path)?.with_sha256(digest(path));
-            Ok(Arc::new(file.cached(&self.cache, progress)?))
+            self.file(setup, path, digest(path), progress)?.source(&setup.experiment)
         })?);
         *recent() = Some((key, Arc::clone(&input)));
         Ok(input)
+    }
+
+    /// A trace file: newly opened, or split for an earlier run. Runs that need the same file wait
+    /// until it is split.
+    fn file(
+        &self,
+        setup: &Setup,
+        path: &str,
+        sha256: Option<String>,
+        progress: &dyn Progress,
+    ) -> Result<Arc<OpenedFile>> {
+        let key = (file_key(&setup.experiment, path), vec![sha256.clone()]);
+        let splitting = Splitting { cache: Some(&self.cache), counts: false };
+        let open = || OpenedFile::open(setup, path, sha256, splitting, progress).map(Arc::new);
+        if !key.0.each_volume {
+            return open();
+        }
+        let mut split = self.split.lock().unwrap_or_else(PoisonError::into_inner);
+        split.take_if(|(of, _)| *of != key);
+        match &*split {
+            Some((_, file)) => Ok(Arc::clone(file)),
+            None => Ok(Arc::clone(&split.insert((key, open()?)).1)),
+        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! The traces of a sweep. Each is opened and parsed once, cached, and shared read-only by
 //! the rows that need it. It is dropped when no further row needs it.
+//!
+//! A trace of which rows replay single volumes is split into its volumes when it is parsed. If a
+//! plan has a row for each volume, this happens before its rows are known ([`super::fleet`]).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -9,49 +12,174 @@ use super::trace_digests::TraceDigests;
 use crate::config::experiment::Experiment;
 use crate::config::replay::Replay;
 use crate::config::setup::Setup;
+use crate::config::values::Volume;
+use crate::error::Result;
 use crate::input::Input;
 use crate::input::request_cache::CacheBudget;
 use crate::input::source::RequestSource;
-use crate::plan::Row;
+use crate::input::split_trace::{SplitTrace, Splitting};
+use crate::plan::Plan;
 use crate::progress::Progress;
 
 /// The traces of the rows that are still to be run.
-pub(super) struct SharedInputs<'d> {
-    digests: &'d TraceDigests,
-    budget: Arc<CacheBudget>,
-    files: Shared<RequestSource>,
+pub struct SharedInputs {
+    /// None if nothing is cached, because no row is run here.
+    budget: Option<Arc<CacheBudget>>,
+    cache_bytes: u64,
+    /// Whether figures of volumes are counted, because a row chooses volumes by them.
+    counts: bool,
+    files: Shared<OpenedFile>,
     inputs: Shared<Input>,
+    /// Files that were opened before the rows were known, and stay open for them.
+    held: Mutex<Vec<Experiment>>,
 }
 
-impl<'d> SharedInputs<'d> {
-    /// The traces of these rows, with `memory_bytes` for cached requests.
-    pub(super) fn new<'a>(
-        rows: impl Iterator<Item = &'a Row> + Clone,
-        memory_bytes: u64,
-        digests: &'d TraceDigests,
-    ) -> SharedInputs<'d> {
-        let experiments = rows.map(|row| &row.experiment);
+/// A parsed trace file.
+pub(super) enum OpenedFile {
+    /// All its volumes together.
+    Whole(Arc<RequestSource>),
+    /// Each volume by itself.
+    Split(Arc<SplitTrace>),
+}
+
+impl OpenedFile {
+    /// Parses a file for a setup.
+    pub(super) fn open(
+        setup: &Setup,
+        path: &str,
+        sha256: Option<String>,
+        splitting: Splitting,
+        progress: &dyn Progress,
+    ) -> Result<OpenedFile> {
+        if !is_split(&setup.experiment) {
+            let source = RequestSource::file(setup, path)?.with_sha256(sha256);
+            return Ok(OpenedFile::Whole(Arc::new(match splitting.cache {
+                Some(cache) => source.cached(cache, progress)?,
+                None => source,
+            })));
+        }
+        let whole = Experiment { volume: Volume::All, ..setup.experiment.clone() };
+        let whole = Setup { experiment: whole, ..setup.clone() };
+        let source = RequestSource::file(&whole, path)?.with_sha256(sha256);
+        Ok(OpenedFile::Split(Arc::new(SplitTrace::read(&source, splitting, progress)?)))
+    }
+
+    /// The requests that a run with these options replays.
+    pub(super) fn source(&self, experiment: &Experiment) -> Result<Arc<RequestSource>> {
+        match (self, &experiment.volume) {
+            (OpenedFile::Whole(source), _) => Ok(Arc::clone(source)),
+            (OpenedFile::Split(split), Volume::Named(name)) => {
+                Ok(Arc::clone(&split.volume(name)?.source))
+            }
+            (OpenedFile::Split(_), Volume::All) => {
+                unreachable!("the key of a file says whether it is split")
+            }
+        }
+    }
+}
+
+/// Whether a run with these options replays single volumes.
+fn is_split(experiment: &Experiment) -> bool {
+    experiment.each_volume || experiment.volume != Volume::All
+}
+
+impl SharedInputs {
+    /// Nothing opened yet, for rows that are run here. Requests are cached in `memory_bytes`, and
+    /// at most half of `limit_bytes`; the rest in temporary files.
+    pub fn new(plan: &Plan, memory_bytes: u64, limit_bytes: Option<u64>) -> SharedInputs {
+        let reads_files = plan.rows.iter().any(|row| !row.experiment.trace_files().is_empty());
+        let memory_bytes = if reads_files { memory_bytes } else { 0 };
+        let cache_bytes = memory_bytes.min(limit_bytes.map_or(u64::MAX, |limit| limit / 2));
         SharedInputs {
-            digests,
-            budget: CacheBudget::new(memory_bytes),
-            files: Shared::new(experiments.clone().flat_map(file_keys)),
-            inputs: Shared::new(experiments.map(input_key)),
+            budget: Some(CacheBudget::new(cache_bytes)),
+            cache_bytes,
+            ..SharedInputs::uncached(plan)
         }
     }
 
+    /// The same for rows that are run elsewhere: no requests are cached.
+    pub fn uncached(plan: &Plan) -> SharedInputs {
+        SharedInputs {
+            budget: None,
+            cache_bytes: 0,
+            counts: plan.rows.iter().any(|row| row.experiment.volumes.is_some()),
+            files: Shared::default(),
+            inputs: Shared::default(),
+            held: Mutex::default(),
+        }
+    }
+
+    /// Memory for cached requests.
+    pub(super) fn cache_bytes(&self) -> u64 {
+        self.cache_bytes
+    }
+
+    /// Notes that rows with these options will need their traces, and others will not.
+    pub(super) fn expect<'a>(&self, experiments: impl Iterator<Item = &'a Experiment> + Clone) {
+        self.files.expect(experiments.clone().flat_map(file_keys));
+        self.inputs.expect(experiments.map(input_key));
+        let held = core::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
+        held.iter().for_each(|key| self.files.release(key));
+    }
+
+    /// The trace of an experiment, split into its volumes. It stays open until rows are expected.
+    pub(super) fn split(
+        &self,
+        experiment: &Experiment,
+        digests: &TraceDigests,
+        progress: &dyn Progress,
+    ) -> Result<Arc<SplitTrace>> {
+        let (setup, path) = (Setup::new(experiment)?, experiment.trace_files()[0]);
+        let key = file_key(experiment, path);
+        let opened = match self.files.made(&key) {
+            Some(opened) => opened,
+            None => {
+                self.held.lock().unwrap_or_else(PoisonError::into_inner).push(key.clone());
+                self.files.add(key, self.open(&setup, path, digests, progress)?)
+            }
+        };
+        match &*opened {
+            OpenedFile::Split(split) => Ok(Arc::clone(split)),
+            OpenedFile::Whole(_) => unreachable!("a trace of each volume is split"),
+        }
+    }
+
+    fn open(
+        &self,
+        setup: &Setup,
+        path: &str,
+        digests: &TraceDigests,
+        progress: &dyn Progress,
+    ) -> Result<OpenedFile> {
+        let sha256 = digests.of(path, progress)?;
+        let splitting = Splitting { cache: self.budget.as_ref(), counts: self.counts };
+        OpenedFile::open(setup, path, sha256, splitting, progress)
+    }
+
     /// The input of a row. If another row is opening it right now, this waits for it.
-    pub(super) fn of(&self, setup: &Setup, progress: &dyn Progress) -> Made<Input> {
+    pub(super) fn of(
+        &self,
+        setup: &Setup,
+        digests: &TraceDigests,
+        progress: &dyn Progress,
+    ) -> Made<Input> {
         let experiment = &setup.experiment;
         self.inputs.get(&input_key(experiment), || {
             Input::with_files(setup, progress, |path| {
-                let open = || {
-                    let digest = self.digests.of(path, progress)?;
-                    let opened = RequestSource::file(setup, path)?.with_sha256(digest);
-                    opened.cached(&self.budget, progress)
-                };
-                self.files.get(&file_key(experiment, path), open)
+                let open = || self.open(setup, path, digests, progress);
+                let file = self.files.get(&file_key(experiment, path), open)?;
+                Ok::<_, RowFailure>(file.source(experiment)?)
             })
         })
+    }
+
+    /// The number of requests of the volume that a row replays, if it is known.
+    pub(super) fn requests(&self, experiment: &Experiment) -> Option<u64> {
+        let (path, name) = (experiment.trace_files().first().copied()?, experiment.volume.name()?);
+        match &*self.files.made(&file_key(experiment, path))? {
+            OpenedFile::Split(split) => Some(split.volume(name).ok()?.requests),
+            OpenedFile::Whole(_) => None,
+        }
     }
 
     /// Notes that a row no longer needs its traces.
@@ -62,10 +190,10 @@ impl<'d> SharedInputs<'d> {
 }
 
 /// The options that two rows must have in common to share an opened file.
-fn file_key(experiment: &Experiment, path: &str) -> Experiment {
+pub(super) fn file_key(experiment: &Experiment, path: &str) -> Experiment {
     let Experiment { format, skip_bad, sort, limit, .. } = experiment.clone();
-    let trace = Some(path.to_owned());
-    Experiment { trace, format, skip_bad, sort, limit, ..Experiment::default() }
+    let (trace, each_volume) = (Some(path.to_owned()), is_split(experiment));
+    Experiment { trace, format, skip_bad, sort, limit, each_volume, ..Experiment::default() }
 }
 
 fn file_keys(experiment: &Experiment) -> Vec<Experiment> {
@@ -111,14 +239,28 @@ struct SharedSlot<T> {
     made: Arc<OnceLock<Made<T>>>,
 }
 
+impl<T> Default for Shared<T> {
+    fn default() -> Shared<T> {
+        Shared { slots: Mutex::default() }
+    }
+}
+
 impl<T> Shared<T> {
-    fn new(users: impl Iterator<Item = Experiment>) -> Shared<T> {
-        let mut slots: HashMap<Experiment, SharedSlot<T>> = HashMap::new();
+    /// Adds users of values.
+    fn expect(&self, users: impl Iterator<Item = Experiment>) {
+        let mut slots = self.slots();
         for key in users {
             let slot = slots.entry(key);
             slot.or_insert_with(|| SharedSlot { users: 0, made: Arc::default() }).users += 1;
         }
-        Shared { slots: Mutex::new(slots) }
+    }
+
+    /// Adds a value that was made, with one user.
+    fn add(&self, key: Experiment, value: T) -> Arc<T> {
+        let value = Arc::new(value);
+        let made = Arc::new(OnceLock::from(Ok(Arc::clone(&value))));
+        self.slots().insert(key, SharedSlot { users: 1, made });
+        value
     }
 
     /// The slots. A row that panics cannot leave them half changed.
@@ -132,6 +274,11 @@ impl<T> Shared<T> {
     {
         let made = Arc::clone(&self.slots()[key].made);
         made.get_or_init(|| Ok(Arc::new(make()?))).clone()
+    }
+
+    /// The value, if it was made.
+    fn made(&self, key: &Experiment) -> Option<Arc<T>> {
+        self.slots().get(key)?.made.get()?.as_ref().ok().cloned()
     }
 
     fn release(&self, key: &Experiment) {

@@ -7,6 +7,7 @@
 //! * `page_history`: number and times of the writes of each page
 //! * [`page_set`]: compact sets of pages
 //! * [`request_sizes`]: requests by size
+//! * [`volume_figures`]: figures by which volumes are chosen
 //! * [`stratified_sample`]: a bounded sample of a long sequence
 
 pub mod density;
@@ -18,3 +19,4 @@ pub mod page_set;
 pub mod request_sizes;
 pub mod stratified_sample;
 pub mod survey;
+pub mod volume_figures;

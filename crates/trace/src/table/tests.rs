@@ -9,7 +9,7 @@ use crate::reader::Skipped;
 use crate::replay::{ReadOptions, Replay, Trace};
 use crate::request::{Flags, Op, Request};
 use crate::table::builder::{ColumnBlock, TableBuilder};
-use crate::table::request_store::{RequestStore, StoreBuilder};
+use crate::table::request_store::{RequestStore, SpillFile, StoreBuilder};
 use crate::table::request_table::{CHUNK, RequestTable};
 
 /// A row: time, operation, offset, bytes, device, flags.
@@ -46,12 +46,12 @@ fn csv(rows: &[Row]) -> String {
 
 /// The requests of a trace, of which `in_memory` are kept in memory at most.
 fn store(trace: &Trace, in_memory: usize) -> Arc<RequestStore> {
-    let (mut replay, mut builder) = (trace.replay().unwrap(), StoreBuilder::new());
+    let (mut replay, mut builder) = (trace.replay().unwrap(), StoreBuilder::default());
     let mut requests = Vec::new();
     while replay.next_batch(&mut requests, 5).unwrap() > 0 {}
     for (index, request) in requests.iter().enumerate() {
         if index == in_memory {
-            builder.spill_to(tempfile::tempfile().unwrap());
+            builder.spill_to(&SpillFile::create().unwrap());
         }
         builder.push(request).unwrap();
     }
@@ -196,14 +196,14 @@ fn a_temporary_file_that_is_cut_short_or_changed_is_an_error() {
     let rows: Vec<Row> = (0..10).map(|n| (n, 1, 8 * n, 512, 0, 0)).collect();
     let trace = Trace::of_table(&table(&rows));
     let spilt = |damage: fn(&std::fs::File)| {
-        let file = tempfile::tempfile().unwrap();
-        let (mut replay, mut builder) = (trace.replay().unwrap(), StoreBuilder::new());
-        builder.spill_to(file.try_clone().unwrap());
+        let file = SpillFile::create().unwrap();
+        let (mut replay, mut builder) = (trace.replay().unwrap(), StoreBuilder::default());
+        builder.spill_to(&file);
         let mut requests = Vec::new();
         replay.next_batch(&mut requests, 99).unwrap();
         requests.iter().for_each(|request| builder.push(request).unwrap());
         let store = replay.finish_store("t", builder).unwrap();
-        damage(&file);
+        damage(file.file());
         let read = Replay::of_store(&Arc::new(store)).next_batch(&mut requests, 99);
         read.unwrap_err().to_string()
     };

@@ -1,20 +1,26 @@
 //! `ftlab advise`: which drive a load needs, from its log.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use report::number_format::count;
 use sim::advise::bench::Bench;
 use sim::advise::subject::Choices;
 use sim::advise::{Advice, Question, advise, takes};
 use sim::config::experiment::ExperimentOption;
-use sim::{Experiment, MemoryBudget};
+use sim::input::request_cache::CacheBudget;
+use sim::input::source::RequestSource;
+use sim::input::split_trace::{SplitTrace, SplitVolume, Splitting};
+use sim::parallel_runs::CACHE_BYTES;
+use sim::{Experiment, MemoryBudget, Setup};
+use trace::RequestTable;
 
 use crate::experiment_args::{ExperimentArgs, Selection};
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::write_text;
 use crate::parallel_args::JobsArg;
-use crate::progress::ComparisonMonitor;
+use crate::progress::{ComparisonMonitor, RunMonitor};
 use crate::result_outputs::{JsonArg, write_answer};
 use crate::texts::advise::Advices;
 
@@ -73,8 +79,13 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     files.traces(experiments.iter())?;
     let report = files.optional_output("--report", &args.report)?;
     let json = args.json.open(experiments[0].trace.as_deref(), &mut files)?;
-    let advices = experiments.iter().map(|log| args.advice(log, &question, limit_bytes));
-    let advices = advices.collect::<Result<Vec<Advice>>>()?;
+    let mut advices = Vec::new();
+    for log in experiments {
+        match log.each_volume {
+            true => advices.extend(args.of_volumes(log, &question, limit_bytes)?),
+            false => advices.push(args.advice(log, None, &question, limit_bytes)?),
+        }
+    }
     let answers = Advices::new(&advices);
     if let Some(report) = report {
         report.write(|out| write_text(out, &answers.page().html()))?;
@@ -98,10 +109,42 @@ impl Args {
         Ok(Question::new(self.target, depths)?)
     }
 
-    /// The advice on a log.
+    /// The advice on each volume of a log, which is read once.
+    fn of_volumes(
+        &self,
+        log: &Experiment,
+        question: &Question,
+        limit_bytes: Option<u64>,
+    ) -> Result<Vec<Advice>> {
+        let source = RequestSource::open(&Setup::new(log)?)?;
+        let (_, cache_bytes) = MemoryBudget::beside_cache(limit_bytes, CACHE_BYTES, true);
+        let cache = &CacheBudget::new(cache_bytes);
+        let splitting = Splitting { cache: Some(cache), counts: log.volumes.is_some() };
+        let split = SplitTrace::read(&source, splitting, &RunMonitor::new(self.quiet))?;
+        let volumes = split.chosen(log)?.into_iter();
+        let without_trace = Experiment {
+            trace: None,
+            format: None,
+            skip_bad: false,
+            sort: false,
+            limit: None,
+            each_volume: false,
+            volumes: None,
+            ..log.clone()
+        };
+        let advice = |volume: &SplitVolume| {
+            let name = format!("{}, volume {}", source.trace().name(), volume.name);
+            let table = Some(Arc::new(volume.source.to_table(&name)?));
+            self.advice(&without_trace, table, question, limit_bytes)
+        };
+        volumes.map(advice).collect()
+    }
+
+    /// The advice on a log, or on requests in memory.
     fn advice(
         &self,
         log: &Experiment,
+        requests: Option<Arc<RequestTable>>,
         question: &Question,
         limit_bytes: Option<u64>,
     ) -> Result<Advice> {
@@ -110,7 +153,7 @@ impl Args {
             experiment: log.clone(),
             has_chip: given.contains(&"chip"),
             has_fit: given.contains(&"fit"),
-            requests: None,
+            requests,
         };
         let monitor = ComparisonMonitor::new(self.quiet);
         let memory = MemoryBudget::new(limit_bytes);

@@ -53,7 +53,8 @@ impl Selection for BoundedOptions {
     const FTLS: &'static [&'static str] = &["page", "sepgc", "dac", "sepbit"];
 
     fn takes(option: &ExperimentOption) -> bool {
-        !option.is_of_layer() && !["load", "shared", "until", "interval"].contains(&option.name)
+        let left_out = ["load", "shared", "until", "interval", "each_volume", "volumes"];
+        !option.is_of_layer() && !left_out.contains(&option.name)
     }
 }
 

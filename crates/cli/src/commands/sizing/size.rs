@@ -91,7 +91,8 @@ impl Selection for SizedOptions {
     const CHIP: &'static str = "tlc-3d:page=4KiB,pages_per_block=3072";
 
     fn takes(option: &ExperimentOption) -> bool {
-        !["load", "shared", "extra", "interval"].contains(&option.name)
+        let left_out = ["load", "shared", "extra", "interval", "each_volume", "volumes"];
+        !left_out.contains(&option.name)
     }
 }
 

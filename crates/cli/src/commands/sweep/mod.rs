@@ -17,7 +17,7 @@ use report::number_format::count;
 use sim::memory::limit::MemoryLimit;
 use sim::plan::Plan;
 use sim::sweep::findings::{FailedRow, Findings};
-use sim::sweep::{Journal, Journals, Shard, Sweep, TraceDigests};
+use sim::sweep::{Journal, Journals, Shard, SharedInputs, Sweep, TraceDigests};
 
 use crate::failure::{Failure, Result};
 use crate::output;
@@ -28,16 +28,25 @@ use crate::texts::sweep as texts;
 /// Runs the subcommand. `memory_limit` is the limit as the user gave it, if at all.
 pub fn run(args: &Args, limit_bytes: Option<u64>, memory_limit: Option<MemoryLimit>) -> Result<()> {
     let source = PlanSource::read(&args.plan, args.scale.into(), args.traces.as_deref())?;
-    let plan = &source.plan;
     let shard = args.shard.unwrap_or(Shard::WHOLE);
     let outputs = SweepOutputs::check(&source, shard, &args.names())?;
+    let runs_here = !args.merge && args.slurm.is_none();
+    let inputs = match runs_here {
+        true => SharedInputs::new(&source.plan, args.parallel.memory, limit_bytes),
+        false => SharedInputs::uncached(&source.plan),
+    };
+    let digests = &TraceDigests::default();
+    let source = source.with_each_volume(&inputs, digests, &RunMonitor::new(args.quiet))?;
+    let plan = &source.plan;
     if let Some(shards) = args.slurm {
         return slurm_script::print(args, plan, shards, memory_limit);
     }
-    let digests = TraceDigests::default();
-    let mut journal = journal(args, plan, outputs.rows_path(), &digests)?;
-    if !args.merge {
-        run_rows(args, plan, &digests, limit_bytes, &mut journal)?;
+    let mut journal = journal(args, plan, outputs.rows_path(), digests)?;
+    if runs_here {
+        let (jobs, inputs) = (args.parallel.jobs(), &inputs);
+        let sweep = Sweep { plan, shard, digests, inputs, jobs, limit_bytes };
+        let ran = run_rows(sweep, &mut journal, args.quiet);
+        ran.map_err(|error| stopped(error, &journal))?;
     }
     if let Some(shard) = args.shard {
         return end_shard(args, plan, shard, &journal);
@@ -45,7 +54,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>, memory_limit: Option<MemoryLim
     let found = outputs.write(plan, args.scale.into(), &journal)?;
     journal.delete()?;
     if !args.quiet {
-        output::show(&texts::of_sweep(&found, &args.out, args.scale.into()))?;
+        output::show(&texts::of_sweep(&found, Some(&args.out), args.scale.into()))?;
     }
     end(plan.rows.len(), &found.failed)
 }
@@ -59,30 +68,30 @@ fn journal(args: &Args, plan: &Plan, output: &Path, digests: &TraceDigests) -> R
         (false, None | Some(Shard::WHOLE)) => journals.gather(),
         (false, Some(shard)) => journals.open(shard),
     }?;
-    if !journal.is_locked() && !args.quiet {
+    if !args.quiet {
+        warn_without_lock(&journal);
+    }
+    Ok(journal)
+}
+
+/// Says that nothing keeps another sweep from writing the same journal, if that is so.
+pub fn warn_without_lock(journal: &Journal) {
+    if !journal.is_locked() {
         eprintln!(
             "ftlab: the file system of {} has no locks; see to it that no other sweep writes it",
             journal.path().display()
         );
     }
-    Ok(journal)
 }
 
-fn run_rows(
-    args: &Args,
-    plan: &Plan,
-    digests: &TraceDigests,
-    limit_bytes: Option<u64>,
-    journal: &mut Journal,
-) -> Result<()> {
-    let shard = args.shard.unwrap_or(Shard::WHOLE);
-    let (jobs, memory_bytes) = (args.parallel.jobs(), args.parallel.memory);
-    let own = shard.rows(plan).len();
-    let monitor = SweepMonitor::of_shard(args.quiet, plan.rows.len(), own, journal.count());
-    let sweep = Sweep { plan, shard, digests, jobs, memory_bytes, limit_bytes };
-    let ran = sweep.run(journal, &monitor);
-    drop(monitor);
-    ran.map_err(|error| stopped(error, journal))
+/// Runs the rows that the journal does not have.
+///
+/// # Errors
+/// The sweep was stopped, or the journal cannot be written.
+pub fn run_rows(sweep: Sweep, journal: &mut Journal, quiet: bool) -> sim::Result<()> {
+    let (all, own) = (sweep.plan.rows.len(), sweep.shard.rows(sweep.plan).len());
+    let monitor = SweepMonitor::of_shard(quiet, all, own, journal.count());
+    sweep.run(journal, &monitor)
 }
 
 /// Ends the command of a shard. Rows that failed are judged when all shards are merged.
@@ -99,7 +108,7 @@ fn end_shard(args: &Args, plan: &Plan, shard: Shard, journal: &Journal) -> Resul
 }
 
 /// The failure of a sweep that was stopped; it names the journal.
-fn stopped(error: sim::Error, journal: &Journal) -> Failure {
+pub fn stopped(error: sim::Error, journal: &Journal) -> Failure {
     let (done, path) = (count(journal.count() as u64), journal.path().display());
     Failure::from(error).with(&format!(
         "; {done} rows are kept in {path}, and the same command continues from there"
@@ -107,7 +116,10 @@ fn stopped(error: sim::Error, journal: &Journal) -> Failure {
 }
 
 /// The result of the command. Failed rows are acceptable, unless all rows failed.
-fn end(rows: usize, failed: &[FailedRow]) -> Result<()> {
+///
+/// # Errors
+/// All rows failed, or one met a bug or a violation.
+pub fn end(rows: usize, failed: &[FailedRow]) -> Result<()> {
     refuse_grave(failed)?;
     match failed.first() {
         Some(first) if failed.len() == rows => Err(failure(first, 1)),

@@ -1,6 +1,7 @@
 //! `ftlab trace`: describes, converts and generates traces.
 
 mod locality;
+mod volumes;
 
 use std::io::Write;
 
@@ -14,7 +15,7 @@ use report::traces::{self, LabelledTrace};
 use sim::config::named_trace::{DEFAULT_TRACE, NamedTrace};
 use sim::input::source::RequestSource;
 use sim::input::trace_stats::TraceStats;
-use sim::{Progress, Stage};
+use sim::{Progress, Setup, Stage};
 use spec::Spec;
 use trace::analysis::locality::TraceLocality;
 use trace::analysis::survey::RequestSizes;
@@ -22,6 +23,7 @@ use trace::analysis::survey::Survey;
 use trace::writer::{CSV_SPEC, CSV_STREAMS_SPEC, OutputFormat, write_trace};
 use trace::{ReadOptions, ReadReport, Trace};
 
+use crate::commands::trace::volumes::Volumes;
 use crate::experiment_args::{ExperimentArgs, TraceFileOptions, TraceOptions, WorkloadOptions};
 use crate::failure::{Failure, Result};
 use crate::known_names::{NameOr, workloads};
@@ -29,7 +31,7 @@ use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{self, write_text};
 use crate::progress::RunMonitor;
-use crate::result_outputs::JsonArg;
+use crate::result_outputs::{JsonArg, write_answer};
 use crate::texts::description::{self, setup};
 use crate::texts::table::labelled;
 
@@ -199,6 +201,9 @@ fn info(args: &InfoArgs) -> Result<()> {
     let json = args.json.open(args.trace.as_deref(), &mut files)?;
     let is_file = matches!(NamedTrace::parse(name)?, NamedTrace::File(_));
     let setup = setup(name, args.read.first(), args.page.filter(|_| !is_file))?;
+    if setup.experiment.each_volume {
+        return each_volume(args, &setup, json.as_ref());
+    }
     let page_bytes = description::page_bytes(&setup, args.page);
     let source = RequestSource::open(&setup)?;
     let trace = source.trace();
@@ -210,6 +215,17 @@ fn info(args: &InfoArgs) -> Result<()> {
     let page = page(trace, &found)?;
     report.write(|out| write_text(out, &page.html()))?;
     print_description(args, json.as_ref(), trace, &found.survey, Some(&found.locality))
+}
+
+/// Describes each volume by its figures.
+fn each_volume(args: &InfoArgs, setup: &Setup, json: Option<&Destination>) -> Result<()> {
+    if args.report.is_some() {
+        let what = "`--report` draws a whole trace; with `--each-volume`, `ftlab compare` draws \
+                    the volumes, and `--volume NAME` selects one";
+        return Err(Failure::usage(what.to_owned()));
+    }
+    let volumes = Volumes::read(setup, args.quiet)?;
+    write_answer(json, &volumes.json(), args.quiet, || volumes.text())
 }
 
 fn print_description(
@@ -293,7 +309,8 @@ fn open(path: &str, args: &ExperimentArgs<TraceFileOptions>) -> Result<Trace> {
     let experiment = args.first();
     let format = experiment.format.as_deref().map(Spec::parse).transpose()?;
     let options = ReadOptions { format, skip_bad: experiment.skip_bad, limit: experiment.limit };
-    Ok(Trace::open(path, &options)?.sorted(experiment.sort))
+    let trace = Trace::open(path, &options)?.sorted(experiment.sort);
+    Ok(trace.with_volume(experiment.volume.name()))
 }
 
 /// Lines that consist of a name and a value.
