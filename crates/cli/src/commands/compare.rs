@@ -1,14 +1,16 @@
 //! `ftlab compare`: the same trace and device for several FTLs, side by side.
 
+use film::Footage;
 use sim::config::experiment::Experiment;
 use sim::config::values::Interval;
-use sim::{RunResult, Setup};
+use sim::{FilmOutput, RunOptions, RunResult, Setup};
 
 use crate::experiment_args::{ComparedOptions, ExperimentArgs};
 use crate::failure::Result;
 use crate::operation_logs;
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
+use crate::output::film_files::FilmArgs;
 use crate::output::write_text;
 use crate::parallel_args::{ParallelArgs, SharedInput};
 use crate::progress::ComparisonMonitor;
@@ -36,6 +38,9 @@ pub struct Args {
     /// data; it implies `--interval auto` unless another interval is given
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     report: Option<String>,
+
+    #[command(flatten)]
+    film: FilmArgs,
 }
 
 /// Runs the subcommand.
@@ -49,31 +54,41 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let logs = args.log_ops.as_deref();
     let logs =
         logs.map(|name| operation_logs::of_each(name, &experiments, &mut files)).transpose()?;
-    let results = results(args, &setups, logs.as_deref(), limit_bytes)?;
+    let film = args.film.open(setups.len(), &mut files)?;
+    let outcomes = outcomes(args, &setups, logs.as_deref(), film.is_some(), limit_bytes)?;
+    let (results, footage): (Vec<RunResult>, Vec<Option<Footage>>) = outcomes.into_iter().unzip();
     let labels = labels(&args.experiments.experiments);
     let compared = Comparison { labels: &labels, results: &results, command: "compare" };
+    if let Some(film) = film {
+        film.write(footage.into_iter().flatten().collect(), compared.command)?;
+    }
     if let Some(report) = report {
         report.write(|out| write_text(out, &compared.page().html()))?;
     }
     outputs.write(&results, &compared, &mut files, || compared.text())
 }
 
-/// The results of the runs, in their order.
-fn results(
+/// The results of the runs, in their order, with what was filmed of each.
+fn outcomes(
     args: &Args,
     setups: &[Setup],
     logs: Option<&[Destination]>,
+    is_filmed: bool,
     limit_bytes: Option<u64>,
-) -> Result<Vec<RunResult>> {
+) -> Result<Vec<(RunResult, Option<Footage>)>> {
     let monitor = ComparisonMonitor::new(args.output.quiet);
     let shared = SharedInput::open(&setups[0], &args.parallel, limit_bytes, monitor)?;
     let labels = labels(&args.experiments.experiments);
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let aligned: Vec<String> = labels.iter().map(|label| format!("{label:<width$}")).collect();
     shared.each(&aligned, |index, options| {
+        let mut footage = None;
+        let film = is_filmed.then_some(FilmOutput { out: &mut footage, is_even: true });
+        let options = RunOptions { film, ..options.shortened() };
         let result = operation_logs::run(&setups[index], options, logs.map(|logs| &logs[index]));
         let of_all = format!("FTL {} of {}", index + 1, setups.len());
-        result.map_err(|failure| failure.in_part(&format!("{of_all}: {}", labels[index])))
+        let outcome = result.map(|result| (result, footage));
+        outcome.map_err(|failure| failure.in_part(&format!("{of_all}: {}", labels[index])))
     })
 }
 
