@@ -1,6 +1,7 @@
 # Two commands: `make demo` sets up and does the main job, `make test` sets up and checks everything.
-.PHONY: demo test test-long beside smoke bench format lint unit docs site python wheel manylinux \
-	sdist install dist container platforms forge release-check setup setup-python build clean
+.PHONY: demo gallery test test-long beside smoke bench format lint unit docs site python wheel manylinux \
+	sdist install dist container platforms \
+	forge release-check setup setup-python build clean
 
 PYTHON ?= python3
 VENV := target/python/venv
@@ -20,6 +21,10 @@ MDBOOK ?= target/tools/bin/mdbook
 demo: setup ## Compare the schemes on the built-in OLTP workload, after a quick build
 	cargo build --profile demo -p ftlab --no-default-features
 	target/demo/ftlab compare --ftl page --ftl dac --ftl dftl --ftl fast --ftl faster --ftl last --ftl bast
+
+gallery: setup ## The films of docs/gallery.md, into target/gallery
+	cargo build --profile demo -p ftlab --no-default-features
+	$(PYTHON) tools/gallery.py target/demo/ftlab target/gallery
 
 test: setup setup-python format lint ## Everything that CI runs
 	$(MAKE) --jobs unit beside

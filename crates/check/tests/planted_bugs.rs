@@ -10,7 +10,7 @@ use check::case::Case;
 use check::crash::machine_loss;
 use check::cut::counts::DecayTime;
 use check::cut::faults::{FaultClass, Faults};
-use check::cut::power_loss::{self, Missed, SecondCuts};
+use check::cut::power_loss::{self, Missed, SecondCuts, Step};
 use check::cut::shrinking::shrunk;
 use check::device::action::Action;
 use check::device::power_cut::PowerCut;
@@ -388,7 +388,7 @@ fn a_replay_line_without_a_time_lets_weak_pages_survive_further_cuts() {
         let cuts: Vec<PowerCut> = cuts.iter().map(|text| PowerCut::parse(text).unwrap()).collect();
         let mut lines = Vec::new();
         // The plain FTL may fail; only the order of events matters.
-        let _ = power_loss::replay(&case, &cuts, &mut |step| lines.push(step.to_string()));
+        let _ = power_loss::replay(&case, &cuts, &mut |step: Step| lines.push(step.to_string()));
         let last_cut =
             lines.iter().rposition(|line: &String| line.starts_with("power lost")).unwrap();
         lines[last_cut + 1..].iter().take(2).map(|line| line[..5].to_owned()).collect::<Vec<_>>()
@@ -397,10 +397,10 @@ fn a_replay_line_without_a_time_lets_weak_pages_survive_further_cuts() {
     assert_eq!(told(&["11:unstable", "0:untouched@0"]), ["mount", "write"]);
     assert_eq!(told(&["11:torn", "0:untouched"]), ["mount", "write"], "nothing can decay");
     let late = PowerCut::parse("9999:torn").unwrap();
-    let missed = power_loss::replay(&case, &[late], &mut |_| ()).unwrap();
+    let missed = power_loss::replay(&case, &[late], &mut |_: Step| ()).unwrap();
     assert_eq!(missed, Some(Missed::Late(late)), "the run ends before it");
     let impossible = PowerCut::parse("3:half").unwrap();
-    let missed = power_loss::replay(&case, &[impossible], &mut |_| ()).unwrap();
+    let missed = power_loss::replay(&case, &[impossible], &mut |_: Step| ()).unwrap();
     assert_eq!(missed, Some(Missed::Impossible(impossible)), "a program is never half done");
 }
 
@@ -498,7 +498,7 @@ fn replayed(failed: &FailedCase) -> Option<Finding> {
     let again = match (cuts.is_empty(), crashes.is_empty()) {
         (true, true) => conformance::check(case).err(),
         (true, false) => machine_loss::replay(case, crashes, &mut |_| ()).err(),
-        (false, _) => power_loss::replay(case, cuts, &mut |_| ()).err(),
+        (false, _) => power_loss::replay(case, cuts, &mut |_: Step| ()).err(),
     };
     again.map(|failed| failed.finding)
 }

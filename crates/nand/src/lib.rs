@@ -9,6 +9,7 @@
 //! * [`power_cut`]   power cuts and what they leave on flash
 //! * [`op`]          operations, their causes, and the tally that counts them
 //! * [`op_sink`]     operations with their places, for logs and clocks
+//! * [`op_record`]   a record of operations in bulk, with the owners of pages
 //! * [`Nand`]        the chip itself: an array that counts its operations
 //! * [`timing`]      latencies; only clocks use them
 //! * [`chip_model`]  chips by name, each with its source
@@ -45,6 +46,7 @@ pub mod geometry;
 pub mod memory_store;
 mod nand;
 pub mod op;
+pub mod op_record;
 pub mod op_sink;
 pub mod page_store;
 pub mod payload;
@@ -66,6 +68,7 @@ pub use nand::power::Power;
 pub use nand::wear::{self, WearChoice};
 pub use nand::{Nand, ProgramGuard};
 pub use op::{Cause, Op, Tally};
+pub use op_record::{OpRecord, RecordedBulk};
 pub use op_sink::{OpSink, Operation};
 pub use page_store::PageStore;
 pub use payload::{Content, Copies, Data, Mode, Page, Pages, Sink, Stamp};

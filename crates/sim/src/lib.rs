@@ -71,5 +71,6 @@ pub use input::Input;
 pub use memory::MemoryBudget;
 pub use progress::{NoProgress, Progress, Stage};
 pub use result::run_result::RunResult;
+pub use run::filmed::FilmOutput;
 pub use run::timeline::{Extent, TimelineOutput};
 pub use run::{RunOptions, run};

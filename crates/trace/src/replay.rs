@@ -193,7 +193,7 @@ impl Trace {
 
     /// The generator of a workload; none for other traces.
     fn generator(&self) -> Result<Option<Generator>> {
-        match &self.origin {
+        match &*self.origin {
             TraceOrigin::Workload(workload, space, seed) => {
                 Generator::new(workload, &self.params, space, *seed).map(Some)
             }

@@ -2,6 +2,7 @@
 
 pub mod counts;
 pub mod faults;
+pub mod filmed;
 pub mod isolated;
 pub mod power_loss;
 pub mod repro;

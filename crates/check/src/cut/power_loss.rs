@@ -124,6 +124,25 @@ impl fmt::Display for Step<'_> {
     }
 }
 
+/// Watches a replay.
+pub trait Watch {
+    /// A step begins.
+    fn step(&mut self, step: Step);
+
+    /// The power is on. Nothing is mounted yet.
+    fn powered(&mut self, _device: &mut PoweredDevice) {}
+
+    /// An action ended. If it was not answered, because the power failed or something was found,
+    /// nobody may ask the FTL.
+    fn performed(&mut self, _action: Action, _answered: bool, _device: &mut PoweredDevice) {}
+}
+
+impl<F: FnMut(Step)> Watch for F {
+    fn step(&mut self, step: Step) {
+        self(step);
+    }
+}
+
 /// A cut that did not happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missed {
@@ -141,10 +160,11 @@ pub enum Missed {
 pub fn replay(
     case: &Case,
     cuts: &[PowerCut],
-    watch: &mut dyn FnMut(Step),
+    watch: &mut dyn Watch,
 ) -> Result<Option<Missed>, FailedCase> {
     let failed = |finding| FailedCase::new(case, cuts, finding);
     let mut device = PoweredDevice::brand_new(case).map_err(failed)?;
+    watch.powered(&mut device);
     let mut actions = action::of_workload(case);
     for level in 0..cuts.len() {
         let cut = cuts[level];
@@ -161,8 +181,9 @@ pub fn replay(
         let is_weak = has_weak_pages(nand.array());
         let is_weak = is_weak.map_err(|error| failed(Finding::of_storage(error)))?;
         let flash = nand.into_array();
-        watch(Step::Cut(cut, &flash));
+        watch.step(Step::Cut(cut, &flash));
         device = PoweredDevice::after_cut(case, flash, oracle, cut.decay).map_err(failed)?;
+        watch.powered(&mut device);
         actions = actions_after_cut(case, &cuts[..=level], is_weak);
     }
     let end = perform_all(&mut device, &actions, watch);
@@ -181,18 +202,20 @@ const AFTER_THE_END: u64 = 999_999;
 pub fn run_through(case: &Case) -> Result<(), FailedCase> {
     let never = [PowerCut::new(AFTER_THE_END, Outcome::Untouched)];
     isolated::note(case, &never);
-    replay(case, &never, &mut |_| {}).map(drop)
+    replay(case, &never, &mut |_: Step| {}).map(drop)
 }
 
 /// Performs the actions until the power fails.
 fn perform_all(
     device: &mut PoweredDevice,
     actions: &[Action],
-    watch: &mut dyn FnMut(Step),
+    watch: &mut dyn Watch,
 ) -> Result<End, Finding> {
     for &action in actions {
-        watch(Step::Act(action));
-        if device.perform(action)? == End::PowerLost {
+        watch.step(Step::Act(action));
+        let end = device.perform(action);
+        watch.performed(action, matches!(end, Ok(End::Answered)), device);
+        if end? == End::PowerLost {
             return Ok(End::PowerLost);
         }
     }

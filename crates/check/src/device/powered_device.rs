@@ -15,7 +15,7 @@ use image::LossyDisk;
 use image::medium::lossy_disk::Event;
 use image::medium::shared_bytes::SharedBytes;
 use nand::power_cut::{DieDraw, Snapshot};
-use nand::{Cause, Cut, Data, FlashArray, Lpn, Media, Mode, Nand, Op, Outcome, Stamp};
+use nand::{Cause, Cut, Data, FlashArray, Lpn, Media, Mode, Nand, Op, OpRecord, Outcome, Stamp};
 
 use crate::case::Case;
 use crate::device::action::Action;
@@ -199,6 +199,21 @@ impl<'a> PoweredDevice<'a> {
     /// Whether the FTL is a guest.
     pub fn has_guest(&self) -> bool {
         self.case.guest().is_some()
+    }
+
+    /// The FTL, if it is mounted.
+    pub fn ftl(&self) -> Option<&dyn Ftl> {
+        self.ftl.as_deref()
+    }
+
+    /// Starts to record every flash operation.
+    pub fn record_operations(&mut self) {
+        self.nand.attach(Some(Box::new(OpRecord::default())));
+    }
+
+    /// The operations since the last call.
+    pub fn take_operations(&mut self) -> OpRecord {
+        self.nand.sink_mut::<OpRecord>().map(core::mem::take).unwrap_or_default()
     }
 
     /// The chip.

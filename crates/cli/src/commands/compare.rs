@@ -1,8 +1,9 @@
 //! `ftlab compare`: the same trace and device for several FTLs, side by side.
 
+use film::Footage;
 use sim::config::experiment::Experiment;
 use sim::config::values::Interval;
-use sim::{RunResult, Setup};
+use sim::{FilmOutput, RunOptions, RunResult, Setup};
 
 use crate::commands::each_volume::{self, Machine};
 use crate::experiment_args::{ComparedOptions, ExperimentArgs};
@@ -10,6 +11,7 @@ use crate::failure::Result;
 use crate::operation_logs;
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
+use crate::output::film_files::FilmArgs;
 use crate::output::write_text;
 use crate::parallel_args::{ParallelArgs, SharedInput};
 use crate::progress::ComparisonMonitor;
@@ -37,6 +39,9 @@ pub struct Args {
     /// data; it implies `--interval auto` unless another interval is given
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     report: Option<String>,
+
+    #[command(flatten)]
+    film: FilmArgs,
 }
 
 /// Runs the subcommand.
@@ -53,9 +58,14 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let logs = args.log_ops.as_deref();
     let logs =
         logs.map(|name| operation_logs::of_each(name, &experiments, &mut files)).transpose()?;
-    let results = results(args, &setups, logs.as_deref(), limit_bytes)?;
+    let film = args.film.open(setups.len(), &mut files)?;
+    let outcomes = outcomes(args, &setups, logs.as_deref(), film.is_some(), limit_bytes)?;
+    let (results, footage): (Vec<RunResult>, Vec<Option<Footage>>) = outcomes.into_iter().unzip();
     let labels = labels(&args.experiments.experiments);
     let compared = Comparison { labels: &labels, results: &results, command: "compare" };
+    if let Some(film) = film {
+        film.write(footage.into_iter().flatten().collect(), compared.command)?;
+    }
     if let Some(report) = report {
         report.write(|out| write_text(out, &compared.page().html()))?;
     }
@@ -64,29 +74,35 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
 
 /// Compares the FTLs on each volume of the trace.
 fn each_volume(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
-    each_volume::refuse_files_of_a_run([("--log-ops", args.log_ops.is_some())])?;
+    let of_a_run = [("--log-ops", args.log_ops.is_some()), ("--film", args.film.is_given())];
+    each_volume::refuse_files_of_a_run(of_a_run)?;
     let names = args.output.sweep_names(args.report.as_ref())?;
     let (jobs, memory_bytes) = (args.parallel.jobs(), args.parallel.memory);
     let machine = Machine { jobs, memory_bytes, limit_bytes };
     each_volume::run(&args.experiments.experiments, names, machine, args.output.quiet)
 }
 
-/// The results of the runs, in their order.
-fn results(
+/// The results of the runs, in their order, with what was filmed of each.
+fn outcomes(
     args: &Args,
     setups: &[Setup],
     logs: Option<&[Destination]>,
+    is_filmed: bool,
     limit_bytes: Option<u64>,
-) -> Result<Vec<RunResult>> {
+) -> Result<Vec<(RunResult, Option<Footage>)>> {
     let monitor = ComparisonMonitor::new(args.output.quiet);
     let shared = SharedInput::open(&setups[0], &args.parallel, limit_bytes, monitor)?;
     let labels = labels(&args.experiments.experiments);
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let aligned: Vec<String> = labels.iter().map(|label| format!("{label:<width$}")).collect();
     shared.each(&aligned, |index, options| {
+        let mut footage = None;
+        let film = is_filmed.then_some(FilmOutput { out: &mut footage, is_even: true });
+        let options = RunOptions { film, ..options.shortened() };
         let result = operation_logs::run(&setups[index], options, logs.map(|logs| &logs[index]));
         let of_all = format!("FTL {} of {}", index + 1, setups.len());
-        result.map_err(|failure| failure.in_part(&format!("{of_all}: {}", labels[index])))
+        let outcome = result.map(|result| (result, footage));
+        outcome.map_err(|failure| failure.in_part(&format!("{of_all}: {}", labels[index])))
     })
 }
 

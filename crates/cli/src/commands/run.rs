@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use sim::config::values::Interval;
 use sim::parallel_runs::{CACHE_BYTES, jobs};
-use sim::{MemoryBudget, RunOptions, Setup};
+use sim::{FilmOutput, MemoryBudget, RunOptions, Setup};
 
 use crate::commands::each_volume::{self, Machine};
 use crate::commands::image::lent::{self, LentImage};
@@ -12,6 +12,7 @@ use crate::experiment_args::{AllOptions, ExperimentArgs};
 use crate::failure::Result;
 use crate::operation_logs;
 use crate::output::command_files::CommandFiles;
+use crate::output::film_files::FilmArgs;
 use crate::output::write_text;
 use crate::progress::RunMonitor;
 use crate::result_outputs::OutputArgs;
@@ -41,6 +42,9 @@ pub struct Args {
     #[command(flatten)]
     timeline: TimelineArgs,
 
+    #[command(flatten)]
+    film: FilmArgs,
+
     /// Replay the trace onto this image, and leave it as the trace left it. The device is that of
     /// the image; nothing is filled and warmed up unless --precondition or --warmup say so
     #[arg(long, value_name = "FILE", help_heading = "Device")]
@@ -65,10 +69,18 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let log = args.log_ops.as_deref().map(|name| operation_logs::of_one(name, &mut files));
     let log = log.transpose()?;
     let timeline = args.timeline.open(&mut files)?;
+    let (film, mut footage) = (args.film.open(1, &mut files)?, None);
     let monitor = RunMonitor::new(args.output.quiet);
     let memory = MemoryBudget::new(limit_bytes);
     let chip = lent.as_mut().map(|lent| &mut lent.chip);
-    let options = RunOptions { progress: &monitor, memory: &memory, chip, ..RunOptions::default() };
+    let filmed = film.is_some().then_some(FilmOutput { out: &mut footage, is_even: false });
+    let options = RunOptions {
+        progress: &monitor,
+        memory: &memory,
+        chip,
+        film: filmed,
+        ..RunOptions::default()
+    };
     let done = timeline_output::run(&setup, options, timeline.as_ref(), log.as_ref());
     drop(monitor);
     let result = match lent {
@@ -78,6 +90,9 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let results = std::slice::from_ref(&result);
     let labels = labels(std::slice::from_ref(&setup.experiment));
     let compared = Comparison { labels: &labels, results, command: "run" };
+    if let Some(film) = film {
+        film.write(footage.into_iter().collect(), compared.command)?;
+    }
     if let Some(report) = report {
         report.write(|out| write_text(out, &compared.page().html()))?;
     }
@@ -102,6 +117,7 @@ impl Args {
         each_volume::refuse_files_of_a_run([
             ("--log-ops", self.log_ops.is_some()),
             ("--timeline", self.timeline.is_given()),
+            ("--film", self.film.is_given()),
             ("--image", self.image.is_some()),
         ])?;
         let names = self.output.sweep_names(self.report.as_ref())?;

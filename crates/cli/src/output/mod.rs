@@ -2,11 +2,13 @@
 //!
 //! * [`command_files`] the files that a command reads and writes, checked before it runs
 //! * [`destination`]   a file, pipe or terminal that takes a result
+//! * [`film_files`]    films, as pages and as data
 //! * [`figure_folder`] a folder that takes the figures of a page
 
 pub mod command_files;
 pub mod destination;
 pub mod figure_folder;
+pub mod film_files;
 
 use std::io::Write;
 
@@ -19,7 +21,15 @@ use crate::terminal;
 /// # Errors
 /// It cannot be written.
 pub fn write_text(out: &mut dyn Write, text: &str) -> Result<()> {
-    let written = out.write_all(text.as_bytes());
+    write_bytes(out, text.as_bytes())
+}
+
+/// Writes bytes.
+///
+/// # Errors
+/// They cannot be written.
+pub fn write_bytes(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
+    let written = out.write_all(bytes);
     written.map_err(|error| Failure::failed(format!("cannot write the output: {error}")))
 }
 

@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use nand::{Lpn, Nand, Ppn, Sink};
 
+use super::act::BlockRole;
 use super::audit::Violation;
 #[cfg(doc)]
 use super::error::Error;
@@ -61,6 +62,10 @@ pub trait Ftl: Send {
 
     /// Sets the FTL's own metrics, and those of its layers, to zero. Nothing else changes.
     fn reset_report(&mut self);
+
+    /// Says what the blocks with a role are for. A programmed block that is not named holds data of
+    /// the host. Counts no operation and changes nothing.
+    fn roles(&self, _nand: &Nand, _roles: &mut Vec<BlockRole>) {}
 
     /// An optional ability; none if the FTL does not have it. By default the base answers.
     fn facet(&mut self, kind: FacetKind) -> Option<Facet<'_>> {

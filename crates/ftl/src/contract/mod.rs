@@ -4,6 +4,7 @@
 //! on the same chip is a power cycle. An FTL sees neither time nor statistics; ages are counted in
 //! writes.
 
+pub mod act;
 pub mod audit;
 mod calls;
 pub mod error;
@@ -20,6 +21,7 @@ pub mod run;
 pub mod scheme;
 pub mod span;
 
+pub use act::{Act, BlockRole};
 pub use audit::Violation;
 pub(crate) use audit::ensure;
 pub use error::{Error, Result};

@@ -3,6 +3,7 @@
 use nand::{ChipModel, Geometry, Mode, Nand};
 use spec::{Param, Params};
 
+use super::act::Act;
 use super::error::Result;
 use super::ftl::Ftl;
 use super::lecture::Lecture;
@@ -19,6 +20,8 @@ pub struct Scheme {
     pub source: &'static str,
     /// The text and the picture that explain it.
     pub lecture: Lecture,
+    /// What it does with blocks, in its own words; the first one that fits counts.
+    pub acts: &'static [Act],
     /// Its parameters.
     pub params: &'static [Param],
     /// Settings, such as `cmt=8`, that bring a tiny device into situations in which others get only
@@ -53,6 +56,7 @@ impl Scheme {
         summary: "",
         source: "",
         lecture: Lecture::of("", ""),
+        acts: &[],
         params: &[],
         corners: &[],
         refuses: |_, _| None,

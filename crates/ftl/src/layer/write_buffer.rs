@@ -44,8 +44,8 @@ use nand::{Cells, ChipModel, Data, Geometry, Lpn, Mode, Nand, Ppn, SectorMask, S
 use spec::{Kind, Param, Params};
 
 use crate::contract::{
-    Base, Error, Extent, Facet, FacetKind, Ftl, LayerTotals, Metric, MountConfig, Report, Result,
-    Run, Span, Violation, base_is, ensure,
+    Base, BlockRole, Error, Extent, Facet, FacetKind, Ftl, LayerTotals, Metric, MountConfig,
+    Report, Result, Run, Span, Violation, base_is, ensure,
 };
 use crate::layer::below::Below;
 use crate::layer::definition::{Layer, LayerBlocks, LayerEvidence, equal, read_size_and_keys};
@@ -676,6 +676,10 @@ impl Ftl for WriteBuffer {
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.audit_pages()?;
         self.below.ftl.audit(nand)
+    }
+
+    fn roles(&self, nand: &Nand, roles: &mut Vec<BlockRole>) {
+        self.below.ftl.roles(nand, roles);
     }
 
     /// A controller keeps for each page its number, two links and one bit per sector.

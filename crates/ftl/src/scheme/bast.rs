@@ -22,9 +22,9 @@
 //! written one. The paper keeps its maps in flash; here they are in RAM, and a mount scans the
 //! spare areas.
 
-use nand::Nand;
+use nand::{Cause, Nand};
 
-use crate::contract::{Ftl, Lecture, MountConfig, Result, Scheme};
+use crate::contract::{Act, Ftl, Lecture, MountConfig, Result, Scheme};
 use crate::part::log::block_associative::{BlockAssociative, VictimOrder};
 use crate::part::log::log_map;
 use crate::part::log::tied_logs::LEAST_EXTRA;
@@ -37,6 +37,15 @@ pub static SCHEME: Scheme = Scheme {
     source: "Kim, Kim, Noh, Min, Cho: A space-efficient flash translation layer for CompactFlash \
              systems, IEEE TCE 48(2), 2002; merges as in LAST §2.2",
     lecture: Lecture::of(file!(), include_str!("bast.rs")),
+    acts: &[Act {
+        cause: Cause::Merge,
+        from: "log",
+        to: "data",
+        name: "full merge",
+        says: "The log block of this logical block is full, or another logical block needs \
+               a log block. The newest pages are gathered from the data block and its log \
+               block in a clean block; both old blocks are erased.",
+    }],
     least_extra: |_, _, _| LEAST_EXTRA,
     memory: |_, geometry, _| log_map::memory_bytes(geometry, 48),
     mount,

@@ -30,8 +30,8 @@ use core::ops::Range;
 use nand::{BlockId, Cause, Content, Copies, Geometry, Lpn, Nand, Page, Ppn, ProgramOrder, Sink};
 
 use crate::contract::{
-    Base, Error, Extent, Facet, FacetKind, Ftl, Lecture, Metric, MountConfig, Ram, Report, Result,
-    Run, Scheme, Span, Violation, base_is, ensure, table_bytes,
+    Act, Base, BlockRole, Error, Extent, Facet, FacetKind, Ftl, Lecture, Metric, MountConfig, Ram,
+    Report, Result, Run, Scheme, Span, Violation, base_is, ensure, table_bytes,
 };
 use crate::part::index::bit_set::BitSet;
 use crate::part::index::prefetch::prefetch;
@@ -48,6 +48,15 @@ pub static SCHEME: Scheme = Scheme {
     summary: "block mapping without a log: the smallest map; every update rewrites a block",
     source: "the classical baseline; the documentation of the design has the counting rules",
     lecture: Lecture::of(file!(), include_str!("block.rs")),
+    acts: &[Act {
+        cause: Cause::Merge,
+        from: "",
+        to: "data",
+        name: "rewrite of a block",
+        says: "Block mapping has one place for each page of a logical block. To update a \
+               page, the whole block is copied to a clean block with the new page in its \
+               place, and the old block is erased.",
+    }],
     least_extra: |_, _, _| 1,
     memory: |_, geometry, _| table_bytes(geometry, 0, 40),
     mount,
@@ -423,6 +432,12 @@ impl Ftl for BlockMapped {
         }
         ensure!(!self.pool.is_empty(), "no block is free");
         Ok(())
+    }
+
+    fn roles(&self, _: &Nand, roles: &mut Vec<BlockRole>) {
+        let data =
+            |(lbn, block): (u32, &Option<BlockId>)| Some(BlockRole::of((*block)?, "data", lbn));
+        roles.extend((0..).zip(&self.map).filter_map(data));
     }
 
     fn report(&self) -> Report {

@@ -18,9 +18,9 @@
 //! Departure: where FASTer says "any clean page", we take the next one, which every program order
 //! allows.
 
-use nand::Nand;
+use nand::{Cause, Nand};
 
-use crate::contract::{Ftl, Lecture, MountConfig, Result, Scheme};
+use crate::contract::{Act, Ftl, Lecture, MountConfig, Result, Scheme};
 use crate::part::log::block_associative::{BlockAssociative, VictimOrder};
 use crate::part::log::log_map;
 use crate::part::log::tied_logs::LEAST_EXTRA;
@@ -33,6 +33,15 @@ pub static SCHEME: Scheme = Scheme {
     source: "Ban: Flash file system optimized for page-mode flash technologies, US patent \
              5,937,425, 1999; as FASTer §II.B describes it",
     lecture: Lecture::of(file!(), include_str!("fmax.rs")),
+    acts: &[Act {
+        cause: Cause::Merge,
+        from: "log",
+        to: "data",
+        name: "full merge",
+        says: "The log block of this logical block is full, or it was allocated least \
+               recently and another logical block needs one. The newest pages are gathered \
+               in a clean block; both old blocks are erased.",
+    }],
     least_extra: |_, _, _| LEAST_EXTRA,
     memory: |_, geometry, _| log_map::memory_bytes(geometry, 48),
     mount,

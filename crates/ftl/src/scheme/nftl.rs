@@ -50,8 +50,8 @@ use std::collections::BTreeMap;
 use nand::{Cause, Lpn, Nand, Ppn, ProgramOrder, Sink};
 
 use crate::contract::{
-    Base, Ftl, Lecture, Merges, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation,
-    base_is, ensure,
+    Act, Base, BlockRole, Ftl, Lecture, Merges, Metric, MountConfig, Report, Result, Run, Scheme,
+    Span, Violation, base_is, ensure,
 };
 use crate::part::log::log_map::{self, Lbn, LogMap, WriteTarget};
 use crate::part::log::merge::{self, LogBlock};
@@ -66,6 +66,15 @@ pub static SCHEME: Scheme = Scheme {
              for page-mode flash technologies, US patent 5,937,425, 1999 (M-Systems); as in \
              Chang, Hsieh, Kuo: Endurance enhancement of flash-memory storage systems, DAC 2007",
     lecture: Lecture::of(file!(), include_str!("nftl.rs")),
+    acts: &[Act {
+        cause: Cause::Merge,
+        from: "replacement",
+        to: "data",
+        name: "fold",
+        says: "The replacement block of this logical block is full, or another logical \
+               block needs one. The newest pages are folded into a clean block; the data \
+               block and its replacement block are erased.",
+    }],
     least_extra: |_, _, _| LEAST_EXTRA,
     memory: |_, geometry, _| log_map::memory_bytes(geometry, 48),
     mount,
@@ -253,6 +262,12 @@ impl Ftl for Nftl {
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.replacements.audit(nand, &self.map)?;
         self.audit_look_ups(nand)
+    }
+
+    fn roles(&self, _: &Nand, roles: &mut Vec<BlockRole>) {
+        roles.extend(self.map.data_roles());
+        let chained = self.replacements.iter();
+        roles.extend(chained.map(|(lbn, log)| BlockRole::of(log.block, "replacement", lbn)));
     }
 
     /// The block map has two entries a block.

@@ -74,7 +74,8 @@ impl Section {
 }
 
 const TEMPLATE: &str = include_str!("template.html");
-const STYLE: &str = include_str!("style.css");
+/// The style of all pages.
+pub const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// Puts a spec into a page, with the menu beside it.
@@ -130,7 +131,7 @@ impl Spec {
 
 /// A text in which a line may break behind punctuation, so that no long name breaks in mid-word.
 /// What stands in backticks is code.
-fn soft(text: &str) -> minijinja::Value {
+pub fn soft(text: &str) -> minijinja::Value {
     let mut html = String::with_capacity(text.len());
     let has_code = text.matches('`').count().is_multiple_of(2);
     let mut tags = ["<code>", "</code>"].into_iter().cycle();
@@ -153,7 +154,7 @@ fn soft(text: &str) -> minijinja::Value {
 const WORD_BREAK: char = '\u{fffe}';
 
 /// A script without texts that would end the script element that contains it.
-fn inline(script: &str) -> String {
+pub fn inline(script: &str) -> String {
     script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 }
 

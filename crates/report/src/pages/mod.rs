@@ -2,6 +2,7 @@
 //!
 //! * [`advice`] which drive a load needs
 //! * [`bound`]  what placement could achieve
+//! * [`film`]   an FTL at work, to watch
 //! * [`life`]   a load until the flash is worn out
 //! * [`sizing`] write amplification against over-provisioning
 //! * [`sweep`]  the claims, drawings and rows of a plan
@@ -10,6 +11,7 @@
 
 pub mod advice;
 pub mod bound;
+pub mod film;
 pub mod life;
 pub mod papers;
 pub mod sizing;

@@ -22,12 +22,12 @@
 //! * [`foresight`]     when pages die, for schemes that are told the future
 //! * [`contents`]      the bytes that the host writes, if the chip keeps them
 //! * [`recorded`]      the operations of a request
-//! * `decimal`         numbers as text, for the operation log
 //! * [`operation_log`] every flash operation, one line each
+//! * [`filmed`]        what the FTL did, to watch
 //! * [`timeline`]      what happened when in a drive, to look at
 
 pub mod contents;
-mod decimal;
+pub mod filmed;
 pub mod finish;
 pub mod foresight;
 pub mod life;
@@ -67,6 +67,7 @@ use crate::progress::{NoProgress, Progress, Stage};
 use crate::result::counts::HostPages;
 use crate::result::laws;
 use crate::result::run_result::RunResult;
+use crate::run::filmed::{FilmOutput, Filmed};
 use crate::run::finish::{FinishedRun, Measured, Start};
 use crate::run::measure::{MeasuredRequests, Observer, PassCounters, TenantCounters, Unmeasured};
 use crate::run::operation_log::OpLog;
@@ -85,6 +86,8 @@ pub struct RunOptions<'a> {
     pub operation_log: Option<&'a mut dyn Write>,
     /// Receives a timeline of the measured pass, if time is a drive's.
     pub timeline: Option<TimelineOutput<'a>>,
+    /// Receives a film of the measured pass.
+    pub film: Option<FilmOutput<'a>>,
     /// The memory that runs may take at a time.
     pub memory: &'a MemoryBudget,
     /// The chip to run on, in place of a factory-fresh one. The run takes it and puts it back when
@@ -104,6 +107,7 @@ impl Default for RunOptions<'_> {
             progress,
             operation_log: None,
             timeline: None,
+            film: None,
             memory,
             chip: None,
             policy: None,
@@ -117,10 +121,12 @@ impl<'a> RunOptions<'a> {
     where
         'a: 'b,
     {
-        let RunOptions { input, progress, operation_log, timeline, memory, chip, policy } = self;
+        let RunOptions { input, progress, operation_log, timeline, film, memory, chip, policy } =
+            self;
         let operation_log = operation_log.map(|out| -> &'b mut dyn Write { out });
         let timeline = timeline.map(TimelineOutput::shortened);
-        RunOptions { input, progress, operation_log, timeline, memory, chip, policy }
+        let film = film.map(FilmOutput::shortened);
+        RunOptions { input, progress, operation_log, timeline, film, memory, chip, policy }
     }
 }
 
@@ -134,7 +140,8 @@ pub fn run(setup: &Setup, options: RunOptions) -> Result<RunResult> {
     if options.timeline.is_some() {
         timeline::needs_drive(setup)?;
     }
-    let has_records = options.operation_log.is_some() || options.timeline.is_some();
+    let RunOptions { operation_log, timeline, film, .. } = &options;
+    let has_records = operation_log.is_some() || timeline.is_some() || film.is_some();
     if has_records && setup.experiment.until.is_some() {
         return Err(Error::Impossible(String::from(
             "with `--until`, the requests that are measured are known only at the end, so their \
@@ -151,7 +158,7 @@ pub fn run(setup: &Setup, options: RunOptions) -> Result<RunResult> {
 }
 
 fn run_on(setup: &Setup, input: &Input, options: RunOptions) -> Result<RunResult> {
-    let RunOptions { progress, operation_log, timeline, memory, chip, policy, .. } = options;
+    let RunOptions { progress, operation_log, timeline, film, memory, chip, policy, .. } = options;
     let started = Instant::now();
     let log = operation_log.map(OpLog::new).transpose()?;
     let device = device::of(setup, input.needed_bytes())?;
@@ -168,7 +175,7 @@ fn run_on(setup: &Setup, input: &Input, options: RunOptions) -> Result<RunResult
         false => device,
     };
     let stages = Stages::new(setup, input, &device, progress)?;
-    let outputs = Outputs { log, timeline };
+    let outputs = Outputs { log, timeline, film };
     match chip {
         None => stages.result(&mut Simulator::new(&device, &setup.experiment)?, outputs, started),
         Some(lent) => stages.result_on(lent, outputs, started),
@@ -210,6 +217,7 @@ fn swamped(pass: &Pass) -> String {
 struct Outputs<'out> {
     log: Option<OpLog<'out>>,
     timeline: Option<TimelineOutput<'out>>,
+    film: Option<FilmOutput<'out>>,
 }
 
 /// The stages of a run, with everything that stays the same through all of them.
@@ -351,7 +359,11 @@ impl<'a> Stages<'a> {
             _ => None,
         };
         let mut measure = self.counters(&pass);
-        if pass.followers.log.is_some() {
+        if let Some(output) = outputs.film {
+            let film = Filmed::begin(output, self.setup, self.device, simulator)?;
+            pass.followers.film = Some(film);
+        }
+        if pass.followers.need_bulks() {
             // Those of a lead-in may have been recorded for the drive only.
             simulator.stop_recording();
             simulator.record_operations(pass.drive().is_some(), true);

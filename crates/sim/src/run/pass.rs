@@ -5,7 +5,8 @@
 //!                        ├─► observer: counters of the pass
 //!                        └─► followers ─► queue or drive ─► answers ─► observer
 //!                                      ├─► timeline
-//!                                      └─► operation log
+//!                                      ├─► operation log
+//!                                      └─► film
 //! ```
 //! A pass without followers does not ask the chip for its operations.
 
@@ -21,6 +22,7 @@ use crate::error::Result;
 use crate::input::batch::{Batch, CutRequest, CutRequests};
 use crate::input::request_order::RequestOrder;
 use crate::progress::Stage;
+use crate::run::filmed::Filmed;
 use crate::run::measure::Observer;
 use crate::run::operation_log::OpLog;
 use crate::run::recorded::Recorded;
@@ -51,6 +53,8 @@ pub(super) struct Followers<'out> {
     pub log: Option<OpLog<'out>>,
     /// The timeline of the drive, if there is one.
     pub timeline: Option<Timeline<'out>>,
+    /// The film, if one is made.
+    pub film: Option<Filmed<'out>>,
     /// The operations of the last requests that were served.
     operations: Recorded,
 }
@@ -68,6 +72,7 @@ pub struct QueueRecord {
 struct ServedRequest<'a> {
     load: usize,
     request: &'a Request,
+    spans: &'a [Span],
     took: Served,
 }
 
@@ -108,7 +113,7 @@ impl<'a, 'out> Pass<'a, 'out> {
             observer.served(load, request.op, took, 1, simulator);
             if needs_operations {
                 let number = *before + requests.passed() as u64;
-                let served = ServedRequest { load, request, took };
+                let served = ServedRequest { load, request, spans, took };
                 followers.follow(number, &served, joined, simulator, observer)?;
             }
             if joined > 0 {
@@ -171,9 +176,9 @@ fn pass_joined(
         return requests.skip_singles(joined);
     }
     let issued = followers.operations.issued.len();
-    for (left, CutRequest { load, request, .. }) in (1..=joined).rev().zip(requests) {
+    for (left, CutRequest { load, request, spans, .. }) in (1..=joined).rev().zip(requests) {
         observer.served(load, Op::Write, took, 1, simulator);
-        let served = ServedRequest { load, request, took };
+        let served = ServedRequest { load, request, spans, took };
         let at = issued.saturating_sub(left);
         followers.enqueue(&served, at..(at + 1).min(issued), observer);
     }
@@ -183,14 +188,19 @@ impl Followers<'_> {
     /// Whether operations must be recorded for any of them. A timeline has a queue.
     #[inline]
     fn need_operations(&self) -> bool {
-        self.queue.is_some() || self.log.is_some()
+        self.queue.is_some() || self.need_bulks()
     }
 
-    /// Whether requests must be served one by one: a log writes the operations of each, and a
-    /// timeline shows the FTL after each.
+    /// Whether any of them needs operations in bulk, with the owners of pages.
+    pub fn need_bulks(&self) -> bool {
+        self.log.is_some() || self.film.is_some()
+    }
+
+    /// Whether requests must be served one by one: logs and films have the operations of each, and
+    /// a timeline shows the FTL after each.
     #[inline]
     fn want_each_request(&self) -> bool {
-        self.log.is_some() || self.timeline.is_some()
+        self.need_bulks() || self.timeline.is_some()
     }
 
     /// Follows the request with this number, which was just served, and after it `joined` others.
@@ -212,6 +222,10 @@ impl Followers<'_> {
         {
             timeline.issued(IssuedRequest::of(number, simulator), &mut queue.drive)?;
         }
+        if let Some(film) = &mut self.film {
+            let (op, operations) = (served.request.op, &self.operations.logged);
+            film.served(number, op, served.spans, operations, simulator);
+        }
         self.log.as_mut().map_or(Ok(()), |log| log.write(number, &self.operations))
     }
 
@@ -222,7 +236,7 @@ impl Followers<'_> {
         issued: Range<usize>,
         observer: &mut impl Observer,
     ) {
-        let ServedRequest { load, request, took } = *served;
+        let ServedRequest { load, request, took, .. } = *served;
         match &mut self.queue {
             None => {}
             Some(RequestQueue::Serial(queue)) => {
@@ -237,10 +251,14 @@ impl Followers<'_> {
         }
     }
 
-    /// Ends timeline and log. Returns a sentence about the timeline if there is something to say.
+    /// Ends timeline, log and film. Returns a sentence about the timeline if there is something to
+    /// say.
     pub fn finish(&mut self) -> Result<Option<String>> {
         if let Some(log) = &mut self.log {
             log.finish()?;
+        }
+        if let Some(film) = self.film.take() {
+            film.finish();
         }
         match (self.timeline.take(), self.queue.as_mut().and_then(RequestQueue::drive)) {
             (Some(timeline), Some(queue)) => timeline.finish(&mut queue.drive),

@@ -1,5 +1,6 @@
 //! A device at work: it serves one request after the other and returns the time that each took.
 
+use film::Moment;
 use ftl::{Device, FacetKind, Ftl, Report, Run, Span};
 use nand::{Data, Mode, Nand, Op, Sink, Stamp};
 use trace::{Flags, Request};
@@ -360,6 +361,12 @@ impl<'a> Simulator<'a> {
     /// The free blocks now, as cheap.
     pub fn free_blocks(&mut self) -> u32 {
         self.ftl.block_lender().map_or(0, |lender| lender.free_blocks())
+    }
+
+    /// The device between two requests, for a film.
+    pub fn moment(&mut self) -> Moment<'_> {
+        let (entered, has_places) = (self.written(), self.device.choice.guest.is_none());
+        Moment { nand: &self.nand, ftl: Some(&*self.ftl), entered, has_places }
     }
 
     /// Pages that the host requested since the last reset.

@@ -14,7 +14,8 @@ use check::conformance;
 use check::crash::machine_loss::{self, CrashCounts};
 use check::cut::counts::{CutCounts, DecayTime};
 use check::cut::faults::{FaultClass, Faults, promises};
-use check::cut::power_loss::{self, Missed, SecondCuts};
+use check::cut::filmed;
+use check::cut::power_loss::{self, Missed, SecondCuts, Step};
 use check::device::machine_crash::Crash;
 use check::device::power_cut::PowerCut;
 use check::device_model::{DEVICE_MODELS, DeviceModel};
@@ -30,8 +31,10 @@ use nand::Outcome;
 use report::number_format::count;
 
 use crate::experiment_args::{ExperimentArgs, LayerArgs};
-use crate::failure::{self, DONE, VIOLATION};
+use crate::failure::{self, DONE, Failure, VIOLATION};
 use crate::known_names::{self, NameOr, Named};
+use crate::output::command_files::CommandFiles;
+use crate::output::film_files::FilmArgs;
 use crate::process::signals;
 use crate::progress::CheckMonitor;
 use crate::texts::table::Table;
@@ -92,6 +95,8 @@ pub struct Args {
     /// first; 0 tries all
     #[arg(long, value_name = "N", default_value_t = 8, requires = "log_writes")]
     windows: usize,
+    #[command(flatten)]
+    film: FilmArgs,
     /// Seed of the workloads and of the requests after a cut
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -222,6 +227,8 @@ fn with_all(mut names: Vec<Named>) -> Vec<Named> {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> failure::Result<u8> {
+    // A file that cannot be written is refused before anything runs.
+    args.film.open(1, &mut CommandFiles::new())?;
     let found_nothing = match (args.cut, args.crash) {
         (Some(FirstCut::After(cut)), _) => replay_cuts(args, cut),
         (Some(FirstCut::None), _) => replay_one(args, &single_case(args)?, &[]),
@@ -250,6 +257,9 @@ fn campaign(args: &Args) -> failure::Result<bool> {
     // What is wrong without a cut comes first: it is easier to understand.
     failed.sort_by_key(|failed| failed.cuts.len() + failed.crashes.len());
     say(&findings(&failed));
+    if let Some(failed) = failed.iter().find(|failed| failed.crashes.is_empty()) {
+        film(args, &failed.case, &failed.cuts)?;
+    }
     shrink(args, &failed)?;
     if signals::is_interrupted() {
         return Err(sim::Error::Interrupted.into());
@@ -547,7 +557,7 @@ fn replay_one(args: &Args, case: &Case, cuts: &[PowerCut]) -> failure::Result<bo
             let mut watch = |action| tell(&format!("  {action}\n"));
             conformance::check_watched(case, &mut watch).map(|_| None)
         }
-        false => power_loss::replay(case, cuts, &mut |step| tell(&format!("  {step}\n"))),
+        false => power_loss::replay(case, cuts, &mut |step: Step| tell(&format!("  {step}\n"))),
     };
     let failed: Vec<FailedCase> = done.as_ref().err().into_iter().cloned().collect();
     if let (Ok(Some(Missed::Impossible(_))), None) = (&done, &args.outcome) {
@@ -555,9 +565,17 @@ fn replay_one(args: &Args, case: &Case, cuts: &[PowerCut]) -> failure::Result<bo
         tell("  the operation has no such outcome\n");
         return Ok(true);
     }
+    film(args, case, cuts)?;
     let is_clean = replayed(args, done.map(|missed| missed.map(missed_cut)))?;
     shrink(args, &failed)?;
     Ok(is_clean)
+}
+
+/// Films a case, if the user asks for it.
+fn film(args: &Args, case: &Case, cuts: &[PowerCut]) -> failure::Result<()> {
+    let Some(files) = args.film.open(1, &mut CommandFiles::new())? else { return Ok(()) };
+    let footage = filmed::film(case, cuts).map_err(Failure::usage)?;
+    files.write(vec![footage], "check")
 }
 
 /// The devices on which guests were tried. How many blocks each has is decided by the guest.

@@ -46,8 +46,8 @@ use spec::{Kind, Param, Params};
 use self::algorithm_1::{Algorithm1, CostBenefit, DRAM_MAX, Tuning};
 use self::balance::Balance;
 use crate::contract::{
-    Base, Extent, Facet, FacetKind, Ftl, LayerReport, MapBudget, MapEvent, Metric, MountConfig,
-    Ram, Report, ResizableMap, Result, Run, Scheme, Span, Tuner, Violation, base_is,
+    Base, BlockRole, Extent, Facet, FacetKind, Ftl, LayerReport, MapBudget, MapEvent, Metric,
+    MountConfig, Ram, Report, ResizableMap, Result, Run, Scheme, Span, Tuner, Violation, base_is,
 };
 use crate::layer::definition::{Layer, LayerBlocks, LayerSetting, MountBelow, Stack};
 use crate::layer::ghost_buffer::GhostBuffer;
@@ -674,6 +674,10 @@ impl Ftl for Partitioner {
             rule.ghost.audit()?;
         }
         self.buffer.audit(nand)
+    }
+
+    fn roles(&self, nand: &Nand, roles: &mut Vec<BlockRole>) {
+        self.buffer.roles(nand, roles);
     }
 
     /// All pages pass through the buffer first. What it hands down goes on to the map unchanged, so

@@ -14,8 +14,8 @@ use super::sector_pages::{self, Addresses, Sector, TrimmedRange};
 use super::sector_ring::SectorRing;
 use super::size::SectorLogSize;
 use crate::contract::{
-    Base, Durability, Error, Extent, Facet, FacetKind, Ftl, MountConfig, Report, Result, Run, Span,
-    Violation, base_is,
+    Base, BlockRole, Durability, Error, Extent, Facet, FacetKind, Ftl, MountConfig, Report, Result,
+    Run, Span, Violation, base_is,
 };
 use crate::layer::below::Below;
 use crate::part::recovery::page_kind;
@@ -499,6 +499,12 @@ impl Ftl for SectorLog {
         self.audit_buffer()?;
         self.audit_copies()?;
         self.below.ftl.audit(nand)
+    }
+
+    fn roles(&self, nand: &Nand, roles: &mut Vec<BlockRole>) {
+        self.below.ftl.roles(nand, roles);
+        let used = self.ring.used().map(|frame| self.ring.block(frame));
+        roles.extend(used.map(|block| BlockRole::plain(block, "sector log")));
     }
 
     /// Beside the map a controller keeps the page buffer (a page, and an address per sector) and,

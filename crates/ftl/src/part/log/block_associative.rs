@@ -16,7 +16,7 @@
 use nand::Nand;
 
 use crate::contract::{
-    Ftl, Merges, Metric, MountConfig, Report, Result, Run, Span, Violation, base_is,
+    BlockRole, Ftl, Merges, Metric, MountConfig, Report, Result, Run, Span, Violation, base_is,
 };
 use crate::part::log::log_map::{Lbn, LogMap, WriteTarget};
 use crate::part::log::merge;
@@ -118,6 +118,12 @@ impl Ftl for BlockAssociative {
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.logs.audit(nand, &self.map)
+    }
+
+    fn roles(&self, _: &Nand, roles: &mut Vec<BlockRole>) {
+        roles.extend(self.map.data_roles());
+        let logs = self.logs.iter();
+        roles.extend(logs.map(|(lbn, log)| BlockRole::of(log.block, "log", lbn)));
     }
 
     /// The map has an entry of four bytes for each page of the log, beside that of each block.

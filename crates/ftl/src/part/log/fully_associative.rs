@@ -52,7 +52,9 @@ use core::ops::Range;
 use nand::{BlockId, Lpn, Nand};
 use spec::{Kind, Param, Params};
 
-use crate::contract::{Error, Merges, Metric, MountConfig, Report, Result, Run, Violation, ensure};
+use crate::contract::{
+    BlockRole, Error, Merges, Metric, MountConfig, Report, Result, Run, Violation, ensure,
+};
 use crate::part::log::log_map::{LogMap, WriteTarget};
 use crate::part::log::log_mount::{self, FoundLog};
 use crate::part::log::merge;
@@ -400,6 +402,14 @@ impl FullyAssociative {
         self.map.audit(nand, logs().chain(aside))?;
         self.sequential.audit(nand)?;
         self.random.audit(nand, &self.map)
+    }
+
+    /// The roles of data blocks and log blocks.
+    pub fn roles(&self, roles: &mut Vec<BlockRole>) {
+        roles.extend(self.map.data_roles());
+        roles.extend(self.random.blocks().map(|block| BlockRole::plain(block, "log")));
+        let stream = self.sequential.block().zip(self.sequential.owner());
+        roles.extend(stream.map(|(block, lbn)| BlockRole::of(block, "SW", lbn)));
     }
 
     /// What a scheme with this log reports: the maps, merges, and the sizes of the log.

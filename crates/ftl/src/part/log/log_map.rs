@@ -26,7 +26,7 @@ use nand::{BlockId, Cause, Content, Copies, Geometry, Lpn, Nand, Page, Ppn, Prog
 
 use super::block_observer::{BlockObserver, Unobserved};
 use crate::contract::{
-    Base, Metric, MountConfig, Ram, Report, Result, Run, Violation, ensure, table_bytes,
+    Base, BlockRole, Metric, MountConfig, Ram, Report, Result, Run, Violation, ensure, table_bytes,
 };
 use crate::part::index::bit_set::BitSet;
 use crate::part::map::flat_map::{FlatMap, answered_by_flat};
@@ -527,6 +527,12 @@ impl<O: BlockObserver> LogMap<O> {
             ("padded_pages", Metric::Count(self.padded_pages)),
         ];
         Report { ram, free_blocks: self.flat.pool.len(), figures, ..Report::default() }
+    }
+
+    /// The role of each data block.
+    pub fn data_roles(&self) -> impl Iterator<Item = BlockRole> + '_ {
+        let home = |(lbn, home): (Lbn, &Home)| Some(BlockRole::of(home.block?, "data", lbn));
+        (0..).zip(&self.homes).filter_map(home)
     }
 
     /// Sets the counts of the report to zero.

@@ -47,6 +47,11 @@ impl BlockClasses {
         (0..).map(BlockId).zip(self.of_block.iter().copied())
     }
 
+    /// The blocks that have a class.
+    pub fn iter_classed(&self) -> impl Iterator<Item = (BlockId, Class)> + '_ {
+        self.iter().filter(|&(_, class)| class != NOWHERE)
+    }
+
     /// The kind of a page in a class.
     pub fn kind_in(&self, class: Class) -> u8 {
         if self.are_kept() { page_kind::DATA | class << 4 } else { page_kind::DATA }

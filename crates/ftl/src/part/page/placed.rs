@@ -43,7 +43,7 @@ use crate::contract::page_policy::{
     Candidates, Class, ErasedBlock, HostWrite, MovedPage, PagePolicy, PlacedDevice,
 };
 use crate::contract::{
-    Error, Ftl, Metric, MountConfig, Report, Result, Run, Span, Violation, base_is,
+    BlockRole, Error, Ftl, Metric, MountConfig, Report, Result, Run, Span, Violation, base_is,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::block_classes::BlockClasses;
@@ -492,6 +492,12 @@ impl<P: PagePolicy + ?Sized> Ftl for Placed<P> {
             units.audit(full, filling, |block| self.classes.of(block))?;
         }
         self.classes.audit(nand, &self.map)
+    }
+
+    fn roles(&self, _: &Nand, roles: &mut Vec<BlockRole>) {
+        roles.extend(
+            self.classes.iter_classed().map(|(it, at)| BlockRole::of(it, "class", at.into())),
+        );
     }
 
     /// Beside the page map, RAM holds a byte a block for its class, and what the policy keeps.

@@ -29,7 +29,7 @@
 
 use nand::{BlockId, Geometry, Nand, Ppn};
 
-use crate::contract::{Violation, ensure};
+use crate::contract::{BlockRole, Violation, ensure};
 use crate::part::index::min_tree::MinTree;
 use crate::part::index::prefetch::prefetch;
 use crate::part::map::frontier::Frontier;
@@ -180,6 +180,13 @@ impl Superblocks {
     /// Whether a block belongs to no superblock.
     pub fn is_free(&self, block: BlockId) -> bool {
         self.blocks[block.0 as usize].state == BlockState::Free
+    }
+
+    /// The role of each block of a superblock.
+    pub fn roles(&self) -> impl Iterator<Item = BlockRole> + '_ {
+        let used = (0..).map(BlockId).zip(&self.blocks);
+        let used = used.filter(|(_, record)| record.state != BlockState::Free);
+        used.map(|(block, record)| BlockRole::of(block, "superblock", record.superblock))
     }
 
     /// Prefetches a superblock.

@@ -41,8 +41,8 @@ use spec::{Kind, Param, Params};
 use self::page_ages::PageAges;
 use crate::contract::page_policy::Class;
 use crate::contract::{
-    Ftl, Lecture, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
-    ensure, table_bytes,
+    Act, BlockRole, Ftl, Lecture, Metric, MountConfig, Report, Result, Run, Scheme, Span,
+    Violation, base_is, ensure, table_bytes,
 };
 use crate::part::map::frontier::Frontier;
 use crate::part::page::block_classes::BlockClasses;
@@ -96,6 +96,15 @@ pub static SCHEME: Scheme = Scheme {
     source: "Chiang, Lee, Chang: Using data clustering to improve cleaning performance for flash \
              memory, Software: Practice and Experience 29(3), 1999; base of the sector log's paper",
     lecture: Lecture::of(file!(), include_str!("mod.rs")),
+    acts: &[Act {
+        cause: Cause::Gc,
+        from: "region",
+        to: "region",
+        name: "collection with demotion",
+        says: "The victim is emptied. A page that the host has not rewritten for long \
+               moves to the next colder region, the others stay in theirs. The emptied \
+               block is erased.",
+    }],
     params: &spec::joined::<{ spec::total_len(PARAMS) }>(PARAMS),
     refuses,
     least_extra: |params, _, _| RESERVE + params.count("regions") as u32,
@@ -372,6 +381,12 @@ impl Ftl for Clustered {
         self.map.audit(nand, &self.frontiers, RESERVE)?;
         self.regions.audit(nand, &self.map)?;
         self.audit_sizes(nand)
+    }
+
+    fn roles(&self, _: &Nand, roles: &mut Vec<BlockRole>) {
+        roles.extend(
+            self.regions.iter_classed().map(|(it, at)| BlockRole::of(it, "region", at.into())),
+        );
     }
 
     /// Beside the page map, RAM holds for each page its region (a byte) and its age (four), if ages

@@ -50,14 +50,14 @@ mod reading;
 mod recovery;
 mod slot_table;
 
-use nand::{Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn, Sink};
+use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Mode, Nand, Ppn, Sink};
 use spec::{Kind, Param, Params};
 
 use self::cache_account::{Access, CacheAccount};
 use self::cached_map::CachedMap;
 use crate::contract::{
-    Base, Facet, FacetKind, Ftl, Lecture, MapBudget, MapEvent, MissCosts, MountConfig, Report,
-    ResizableMap, Result, Run, Scheme, Span, Violation, base_is, table_bytes,
+    Act, Base, BlockRole, Facet, FacetKind, Ftl, Lecture, MapBudget, MapEvent, MissCosts,
+    MountConfig, Report, ResizableMap, Result, Run, Scheme, Span, Violation, base_is, table_bytes,
 };
 use crate::part::map::flat_map::answered_by_flat;
 use crate::part::map::frontier::Frontier;
@@ -97,6 +97,26 @@ pub static SCHEME: Scheme = Scheme {
              selective caching of page-level address mappings, ASPLOS 2009; counts as in adaptive \
              partitioning, II.C.1 and III.D",
     lecture: Lecture::of(file!(), include_str!("mod.rs")),
+    acts: &[
+        Act {
+            cause: Cause::Map,
+            from: "",
+            to: "translation",
+            name: "translation page",
+            says: "The map of dftl is in flash, in translation pages; RAM has only a cache of \
+               its entries, the CMT. A changed entry that leaves the cache, or that moves \
+               during garbage collection, is written back: its translation page is read \
+               and programmed anew.",
+        },
+        Act {
+            cause: Cause::Gc,
+            from: "translation",
+            to: "translation",
+            name: "collection of a translation block",
+            says: "A block with translation pages has the fewest valid pages. They are copied, \
+               and the block is erased.",
+        },
+    ],
     params: PARAMS,
     corners: &["cmt=8,entries=4", "cmt=24,entries=3", "cmt=64,entries=8"],
     refuses,
@@ -380,6 +400,13 @@ impl Ftl for Dftl {
         self.map.audit(nand, &[self.data, self.translation], 1)?;
         self.audit_contents(nand)?;
         self.audit_entries(nand)
+    }
+
+    fn roles(&self, nand: &Nand, roles: &mut Vec<BlockRole>) {
+        let blocks = (0..nand.geometry().blocks()).map(BlockId);
+        let used = blocks.filter(|&block| nand.array().filled(block) > 0);
+        let entries = used.filter(|&it| self.content_of(nand, it) == BlockContent::Entries);
+        roles.extend(entries.map(|block| BlockRole::plain(block, "translation")));
     }
 
     /// The GTD is the part of the map that is entirely in RAM; the CMT is a cache of the rest.

@@ -46,12 +46,12 @@
 
 pub mod log_account;
 
-use nand::{Nand, Timing};
+use nand::{Cause, Nand, Timing};
 
 use self::log_account::LogAccount;
 use crate::contract::{
-    Facet, FacetKind, Ftl, Lecture, MapBudget, MapEvent, MissCosts, MountConfig, Report,
-    ResizableMap, Result, Run, Scheme, Span, Violation, base_is,
+    Act, BlockRole, Facet, FacetKind, Ftl, Lecture, MapBudget, MapEvent, MissCosts, MountConfig,
+    Report, ResizableMap, Result, Run, Scheme, Span, Violation, base_is,
 };
 use crate::part::log::fully_associative::{
     FullyAssociative, LEAST_EXTRA, PAGE_ENTRY_BYTES, Streams, WriteStep, entry_bytes,
@@ -68,6 +68,16 @@ pub static SCHEME: Scheme = Scheme {
              fully-associative sector translation, ACM TECS 6(3), 2007; as FASTer §II.B, LAST \
              §2.3 and adaptive partitioning §II.C describe it",
     lecture: Lecture::of(file!(), include_str!("mod.rs")),
+    acts: &[Act {
+        cause: Cause::Merge,
+        from: "log",
+        to: "data",
+        name: "full merge",
+        says: "The oldest log block is reclaimed. Its valid pages belong to several \
+               logical blocks, and each of these is merged: its newest pages are gathered \
+               from the data block and from all log blocks in a clean block. So one victim \
+               can cost many merges.",
+    }],
     params: &[Streams::param(
         "how the log block for a sequential stream is opened: run, by the sixth consecutive page; \
          offset0, by a write at offset 0; false, never; default: offset0",
@@ -146,6 +156,10 @@ impl Ftl for Fast {
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.log.audit(nand, core::iter::empty())
+    }
+
+    fn roles(&self, _: &Nand, roles: &mut Vec<BlockRole>) {
+        self.log.roles(roles);
     }
 
     fn report(&self) -> Report {

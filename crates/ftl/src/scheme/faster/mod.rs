@@ -114,13 +114,14 @@ pub mod rules;
 
 use core::ops::Range;
 
-use nand::{BlockId, ChipModel, Nand};
+use nand::{BlockId, Cause, ChipModel, Nand};
 use spec::Params;
 
 use self::isolation_area::IsolationArea;
 use self::rules::{MergeTime, Rules};
 use crate::contract::{
-    Ftl, Lecture, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
+    Act, BlockRole, Ftl, Lecture, Metric, MountConfig, Report, Result, Run, Scheme, Span,
+    Violation, base_is,
 };
 use crate::part::log::fully_associative::{FullyAssociative, WriteStep};
 use crate::part::log::log_map;
@@ -135,6 +136,43 @@ pub static SCHEME: Scheme = Scheme {
     summary: "fast with a second chance for valid pages; cold pages are merged a few at a time",
     source: "Lim, Lee, Moon: FASTer FTL for enterprise-class flash memory SSDs, SNAPI 2010",
     lecture: Lecture::of(file!(), include_str!("mod.rs")),
+    acts: &[
+        Act {
+            cause: Cause::Merge,
+            from: "log",
+            to: "log",
+            name: "second chance",
+            says: "The oldest log block is reclaimed. Its valid pages that had no chance yet \
+               are not merged: they are carried over to the newest log block, where the \
+               host may still rewrite them. That saves the merge of their data blocks.",
+        },
+        Act {
+            cause: Cause::Merge,
+            from: "log",
+            to: "isolation",
+            name: "isolation",
+            says: "These pages had a second chance and were not rewritten, so they count as \
+               cold. They are collected in the isolation area, and their data blocks are \
+               merged later, a few at a time.",
+        },
+        Act {
+            cause: Cause::Merge,
+            from: "isolation",
+            to: "data",
+            name: "progressive merge",
+            says: "The data block of a cold page is merged: its newest pages are gathered in a \
+               clean block. Only a few such merges go with each write, so no write waits \
+               for many of them.",
+        },
+        Act {
+            cause: Cause::Merge,
+            from: "log",
+            to: "data",
+            name: "full merge",
+            says: "The newest pages of a logical block are gathered from its data block and \
+               from the log in a clean block.",
+        },
+    ],
     params: rules::PARAMS,
     corners: &[
         "as=table2,isolation_blocks=4",
@@ -354,6 +392,12 @@ impl Ftl for Faster {
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.log.audit(nand, self.isolation.iter().flat_map(IsolationArea::blocks))?;
         self.isolation.as_ref().map_or(Ok(()), |area| area.audit(nand, &self.log.map))
+    }
+
+    fn roles(&self, _: &Nand, roles: &mut Vec<BlockRole>) {
+        self.log.roles(roles);
+        let isolation = self.isolation.iter().flat_map(IsolationArea::blocks);
+        roles.extend(isolation.map(|block| BlockRole::plain(block, "isolation")));
     }
 
     /// Beside the maps there is one count per log block: carried slots, or merges.

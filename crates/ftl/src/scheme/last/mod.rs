@@ -58,7 +58,7 @@ mod replacement;
 mod report;
 pub mod sequential_log;
 
-use nand::{BlockId, ChipModel, Geometry, Lpn, Nand};
+use nand::{BlockId, Cause, ChipModel, Geometry, Lpn, Nand};
 use spec::{Kind, Param, Params, Value};
 
 use self::beyond::Tuners;
@@ -69,8 +69,8 @@ use self::random_partition::{LEAST_RANDOM, RandomPartitions};
 use self::random_victim::RandomVictim;
 use self::sequential_log::SequentialLog;
 use crate::contract::{
-    Ftl, Lecture, Merges, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
-    ensure,
+    Act, BlockRole, Ftl, Lecture, Merges, MountConfig, Report, Result, Run, Scheme, Span,
+    Violation, base_is, ensure,
 };
 use crate::part::log::log_map::{self, LogMap, WriteTarget};
 use crate::part::log::log_mount;
@@ -133,6 +133,33 @@ pub static SCHEME: Scheme = Scheme {
     source: "Lee, Shin, Kim, Kim: LAST: locality-aware sector translation for NAND flash \
              memory-based storage systems, SIGOPS OSR 42(6), 2008",
     lecture: Lecture::of(file!(), include_str!("mod.rs")),
+    acts: &[
+        Act {
+            cause: Cause::Merge,
+            from: "sequential log",
+            to: "data",
+            name: "sequential merge",
+            says: "A sequential log block is reclaimed: the pages that it lacks are copied to \
+               it, or the newest pages are gathered in a clean block.",
+        },
+        Act {
+            cause: Cause::Merge,
+            from: "hot log",
+            to: "data",
+            name: "hot merge",
+            says: "A block of the hot partition is reclaimed although some of its pages are \
+               still valid. Each of their logical blocks is merged.",
+        },
+        Act {
+            cause: Cause::Merge,
+            from: "cold log",
+            to: "data",
+            name: "cold merge",
+            says: "A block of the cold partition is reclaimed. Each logical block with a valid \
+               page in it is merged: its newest pages are gathered in a clean block. The \
+               victim is the block with the fewest such logical blocks.",
+        },
+    ],
     params: PARAMS,
     corners: &["threshold=512", "threshold=512,detector=streams", "threshold=auto"],
     refuses,
@@ -472,6 +499,15 @@ impl Ftl for Last {
         self.sequential.audit(nand, &self.map)?;
         self.random.audit(nand, &self.map)?;
         self.audit_sizes()
+    }
+
+    fn roles(&self, _: &Nand, roles: &mut Vec<BlockRole>) {
+        roles.extend(self.map.data_roles());
+        roles.extend(self.sequential.blocks().map(|it| BlockRole::plain(it, "sequential log")));
+        for (partition, name) in [(Partition::Hot, "hot log"), (Partition::Cold, "cold log")] {
+            let blocks = self.random.iter(&self.map, partition);
+            roles.extend(blocks.map(|block| BlockRole::plain(block, name)));
+        }
     }
 
     fn report(&self) -> Report {

@@ -65,8 +65,8 @@ use self::group_chains::GroupChains;
 use self::layout::GroupLayout;
 use self::victim_pages::VictimPages;
 use crate::contract::{
-    Durability, Ftl, Lecture, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation,
-    base_is, table_bytes,
+    Act, BlockRole, Durability, Ftl, Lecture, Metric, MountConfig, Report, Result, Run, Scheme,
+    Span, Violation, base_is, table_bytes,
 };
 use crate::part::recovery::survey;
 use crate::part::spare::spare_map::{Lbn, SpareMap};
@@ -116,6 +116,26 @@ pub static SCHEME: Scheme = Scheme {
     source: "Lin, Chiao, Chang: Improving flash translation layer performance by supporting large \
              superblocks, IEEE Trans. Consumer Electronics 2010; counts as there, III",
     lecture: Lecture::of(file!(), include_str!("mod.rs")),
+    acts: &[
+        Act {
+            cause: Cause::Gc,
+            from: "superblock",
+            to: "superblock",
+            name: "collection in a superblock",
+            says: "The valid pages of the emptiest block are copied to the open block of the \
+               superblock, and the emptied block is erased. The copies carry the changed \
+               parts of the map in their spare areas.",
+        },
+        Act {
+            cause: Cause::Map,
+            from: "",
+            to: "superblock",
+            name: "mapping chain",
+            says: "The map is a chain through spare areas: page tables (PT) and the \
+               directories (PMD) that lead to them. A link must be written again, so the \
+               page that carries it is copied with the new entries in its spare area.",
+        },
+    ],
     params: PARAMS,
     corners: &["blocks=1", "blocks=2,map_cache=1", "blocks=1,groups=1", "groups=1"],
     refuses,
@@ -343,6 +363,10 @@ impl Ftl for Lsb {
             places
         };
         spare_mount::audit(nand, &self.map, &self.chains, spares)
+    }
+
+    fn roles(&self, _: &Nand, roles: &mut Vec<BlockRole>) {
+        roles.extend(self.map.blocks.roles());
     }
 
     /// A cached entry takes the bits of a PMD page, and an offset and a block number per page: 300

@@ -46,8 +46,8 @@ use spec::{Kind, Param, Params};
 
 use self::carriers::{BLOCKS_MAX, Carriers};
 use crate::contract::{
-    Ftl, Lecture, Metric, MountConfig, Report, Result, Run, Scheme, Span, Violation, base_is,
-    table_bytes,
+    Act, BlockRole, Ftl, Lecture, Metric, MountConfig, Report, Result, Run, Scheme, Span,
+    Violation, base_is, table_bytes,
 };
 use crate::part::recovery::survey;
 use crate::part::spare::spare_map::{Lbn, SpareMap};
@@ -99,6 +99,27 @@ pub static SCHEME: Scheme = Scheme {
     source: "Kang, Jo, Kim, Lee: A superblock-based flash translation layer for NAND flash memory, \
              EMSOFT 2006; counts as in Lin, Chiao, Chang 2010, II.C",
     lecture: Lecture::of(file!(), include_str!("mod.rs")),
+    acts: &[
+        Act {
+            cause: Cause::Gc,
+            from: "superblock",
+            to: "superblock",
+            name: "collection in a superblock",
+            says: "Some blocks share the logical blocks of a superblock. The valid pages of \
+               the emptiest one are copied to the open block of the same superblock, and \
+               the emptied block is erased. The copies carry the changed parts of the map \
+               in their spare areas.",
+        },
+        Act {
+            cause: Cause::Map,
+            from: "",
+            to: "superblock",
+            name: "map entries in a spare area",
+            says: "The map is in the spare areas of pages. A part of it must be written again, \
+               so the page that carries it is copied with the new entries in its spare \
+               area.",
+        },
+    ],
     params: PARAMS,
     corners: &["blocks=1,map_cache=1", "blocks=2,physical=3", "blocks=7", "blocks=1,physical=2"],
     refuses,
@@ -375,6 +396,10 @@ impl Ftl for Superblock {
         self.map.blocks.audit_limit(self.blocks_max)?;
         let spares = |lbn| self.carriers.spares(&self.map.flat, lbn).collect();
         spare_mount::audit(nand, &self.map, &self.carriers, spares)
+    }
+
+    fn roles(&self, _: &Nand, roles: &mut Vec<BlockRole>) {
+        roles.extend(self.map.blocks.roles());
     }
 
     fn report(&self) -> Report {

@@ -13,7 +13,7 @@ use nand::{Geometry, Lpn, Nand, Ppn, Sink, Timing};
 use spec::{Params, Value};
 
 use crate::contract::{
-    Base, Extent, Facet, FacetKind, Ftl, Report, Result, Run, Span, Violation, base_is,
+    Base, BlockRole, Extent, Facet, FacetKind, Ftl, Report, Result, Run, Span, Violation, base_is,
 };
 use crate::part::rivals::{self, Caution, Rivals};
 
@@ -104,6 +104,10 @@ impl<L: HasThreshold + 'static> Ftl for AutoThreshold<L> {
 
     fn audit(&self, nand: &Nand) -> core::result::Result<(), Violation> {
         self.last.audit(nand)
+    }
+
+    fn roles(&self, nand: &Nand, roles: &mut Vec<BlockRole>) {
+        self.last.roles(nand, roles);
     }
 
     fn report(&self) -> Report {

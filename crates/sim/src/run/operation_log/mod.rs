@@ -11,13 +11,15 @@
 //! Requests are numbered from 1 in the order of the trace. The log has exactly as many lines of
 //! each kind and cause as the result counts. Without a log the chip records nothing.
 
+mod decimal;
+
 use std::io::Write;
 
-use nand::{Cause, Lpn, Op};
+use nand::{Cause, Lpn, Op, RecordedBulk};
 
 use crate::error::{Error, Result};
-use crate::run::decimal::{ENDS, Line, SPILL_BYTES, put_number};
-use crate::run::recorded::{LoggedBulk, Recorded};
+use crate::run::operation_log::decimal::{ENDS, Line, SPILL_BYTES, put_number};
+use crate::run::recorded::Recorded;
 
 const HEAD: &str = "# ftlab operations 1: request op cause place owner\n";
 
@@ -51,13 +53,13 @@ impl<'a> OpLog<'a> {
     pub fn write(&mut self, request: u64, operations: &Recorded) -> Result<()> {
         for bulk in operations.logged.bulks() {
             match bulk {
-                LoggedBulk::Run { op, cause, first, owners } => {
+                RecordedBulk::Run { op, cause, first, owners } => {
                     let start = LineStart::of(request, self.label(op, cause));
                     for (&owner, place) in owners.iter().zip(first..) {
                         self.line(|line| start.put(line), place, owner)?;
                     }
                 }
-                LoggedBulk::Copies { cause, from, to, owners } => {
+                RecordedBulk::Copies { cause, from, to, owners } => {
                     let start = |op| LineStart::of(request, self.label(op, cause));
                     let [read, program] = [Op::Read, Op::Program].map(start);
                     for ((&source, &owner), target) in from.iter().zip(owners).zip(to..) {

@@ -1,0 +1,135 @@
+//! The part of a film that is JSON: what the film shows, and what its numbers mean.
+
+use nand::{Cause, Op};
+use serde::Serialize;
+
+use crate::scene::SceneKind;
+use crate::take::{Counters, Take};
+
+/// What a film is of.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct About {
+    /// The program that made it, with its version.
+    pub made_by: String,
+    /// The FTL, as the user wrote it.
+    pub ftl: String,
+    /// The name of its scheme.
+    pub scheme: &'static str,
+    /// The scheme in a line.
+    pub summary: &'static str,
+    /// Its publication.
+    pub source: &'static str,
+    /// The head of the scheme's source file: how it works.
+    pub lecture: String,
+    /// What was run, in a sentence.
+    pub run: String,
+    /// Pages that the host sees.
+    pub logical_pages: u32,
+}
+
+/// The header.
+#[derive(Debug, Serialize)]
+pub struct Header<'a> {
+    /// The version of the format.
+    pub film: u32,
+    /// What it is of.
+    pub about: &'a About,
+    /// The number of blocks.
+    pub blocks: u32,
+    /// Pages in each block.
+    pub pages_per_block: u32,
+    /// Bytes of data in a page.
+    pub page_bytes: u32,
+    /// Kinds of operations.
+    pub operations: Vec<&'static str>,
+    /// Causes of operations.
+    pub causes: Vec<&'static str>,
+    /// Names of roles.
+    pub roles: &'a [&'static str],
+    /// Names of gauges.
+    pub gauges: &'a [&'static str],
+    /// Kinds of scenes.
+    pub scenes: &'a [SceneKind],
+    /// Requests of the pass.
+    pub requests: u64,
+    /// Operations of the pass; a copy is a read and a program.
+    pub pass_operations: u64,
+    /// What the film left out, in a sentence.
+    pub left_out: String,
+    /// The takes.
+    pub takes: Vec<TakeHeader>,
+    /// Counters at evenly spaced moments of the whole pass.
+    pub course: CourseHeader,
+    /// Names and lengths of the columns, in their order.
+    pub columns: Vec<(String, usize)>,
+}
+
+/// A take.
+#[derive(Debug, Serialize)]
+pub struct TakeHeader {
+    /// Requests of the pass before it.
+    pub before: u64,
+    /// Its requests.
+    pub requests: usize,
+    /// Its operations; a copy is one.
+    pub steps: u64,
+    /// Programs that the film saw before it: the next one has the number that follows.
+    pub programs: u32,
+    /// Operations before it by kind and, in each, by cause.
+    pub tally: [[u64; Cause::ALL.len()]; Op::ALL.len()],
+    /// Pages written before it.
+    pub entered: u64,
+    /// Free blocks before it.
+    pub free_blocks: u32,
+    /// Gauges before it.
+    pub gauges: Vec<f64>,
+}
+
+impl TakeHeader {
+    /// The header of a take.
+    pub fn of(take: &Take) -> TakeHeader {
+        TakeHeader {
+            before: take.before.requests,
+            requests: take.requests.len(),
+            steps: take.steps(),
+            programs: take.programs,
+            tally: Op::ALL.map(|op| take.before.by_cause(op)),
+            entered: take.before.entered,
+            free_blocks: take.before.free_blocks,
+            gauges: take.before.gauges.clone(),
+        }
+    }
+}
+
+/// Counters along the pass: a list for each.
+#[derive(Debug, Default, Serialize)]
+pub struct CourseHeader {
+    /// Requests served.
+    pub requests: Vec<u64>,
+    /// Pages programmed.
+    pub programs: Vec<u64>,
+    /// Blocks erased.
+    pub erases: Vec<u64>,
+    /// Pages of writes that entered the scheme.
+    pub entered: Vec<u64>,
+    /// Free blocks.
+    pub free_blocks: Vec<u32>,
+    /// Each gauge.
+    pub gauges: Vec<Vec<f64>>,
+}
+
+impl CourseHeader {
+    /// The course through these moments.
+    pub fn of(moments: &[Counters]) -> CourseHeader {
+        let gauges = moments.first().map_or(0, |first| first.gauges.len());
+        let gauge = |at: usize| moments.iter().map(|it| it.gauges[at]).collect();
+        CourseHeader {
+            requests: moments.iter().map(|it| it.requests).collect(),
+            programs: moments.iter().map(|it| it.tally.total(Op::Program)).collect(),
+            erases: moments.iter().map(|it| it.tally.total(Op::Erase)).collect(),
+            entered: moments.iter().map(|it| it.entered).collect(),
+            free_blocks: moments.iter().map(|it| it.free_blocks).collect(),
+            gauges: (0..gauges).map(gauge).collect(),
+        }
+    }
+}

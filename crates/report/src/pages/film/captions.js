@@ -1,0 +1,119 @@
+"use strict";
+// What a moment shows, in sentences. Needs no browser.
+const filmCaptions = (function () {
+  const { READ, SPARE, PROGRAM, ERASE, COPY, NONE, SYSTEM } = filmFlash;
+  const OPS = ["reads", "writes", "trims", "flushes"];
+  const EVENTS = {
+    4: "The power returns, and the FTL is mounted: it finds out from the flash what it held.",
+    5: "The power fails. The map shows what it left on flash.",
+    6: "Everything is read and compared.",
+  };
+  const CAUSES = {
+    host: "for the host",
+    rmw: "because the write covers only a part of the page",
+    gc: "garbage collection",
+    merge: "merge",
+    map: "map in flash",
+    log: "sector log",
+    wear: "wear levelling",
+    meta: "record for a mount",
+    media: "failed block",
+  };
+
+  const number = (value) => value.toLocaleString("en-US");
+
+  function real(value) {
+    if (!Number.isFinite(value)) return "–";
+    if (Number.isInteger(value)) return number(value);
+    return value.toLocaleString("en-US", { maximumSignificantDigits: 4 });
+  }
+
+  // `{copies|copy|copies}` is a number with its noun, `{lbn}` a number.
+  function titleOf(film, scene) {
+    const kind = film.header.scenes[scene.kind];
+    const fill = (_, words) => {
+      const [name, one, many] = words.split("|");
+      if (name === "name") return kind.name;
+      const value = scene[name];
+      if (many === undefined) return value === NONE ? "?" : String(value);
+      return number(value) + " " + (value === 1 ? one : many);
+    };
+    const isOfSeveral = scene.lbn === NONE && kind.title.includes(" of LBN {lbn}");
+    const template = isOfSeveral ? kind.title.replace(" of LBN {lbn}", "") : kind.title;
+    const [name, counts] = template.replace(/\{([^}]*)\}/g, fill).split(": ");
+    const isThere = (part) => !part.startsWith("0 ");
+    return [name, counts.split(", ").filter(isThere).join(", ")].filter((part) => part !== "").join(": ");
+  }
+
+  function pagesOf(first, pages) {
+    return pages === 1 ? "LPN " + first : "LPN " + first + " to " + (first + pages - 1);
+  }
+
+  function requestOf(film, request) {
+    const { requests, spans } = film;
+    if (EVENTS[requests.op[request]] !== undefined) return EVENTS[requests.op[request]];
+    const parts = [];
+    for (let at = requests.spans[request]; at < requests.spans[request + 1]; at++) {
+      parts.push(pagesOf(spans.first[at], spans.pages[at]));
+    }
+    const shown = parts.slice(0, 3).join(", ") + (parts.length > 3 ? " and more" : "");
+    const what = OPS[requests.op[request]];
+    return "Request " + number(requests.number[request]) + " " + what + (shown === "" ? "" : " " + shown) + ".";
+  }
+
+  const place = (flash, ppn) => "block " + Math.floor(ppn / flash.per) + ", page " + (ppn % flash.per);
+
+  function ownerName(flash, owner) {
+    if (owner === NONE) return "an erased page";
+    if (owner === SYSTEM) return "a page of the FTL itself";
+    const logical = flash.film.header.about.logical_pages;
+    return owner >= logical ? "page " + (owner - logical) + " of the map" : "LPN " + owner;
+  }
+
+  // The operation that was done last. The flash is at the moment behind it.
+  function operationOf(flash) {
+    if (flash.done === 0) return "";
+    const { steps, requests, header } = flash.film;
+    const at = requests.steps[flash.request] + flash.done - 1;
+    const [kind, where] = [steps.kind[at], steps.place[at]];
+    const cause = CAUSES[header.causes[steps.cause[at]]];
+    const owner = ownerName(flash, flash.owner[where]);
+    switch (kind) {
+      case READ: return "Reads " + owner + " from " + place(flash, where) + " (" + cause + ").";
+      case SPARE: return "Reads the spare area of " + place(flash, where) + " (" + cause + ").";
+      case PROGRAM: return "Programs " + owner + " at " + place(flash, where) + " (" + cause + ").";
+      case ERASE: return "Erases block " + where + " (" + cause + ").";
+      case COPY:
+        return "Copies " + owner + " from " + place(flash, steps.from[at]) + " to " + place(flash, where) +
+          " (" + cause + ").";
+      default: return "";
+    }
+  }
+
+  // The name of a block's role.
+  function roleOf(flash, block) {
+    if (flash.filled[block] === 0) return "free";
+    const name = flash.film.header.roles[flash.role[block]];
+    return flash.of[block] === NONE ? name : name + " of " + flash.of[block];
+  }
+
+  function blockOf(flash, block) {
+    const valid = flash.validPages(block);
+    const stale = flash.filled[block] - valid;
+    const erased = flash.per - flash.filled[block];
+    return "Block " + block + ", " + roleOf(flash, block) + ": " + valid + " valid, " + stale + " stale, " + erased +
+      " erased pages; erased " + number(flash.wear[block]) + " times.";
+  }
+
+  // The scene of a moment, or nothing.
+  function sceneAt(film, request, done) {
+    const { scenes } = film.requests;
+    for (let at = scenes[request]; at < scenes[request + 1]; at++) {
+      const scene = film.scenes[at];
+      if (done > scene.first && done <= scene.first + scene.steps) return scene;
+    }
+    return undefined;
+  }
+
+  return { titleOf, requestOf, operationOf, ownerName, roleOf, blockOf, sceneAt, number, real };
+})();

@@ -1,0 +1,372 @@
+"use strict";
+// The page of a film: it puts map, captions, curves and controls together.
+(function () {
+  const { number, real } = filmCaptions;
+  const SPEEDS = [1, 4, 15, 60, 250, 1000, 6000]; // operations a second
+  const SCENES_SHOWN = 7;
+  const FIGURES_MS = 120; // the least time between two updates of figures while the film plays
+  const element = (id) => document.getElementById(id);
+
+  async function bytesOf(script) {
+    const packed = Uint8Array.from(atob(script.textContent.trim()), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  }
+
+  class Page {
+    constructor(player) {
+      this.player = player;
+      this.maps = player.flashes.map((flash, index) =>
+        new filmMap.ChipMap(element("map-" + index), element("over-" + index), flash));
+      this.curves = new filmCurves.Curves(element("curves"), player.films);
+      this.strips = player.films.map((film, index) => new filmCurves.Strip(element("strip-" + index), film));
+      this.isPlaying = false;
+      this.speed = 4;
+      this.recent = player.films.map(() => []);
+      this.spoken = "";
+      this.figuresAt = 0;
+    }
+
+    // ---- Drawing -------------------------------------------------------------------------------
+
+    colours() {
+      const style = getComputedStyle(document.documentElement);
+      const colour = (name) => style.getPropertyValue(name).trim();
+      const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+      const named = Object.fromEntries(["ground", "text", "soft", "line", "bad", "accent", "cell"]
+        .map((name) => [name, colour("--" + name)]));
+      const causes = ["#3d8fd1", "#7f8fa6", "#d55e00", "#b8860b", "#8a7fd1", "#009e73", "#cc79a7", "#8c8c8c", "#9c755f"];
+      const films = [...document.querySelectorAll("figure.chip")].map((it) => it.dataset.colour);
+      return { ...named, isDark, causes, films };
+    }
+
+    resize() {
+      const colours = this.colours();
+      const room = window.innerHeight * (window.innerWidth < 960 ? 0.5 : 0.62);
+      for (const map of this.maps) map.resize(map.canvas.parentElement.clientWidth, Math.max(260, Math.round(room)), colours);
+      // Maps side by side have pages of the same size.
+      const fitting = Math.min(...this.maps.map((map) => map.fitting));
+      for (const map of this.maps) map.fit(fitting);
+      const height = Math.max(...this.maps.map((map) => map.neededHeight()));
+      for (const map of this.maps) map.setHeight(height);
+      this.curves.resize(element("curves").parentElement.clientWidth, colours);
+      for (const strip of this.strips) strip.resize(strip.canvas.parentElement.clientWidth, colours);
+      this.legend(colours);
+      this.draw();
+    }
+
+    legend(colours) {
+      const { header } = this.player.films[0];
+      const seen = new Set(this.player.films.flatMap((film) => [...new Set(film.steps.cause)]));
+      const causes = header.causes.map((name, at) => [name, at]).filter(([, at]) => seen.has(at));
+      element("causes").replaceChildren(...causes.map(([name, at]) => {
+        const item = document.createElement("li");
+        const colour = document.createElement("i");
+        colour.style.background = colours.causes[at];
+        item.append(colour, name);
+        return item;
+      }));
+    }
+
+    draw() {
+      this.maps.forEach((map, index) => {
+        map.draw();
+        map.drawOverlay(this.recent[index]);
+      });
+      const { request } = this.player;
+      this.curves.draw(request);
+      this.strips.forEach((strip) => strip.draw(request));
+      const scrub = element("scrub");
+      scrub.value = String(Math.round(this.player.share() * 10000));
+      const now = performance.now();
+      if (!this.isPlaying || now - this.figuresAt > FIGURES_MS) {
+        this.figuresAt = now;
+        this.tell();
+      }
+    }
+
+    // Captions and figures.
+    tell() {
+      const { player } = this;
+      player.flashes.forEach((flash, index) => this.tellOne(flash, index));
+      const { request, count } = player;
+      const [first, pass] = [player.films[0].requests.number[request], player.films[0].header.requests];
+      element("where").textContent = "request " + number(first) + " of " + number(pass) +
+        (count < pass ? " (" + number(count) + " filmed)" : "");
+      element("scrub").setAttribute("aria-valuetext", "request " + number(first));
+      this.listScenes();
+      if (!this.isPlaying) this.say();
+    }
+
+    tellOne(flash, index) {
+      const { film } = flash;
+      const scene = filmCaptions.sceneAt(film, flash.request, flash.done);
+      const request = filmCaptions.requestOf(film, flash.request);
+      element("scene-" + index).textContent = scene ? capital(filmCaptions.titleOf(film, scene)) : request;
+      const waits = flash.done === flash.steps(flash.request) && this.player.done > flash.done;
+      const operation = filmCaptions.operationOf(flash);
+      const step = scene ? flash.done - scene.first + " of " + scene.steps + ". " : "";
+      element("operation-" + index).textContent = (scene && operation !== "" ? step : "") +
+        (waits ? "Has answered, and waits for the other FTL." : operation || "The request arrives.");
+      element("says-" + index).textContent = scene ? film.header.scenes[scene.kind].says : "";
+      this.figures(flash, index);
+    }
+
+    figures(flash, index) {
+      const figures = flash.figures();
+      const values = {
+        amplification: figures.entered > 0 ? real(figures.programs / figures.entered) : "–",
+        entered: number(figures.entered),
+        programs: number(figures.programs),
+        reads: number(figures.reads),
+        erases: number(figures.erases),
+        free: number(figures.free),
+      };
+      for (const [name, value] of Object.entries(values)) element(name + "-" + index).textContent = value;
+      flash.film.header.gauges.forEach((_, at) => {
+        element("gauge-" + index + "-" + at).textContent = real(flash.gauges[at]);
+      });
+    }
+
+    listScenes() {
+      const { scenes, films } = this.player;
+      const at = this.player.sceneIndex() - 1;
+      const first = Math.max(0, Math.min(at - 2, scenes.length - SCENES_SHOWN));
+      const key = first + ":" + at;
+      if (key === this.listed) return;
+      this.listed = key;
+      const shown = scenes.slice(first, first + SCENES_SHOWN);
+      element("scenes").replaceChildren(...shown.map(({ scene, film, tick }, index) => {
+        const item = document.createElement("li");
+        const button = document.createElement("button");
+        button.type = "button";
+        const prefix = films.length > 1 ? films[film].header.about.scheme + ": " : "";
+        button.textContent = prefix + filmCaptions.titleOf(films[film], scene);
+        button.addEventListener("click", () => this.jump(tick));
+        if (first + index === at) button.setAttribute("aria-current", "true");
+        item.append(button);
+        return item;
+      }));
+    }
+
+    // Tells those who cannot see the map what is shown.
+    say() {
+      const parts = this.player.flashes.flatMap((_, index) =>
+        ["scene-", "operation-"].map((id) => element(id + index).textContent));
+      const words = parts.filter((part) => part !== "").join(" ");
+      if (words === this.spoken) return;
+      this.spoken = words;
+      element("live").textContent = words;
+    }
+
+    // ---- Moving --------------------------------------------------------------------------------
+
+    // Goes to a moment; the operations on the way are marked if there are few.
+    jump(tick, marks = 1) {
+      const before = this.player.tick;
+      this.player.seek(tick);
+      const moved = this.player.tick - before;
+      this.recent = this.player.flashes.map((flash) => this.lastSteps(flash, moved > 0 ? Math.max(marks, 1) : 1));
+      this.draw();
+      if (!this.isPlaying) this.remember();
+    }
+
+    lastSteps(flash, most) {
+      const end = flash.film.requests.steps[flash.request] + flash.done;
+      const first = Math.max(flash.film.requests.steps[flash.request], end - most);
+      return Array.from({ length: end - first }, (_, index) => first + index);
+    }
+
+    step(by) {
+      this.pause();
+      this.jump(this.player.tick + by);
+    }
+
+    scene(direction) {
+      const found = direction > 0 ? this.player.nextScene() : this.player.previousScene();
+      if (found !== undefined) this.jump(found.tick);
+    }
+
+    play() {
+      if (this.player.tick >= this.player.end) this.player.seek(0);
+      this.isPlaying = true;
+      this.showState();
+      let [last, left] = [performance.now(), 0];
+      const picture = (now) => {
+        if (!this.isPlaying) return;
+        left += (Math.min(200, now - last) / 1000) * this.speed;
+        last = now;
+        const ticks = Math.floor(left);
+        left -= ticks;
+        if (ticks > 0) this.jump(this.player.tick + ticks, ticks);
+        if (this.player.tick >= this.player.end) return this.pause();
+        return requestAnimationFrame(picture);
+      };
+      requestAnimationFrame(picture);
+    }
+
+    pause() {
+      if (!this.isPlaying) return;
+      this.isPlaying = false;
+      this.showState();
+      this.tell();
+      this.remember();
+    }
+
+    toggle() {
+      if (this.isPlaying) this.pause();
+      else this.play();
+    }
+
+    showState() {
+      const button = element("play");
+      button.textContent = this.isPlaying ? "Pause" : "Play";
+      button.setAttribute("aria-pressed", String(this.isPlaying));
+    }
+
+    // The link carries the moment.
+    remember() {
+      const hash = "#" + this.player.moment();
+      if (location.hash !== hash) history.replaceState(null, "", hash);
+    }
+
+    // ---- Controls ------------------------------------------------------------------------------
+
+    listen() {
+      const on = (id, type, handler) => element(id).addEventListener(type, handler);
+      on("play", "click", () => this.toggle());
+      on("back", "click", () => this.step(-1));
+      on("forward", "click", () => this.step(1));
+      on("previous", "click", () => this.scene(-1));
+      on("next", "click", () => this.scene(1));
+      on("speed", "change", (event) => { this.speed = Number(event.target.value); });
+      on("scrub", "input", (event) => this.jump(this.player.tickAt(Number(event.target.value) / 10000)));
+      on("colouring", "change", (event) => this.each((map) => { map.colouring = event.target.value; }));
+      on("wear", "change", (event) => this.rearrange((map) => { map.showsWear = event.target.checked; }));
+      on("arrange", "change", (event) => this.rearrange((map) => { map.isByRole = event.target.value === "role"; }));
+      on("closer", "click", () => this.each((map) => map.zoomBy(1.5)));
+      on("wider", "click", () => this.each((map) => map.zoomBy(1 / 1.5)));
+      on("still", "click", () => this.save());
+      on("curves", "click", (event) => this.jump(this.player.ticks[this.curves.requestAt(event.offsetX)]));
+      this.strips.forEach((strip) => strip.canvas.addEventListener("click", (event) =>
+        this.jump(this.player.ticks[strip.requestAt(event.offsetX, this.player.request)])));
+      this.maps.forEach((map) => this.listenTo(map));
+      document.addEventListener("keydown", (event) => this.key(event));
+      window.addEventListener("hashchange", () => this.follow());
+      window.addEventListener("resize", () => this.resize());
+      matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.resize());
+    }
+
+    each(change) {
+      for (const map of this.maps) {
+        change(map);
+        map.flash.everything = map.flash.moved = true;
+      }
+      this.draw();
+    }
+
+    rearrange(change) {
+      this.maps.forEach(change);
+      this.resize();
+    }
+
+    follow() {
+      if (location.hash.length < 2) return;
+      this.player.goTo(location.hash.slice(1));
+      this.jump(this.player.tick);
+    }
+
+    key(event) {
+      const isTyping = event.target.closest("select, input, summary, button, .layers canvas");
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const moves = {
+        ArrowLeft: () => this.step(-1),
+        ArrowRight: () => this.step(1),
+        PageUp: () => this.scene(-1),
+        PageDown: () => this.scene(1),
+        Home: () => this.jump(0),
+        End: () => this.jump(this.player.end),
+        " ": () => this.toggle(),
+        n: () => this.scene(1),
+        p: () => this.scene(-1),
+        "+": () => this.each((map) => map.zoomBy(1.5)),
+        "-": () => this.each((map) => map.zoomBy(1 / 1.5)),
+      };
+      const isOurs = !isTyping || /^[np+-]$/.test(event.key);
+      if (moves[event.key] === undefined || !isOurs) return;
+      event.preventDefault();
+      moves[event.key]();
+    }
+
+    listenTo(map) {
+      const { canvas } = map;
+      const tell = (block) => {
+        if (block !== undefined) element("block").textContent = filmCaptions.blockOf(map.flash, block);
+      };
+      let drag;
+      canvas.addEventListener("pointerdown", (event) => { drag = [event.offsetX, event.offsetY]; });
+      window.addEventListener("pointerup", () => { drag = undefined; });
+      canvas.addEventListener("pointermove", (event) => {
+        if (drag === undefined) return tell(map.blockAt(event.offsetX, event.offsetY));
+        map.pan(drag[0] - event.offsetX, drag[1] - event.offsetY);
+        drag = [event.offsetX, event.offsetY];
+        map.flash.everything = true;
+        return this.draw();
+      });
+      canvas.addEventListener("click", (event) => {
+        map.selected = map.blockAt(event.offsetX, event.offsetY);
+        tell(map.selected);
+        this.draw();
+      });
+      canvas.addEventListener("wheel", (event) => {
+        if (!event.ctrlKey) return;
+        event.preventDefault();
+        map.zoomBy(event.deltaY < 0 ? 1.2 : 1 / 1.2, event.offsetX, event.offsetY);
+        map.flash.everything = true;
+        this.draw();
+      }, { passive: false });
+      canvas.addEventListener("keydown", (event) => {
+        const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -8, ArrowDown: 8 }[event.key];
+        if (by === undefined) return;
+        event.preventDefault();
+        tell(map.select(by));
+        element("live").textContent = element("block").textContent;
+        this.draw();
+      });
+    }
+
+    // A still as SVG.
+    save() {
+      this.maps.forEach((map, index) => {
+        const title = element("scene-" + index).textContent;
+        const link = document.createElement("a");
+        link.href = URL.createObjectURL(new Blob([map.svg(title)], { type: "image/svg+xml" }));
+        link.download = map.flash.film.header.about.scheme + "-" + this.player.moment() + ".svg";
+        link.click();
+      });
+    }
+  }
+
+  const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
+
+  async function open() {
+    const films = [];
+    for (const script of document.querySelectorAll("script.film-data")) films.push(filmFormat.read(await bytesOf(script)));
+    const page = new Page(new filmPlayer.Player(films));
+    window.film = page;
+    const speed = element("speed");
+    for (const per of SPEEDS) speed.add(new Option(number(per) + " per second", per, per === 4, per === 4));
+    for (const name of filmMap.COLOURINGS) element("colouring").add(new Option(name, name));
+    page.listen();
+    page.resize();
+    page.follow();
+    document.body.dataset.done = String(films.length);
+    document.body.dataset.opened = String(Math.round(performance.now()));
+  }
+
+  open().catch((error) => {
+    element("scene-0").textContent = "This film cannot be shown: " + error.message;
+    document.body.dataset.failed = error.message;
+    console.error(error);
+  });
+})();

@@ -1,0 +1,135 @@
+//! A device that is filmed, and what is true of it at each moment.
+
+use film::{About, Footage, HostOp, Moment, Plan, Recorder, Request};
+use ftl::contract::{BlockRole, Run};
+use ftl::{Device, Ftl, Span};
+use nand::{BlockId, Cause, Data, Lpn, Nand, Op, OpRecord, Sink};
+use sim::run::foresight;
+use sim::{Experiment, Setup};
+
+use crate::decoder::State;
+
+/// A request for the device.
+pub type Asked = (HostOp, Span);
+
+/// A filmed device.
+pub struct Filmed {
+    device: Device,
+    nand: Nand,
+    ftl: Box<dyn Ftl>,
+    entered: u64,
+}
+
+impl Filmed {
+    /// A device with a blank chip, on which these requests will be served.
+    pub fn new(experiment: &Experiment, requests: &[Asked]) -> Filmed {
+        let setup = Setup::new(experiment).unwrap();
+        let mut device = sim::device::of(&setup, 0).unwrap();
+        if device.choice.scheme.needs_future {
+            let future = foresight::of_run(&setup, &device, |see| {
+                requests.iter().try_for_each(|(op, span)| see(trace_op(*op), span))
+            });
+            device = device.foreseen_by(future.unwrap());
+        }
+        let mut nand = device.new_chip(sim::device::chip_mode(&device, experiment));
+        let ftl = device.mount(&mut nand).unwrap();
+        nand.reset_tally();
+        nand.attach(Some(Box::new(OpRecord::default())));
+        Filmed { device, nand, ftl, entered: 0 }
+    }
+
+    /// Films these requests. Returns the footage and the truth after each request; `is_even` as in
+    /// the plan.
+    pub fn footage(mut self, requests: &[Asked], is_even: bool) -> (Footage, Vec<State>) {
+        let scheme = self.device.choice.scheme;
+        let about = About {
+            scheme: scheme.name,
+            logical_pages: self.device.logical_pages(),
+            ..About::default()
+        };
+        let plan = Plan { about, acts: scheme.acts, is_even };
+        let mut recorder = Recorder::begin(plan, &self.moment());
+        let mut truths = Vec::new();
+        for (number, (op, span)) in (1..).zip(requests) {
+            self.serve(*op, span);
+            let record: &mut OpRecord = self.nand.sink_mut().unwrap();
+            let operations = core::mem::take(record);
+            let request = Request { number, op: *op, spans: &[*span] };
+            recorder.request(&request, &operations, &self.moment());
+            truths.push(self.truth());
+        }
+        (recorder.finish(), truths)
+    }
+
+    fn moment(&self) -> Moment<'_> {
+        Moment { nand: &self.nand, ftl: Some(&*self.ftl), entered: self.entered, has_places: true }
+    }
+
+    fn serve(&mut self, op: HostOp, span: &Span) {
+        let (nand, bytes) = (&mut self.nand, u64::from(span.pages) * 2048);
+        let run = span.run(bytes, Data::None);
+        match op {
+            HostOp::Read => self.ftl.read(nand, &run, &mut Sink::None).unwrap(),
+            HostOp::Write => {
+                self.entered += u64::from(span.pages);
+                let data = match nand.array().keeps_pages() {
+                    true => Data::Stamp(1),
+                    false => Data::None,
+                };
+                self.ftl.write_run(nand, &Run { data, ..run }).unwrap();
+            }
+            HostOp::Trim => self.ftl.trim(nand, Lpn(span.first), span.pages).unwrap(),
+            _ => self.ftl.flush(nand, None).unwrap(),
+        }
+    }
+
+    /// What chip and FTL say.
+    fn truth(&self) -> State {
+        let array = self.nand.array();
+        let blocks = array.geometry().blocks();
+        let owners: Vec<u32> =
+            (0..blocks).flat_map(|block| array.owners(BlockId(block)).to_vec()).collect();
+        let is_valid = |(ppn, &owner): (u32, &u32)| match Lpn(owner) {
+            Lpn::NONE => false,
+            Lpn::SYSTEM => true,
+            lpn => self.ftl.place(&self.nand, lpn).is_some_and(|place| place.0 == ppn),
+        };
+        let valid = (0..).zip(&owners).map(is_valid).collect();
+        let report = self.ftl.report();
+        State {
+            valid,
+            owners,
+            wear: array.wear().to_vec(),
+            roles: self.roles(),
+            tally: Op::ALL.map(|op| counts(&self.nand, op)).to_vec(),
+            entered: self.entered,
+            free_blocks: report.free_blocks.into(),
+            gauges: report.gauges.iter().map(|(_, value)| *value as f32).collect(),
+        }
+    }
+
+    fn roles(&self) -> Vec<(String, Option<u32>)> {
+        let array = self.nand.array();
+        let plain = ("data".to_owned(), None);
+        let mut roles = vec![plain.clone(); array.geometry().blocks() as usize];
+        let mut named: Vec<BlockRole> = Vec::new();
+        self.ftl.roles(&self.nand, &mut named);
+        for role in named.iter().filter(|role| array.filled(role.block) > 0) {
+            roles[role.block.0 as usize] = (role.name.to_owned(), role.of);
+        }
+        roles
+    }
+}
+
+fn counts(nand: &Nand, op: Op) -> Vec<u64> {
+    Cause::ALL.iter().map(|&cause| nand.tally().count(op, cause)).collect()
+}
+
+fn trace_op(op: HostOp) -> trace::Op {
+    match op {
+        HostOp::Read => trace::Op::Read,
+        HostOp::Write => trace::Op::Write,
+        HostOp::Trim => trace::Op::Trim,
+        _ => trace::Op::Flush,
+    }
+}

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Makes the films that docs/gallery.md lists: each block of code in it is a command that writes one film.
+
+    python3 tools/gallery.py target/release/ftlab target/gallery
+
+Stops at a command that fails, and at a film of more than 2 MB.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+BYTES_MAX = 2_000_000
+GALLERY = pathlib.Path(__file__).resolve().parent.parent / "docs/gallery.md"
+
+
+def main(ftlab: str, folder: str) -> None:
+    out = pathlib.Path(folder)
+    out.mkdir(parents=True, exist_ok=True)
+    program = str(pathlib.Path(ftlab).resolve())
+    for block in re.findall(r"```sh\n(.*?)```", GALLERY.read_text(), re.DOTALL):
+        words = block.replace("\\\n", " ").split()
+        name = words[words.index("--film") + 1]
+        subprocess.run([program, *words[1:], "--quiet"], cwd=out, check=True)
+        size = (out / name).stat().st_size
+        if size > BYTES_MAX:
+            sys.exit(f"{name} has {size:,} bytes, more than {BYTES_MAX:,}")
+        print(f"{out / name}  {size / 1e6:.2f} MB")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
