@@ -240,6 +240,20 @@ fn a_check_prints_what_it_tried() {
     }
 }
 
+/// `timeout` signals the process and then its whole group, so the same signal comes twice.
+#[test]
+fn a_check_under_timeout_prints_what_it_tried() {
+    let place = Place::new();
+    let ftlab = env!("CARGO_BIN_EXE_ftlab");
+    let check = format!("timeout 2 {ftlab} check --ftl page --faults basic --budget 600s");
+    for _ in 0..3 {
+        let output = place.command("sh", &["-c", &check]).output().unwrap();
+        assert_eq!(output.status.code(), Some(124));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("\npage") && text.contains("unstable"), "{text}");
+    }
+}
+
 /// A run that waits for the system cannot look at the flag. It ends all the same, after a while or
 /// at the second signal.
 #[test]
@@ -260,8 +274,8 @@ fn a_run_that_is_stuck_ends_nevertheless() {
         place.stops(child, "TERM", 143, &["ops", "tmp"]);
         started.elapsed()
     };
-    assert!(stuck(1) >= Duration::from_secs(2));
-    assert!(stuck(2) < Duration::from_secs(2));
+    assert!(stuck(1) >= Duration::from_secs(5));
+    assert!(stuck(2) < Duration::from_secs(5));
 }
 
 #[test]

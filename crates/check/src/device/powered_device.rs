@@ -684,6 +684,8 @@ fn unless_stopped<T>(done: ftl::Result<T>, defect: Defect) -> Result<T, Stop> {
             Error::Guest(fault) => match fault.kind {
                 GuestFaultKind::Illegal => Defect::Illegal,
                 GuestFaultKind::Endless => Defect::Endless,
+                // A mount must find something that it can read.
+                GuestFaultKind::Unreadable if defect == Defect::Unmountable => defect,
                 GuestFaultKind::Unreadable => Defect::Unreadable,
                 GuestFaultKind::Broken => Defect::Broken,
                 GuestFaultKind::Died => Defect::Crash,

@@ -2,23 +2,27 @@
 //!
 //! While a monitor lives, the first signal only sets a flag. The run looks at it with every report
 //! of progress and stops cleanly. The process ends at once in three cases: the run does not stop
-//! within [`PATIENCE`], a second signal arrives, or there is no monitor. In all cases no unfinished
+//! within [`PATIENCE`], a second signal arrives later, or there is no monitor. In all cases no unfinished
 //! file is left behind, and the exit code is 128 plus the number of the signal.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 /// The longest time that a run may take to notice a signal.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Signals that come so close together were sent once: `timeout` signals the process and its group.
+const ONE_SIGNAL: Duration = Duration::from_millis(50);
 
 /// The first signal; 0 if there was none.
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
+/// When it came.
+static RECEIVED_AT: OnceLock<Instant> = OnceLock::new();
 /// The number of monitors that look at the flag.
 static MONITORS: AtomicUsize = AtomicUsize::new(0);
 /// The unfinished files. Whoever ends the process keeps the lock, so that no file is added.
@@ -62,6 +66,10 @@ pub fn stop_by(stop: impl Fn() + Send + 'static) {
 
 fn received(signal: i32) {
     let first = RECEIVED.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+    let received_at = *RECEIVED_AT.get_or_init(Instant::now);
+    if !first && received_at.elapsed() < ONE_SIGNAL {
+        return;
+    }
     if first && let Some(stop) = &*STOP.lock().unwrap_or_else(PoisonError::into_inner) {
         return stop();
     }

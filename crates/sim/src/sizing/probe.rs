@@ -1,5 +1,6 @@
 //! A run with a number of extra blocks: a point of the curve.
 
+use ftl::contract::guest::GuestFaultKind;
 use serde::Serialize;
 use spec::Share;
 
@@ -133,13 +134,19 @@ fn uncertainty(steady: &SteadyPart) -> Option<f64> {
     Some(chance.max(steady.rise? * mean))
 }
 
-/// Whether more extra blocks would help.
+/// Whether more extra blocks would help, or may help: a guest that refuses a device may need more.
 pub fn is_for_want_of_blocks(error: &Error) -> bool {
-    matches!(error, Error::Ftl(ftl::Error::TooFewExtra { .. } | ftl::Error::NoRoom { .. }))
+    match error {
+        Error::Ftl(ftl::Error::TooFewExtra { .. } | ftl::Error::NoRoom { .. }) => true,
+        Error::Ftl(ftl::Error::Guest(fault)) => fault.kind == GuestFaultKind::Invalid,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use ftl::contract::guest::GuestFault;
+
     use super::*;
     use crate::config::experiment::Experiment;
 
@@ -183,5 +190,16 @@ mod tests {
         assert!(at(2.05).may_meet(2.0) && at(2.05).may_miss(2.0) && !at(2.05).meets(2.0));
         assert!(!at(2.15).may_meet(2.0) && !at(1.85).may_miss(2.0));
         assert!(!Probe::default().may_meet(2.0) && Probe::default().may_miss(2.0));
+    }
+
+    /// How many blocks a guest needs is known to itself alone.
+    #[test]
+    fn a_guest_that_refuses_a_device_may_need_more_blocks() {
+        let said = |kind| {
+            let (guest, sentence) = ("strata".to_owned(), "needs 28 blocks".to_owned());
+            Error::Ftl(ftl::Error::Guest(GuestFault { guest, kind, sentence }))
+        };
+        assert!(is_for_want_of_blocks(&said(GuestFaultKind::Invalid)));
+        assert!(!is_for_want_of_blocks(&said(GuestFaultKind::Refused)));
     }
 }
