@@ -102,8 +102,9 @@ fn isolated_streams_cost_the_weighted_mean_of_their_own() {
     }
 }
 
-/// With a single handle nothing is separated. A unit of n blocks is collected like a block of n times
-/// the pages, but erased in parts, so it costs no more than that, and no less than single blocks.
+/// With a single handle nothing is separated. A unit of n blocks is collected like a block of n
+/// times the pages, but erased in parts, so it costs no more than that, and no less than single
+/// blocks.
 #[test]
 fn a_single_handle_is_page() {
     let (blocks, pages) = (160, 160 * NP);

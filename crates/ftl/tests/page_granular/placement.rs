@@ -54,8 +54,8 @@ impl Rule for HostAndCopies {
     }
 }
 
-/// Handles 0, 1, … of group 0, then those of group 1, …; then a class for copies for each group that
-/// has a handle of which copies meet others.
+/// Handles 0, 1, … of group 0, then those of group 1, …; then a class for copies for each group, if
+/// copies of different handles meet.
 struct ByStream {
     streams: usize,
     groups: usize,

@@ -328,7 +328,7 @@ fn a_freeze_for_a_time_ends_early_on_demand() {
     assert_eq!(client.reply(), (0, FLUSH.into()));
 }
 
-/// Two connections write in turn, and each fills blocks of its own. Writes of zeroes have no stream.
+/// Two connections write in turn, and each fills blocks of its own.
 #[test]
 fn each_connection_may_have_a_stream() {
     for gives in [true, false] {

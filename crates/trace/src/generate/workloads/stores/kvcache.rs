@@ -1,5 +1,5 @@
-//! kvcache: writers that keep objects of one size each on a device, as caches of the keys and values
-//! of language models do.
+//! kvcache: writers that keep objects of one size each on a device, as caches of the keys and
+//! values of language models do.
 //!
 //! ```text
 //! space    | writer 1: [object][object][object] … | writer 2: [    object    ] … | …
