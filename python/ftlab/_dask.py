@@ -207,6 +207,9 @@ class _Tasks:
         return list(futures)
 
     def _submit(self, key: str, name: str, priority: int) -> distributed.Future[str]:
+        if self.client.status in ("closing", "closed"):
+            # It has given its scheduler up, and cancels all tasks. No run is to blame.
+            raise ConnectionError("the client has no scheduler any more")
         self._tries[key] += 1
         if self._tries[key] > TRIES_MAX:
             raise RunError(f"the cluster lost a run {TRIES_MAX} times; what is done is kept")

@@ -388,6 +388,19 @@ def test_a_scheduler_that_dies_ends_the_sweep_and_keeps_what_is_done(
     kept.close()
 
 
+@pytest.mark.parametrize("status", ["closing", "closed"])
+def test_a_client_that_gave_its_scheduler_up_blames_no_run(status: str) -> None:
+    class GaveUp:
+        pass
+
+    client: Any = GaveUp()
+    client.status = status
+    tasks = _dask._Tasks(client, [("key", "order")], [0], None, None)
+    for _ in range(_dask.TRIES_MAX):
+        with pytest.raises(ConnectionError, match="no scheduler any more"):
+            tasks._submit("key", "ftlab-key", priority=0)
+
+
 def test_a_client_that_cannot_wait_is_refused(here: Path, client: Any) -> None:
     import asyncio
 

@@ -4,8 +4,8 @@ use crate::headline::words::{list, rounded};
 use crate::number_format::count;
 use crate::runs::fleet::{Fleet, Setting};
 
-/// What came out, in a sentence; none if fewer than two volumes have figures. Settings with the same
-/// rounded figure are not told apart.
+/// What came out, in a sentence; none if fewer than two volumes have figures. Settings with the
+/// same rounded figure are not told apart.
 pub fn of(fleet: &Fleet) -> Option<String> {
     let together = fleet.settings().iter().filter_map(|it| Some((it.together()?, it)));
     let mut ranking: Vec<(f64, &Setting)> = together.collect();
@@ -75,8 +75,8 @@ mod tests {
         );
         assert_eq!(
             said("[\"page\", \"dac\", \"fast\"]", &[100, 100, 400, 301, 300, 400]),
-            "Of 3 settings, dac and page have the least write amplification of the 2 volumes together: \
-             2.00; then fast with 4.00."
+            "Of 3 settings, dac and page have the least write amplification of the 2 volumes \
+             together: 2.00; then fast with 4.00."
         );
         assert_eq!(
             said("\"page\"", &[100, 300]),

@@ -1,7 +1,7 @@
 //! The choice of volumes as papers make it: `working_set>=10GiB,written>=2x`.
 //!
-//! A condition compares a [figure](VolumeFigures) of a volume with a limit; a volume is chosen if it
-//! meets all of them.
+//! A condition compares a [figure](VolumeFigures) of a volume with a limit; a volume is chosen if
+//! it meets all of them.
 
 use core::cmp::Ordering;
 use core::fmt;

@@ -6,8 +6,9 @@
 //!                                               claims ◄── rows.csv | .jsonl ◄─┘
 //! ```
 //! Workers take rows in the order of the plan, but volumes of a trace with more requests first, so
-//! that no long row is begun last. The journal keeps rows in the order in which they are done. The output is in the order of the plan again. So it is the same, byte for byte,
-//! for any number of workers, whether or not the sweep was killed and continued.
+//! that no long row is begun last. The journal keeps rows in the order in which they are done. The
+//! output is in the order of the plan again. So it is the same, byte for byte, for any number of
+//! workers, whether or not the sweep was killed and continued.
 //!
 //! Several machines can share a sweep: each runs a shard of the rows and keeps them in a journal of
 //! its own beside the output. A sweep over all rows takes over what shards have done.
