@@ -216,7 +216,7 @@ fn subject_survives_near(subject: &Subject, names: &[&str; 2], seed: u64, cuts: 
 
 fn near(case: &Case, cuts: &[PowerCut], level: usize, tried: &mut u32) {
     let Some(cut) = cuts.get(level) else {
-        let done = power_loss::replay(case, cuts, &mut |_| ()).unwrap_or_else(|it| panic!("{it}"));
+        let done = power_loss::replay(case, cuts, &mut ()).unwrap_or_else(|it| panic!("{it}"));
         *tried += u32::from(done.is_none());
         return;
     };
@@ -233,6 +233,6 @@ fn subject_survives(subject: &Subject, names: &[&str; 2], seed: u64, cuts: &[&st
     let model = DeviceModel::from_spec(geometry).unwrap();
     let case = Case::new(subject, &model, workload, seed, Durability::Full).unwrap();
     let cuts: Vec<PowerCut> = cuts.iter().map(|text| PowerCut::parse(text).unwrap()).collect();
-    let missed = power_loss::replay(&case, &cuts, &mut |_| ()).unwrap_or_else(|it| panic!("{it}"));
+    let missed = power_loss::replay(&case, &cuts, &mut ()).unwrap_or_else(|it| panic!("{it}"));
     assert_eq!(missed, None, "a cut did not happen");
 }

@@ -397,10 +397,10 @@ fn a_replay_line_without_a_time_lets_weak_pages_survive_further_cuts() {
     assert_eq!(told(&["11:unstable", "0:untouched@0"]), ["mount", "write"]);
     assert_eq!(told(&["11:torn", "0:untouched"]), ["mount", "write"], "nothing can decay");
     let late = PowerCut::parse("9999:torn").unwrap();
-    let missed = power_loss::replay(&case, &[late], &mut |_: Step| ()).unwrap();
+    let missed = power_loss::replay(&case, &[late], &mut ()).unwrap();
     assert_eq!(missed, Some(Missed::Late(late)), "the run ends before it");
     let impossible = PowerCut::parse("3:half").unwrap();
-    let missed = power_loss::replay(&case, &[impossible], &mut |_: Step| ()).unwrap();
+    let missed = power_loss::replay(&case, &[impossible], &mut ()).unwrap();
     assert_eq!(missed, Some(Missed::Impossible(impossible)), "a program is never half done");
 }
 
@@ -498,7 +498,7 @@ fn replayed(failed: &FailedCase) -> Option<Finding> {
     let again = match (cuts.is_empty(), crashes.is_empty()) {
         (true, true) => conformance::check(case).err(),
         (true, false) => machine_loss::replay(case, crashes, &mut |_| ()).err(),
-        (false, _) => power_loss::replay(case, cuts, &mut |_: Step| ()).err(),
+        (false, _) => power_loss::replay(case, cuts, &mut ()).err(),
     };
     again.map(|failed| failed.finding)
 }

@@ -136,11 +136,12 @@ impl Recorder {
         };
         self.take.operations.append(operations);
         self.take.roles.extend(roles);
-        let mut counters = Counters::of(now, self.now.requests + 1);
-        counters.gauges.resize(self.gauges.len(), 0.0);
-        if now.ftl.is_none() {
-            counters.entered = self.now.entered;
-        }
+        let requests = self.now.requests + 1;
+        let counters = match now.ftl {
+            Some(_) => Counters::of(now, requests),
+            // Nobody knows more than at the end of the last request.
+            None => Counters { requests, tally: now.nand.tally().clone(), ..self.now.clone() },
+        };
         self.push(request, changes, counters);
     }
 

@@ -44,7 +44,7 @@ impl Counters {
 pub struct Take {
     /// Its number among all takes, also those that are not kept.
     pub number: u64,
-    /// Whether the flash may be another one than at the end of the take before: a power cut left it.
+    /// Whether a power cut left the flash, so it may not be that at the end of the take before.
     pub is_cut: bool,
     /// The flash before its first request.
     pub blocks: Blocks,

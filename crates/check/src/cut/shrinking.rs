@@ -12,7 +12,7 @@ use nand::SectorMask;
 use crate::case::Case;
 use crate::conformance;
 use crate::cut::isolated;
-use crate::cut::power_loss::{Missed, Step, replay};
+use crate::cut::power_loss::{Missed, replay};
 use crate::device::power_cut::PowerCut;
 use crate::failed_case::FailedCase;
 use crate::workload::host_operation::{Extent, HostOperation};
@@ -136,7 +136,7 @@ fn searched(
         *replays = replays.checked_sub(1)?;
         cuts.push(PowerCut { after, ..like.cuts[level] });
         isolated::note(case, cuts);
-        match replay(case, cuts, &mut |_: Step| {}) {
+        match replay(case, cuts, &mut ()) {
             Err(found) if is_alike(&found, like) => return Some(found),
             Ok(Some(Missed::Late(_))) => {
                 cuts.pop();

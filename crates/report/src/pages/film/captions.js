@@ -8,6 +8,13 @@ const filmCaptions = (function () {
     5: "The power fails. The map shows what it left on flash.",
     6: "Everything is read and compared.",
   };
+  // Why, if no scene says it.
+  const SAYS = [
+    "Each page is read from where its newest version is.",
+    "Flash cannot be overwritten. The new version of a page goes to an erased page, and the old one becomes stale: a dot.",
+    "The host does not need these pages any more. They become stale, and nothing is copied.",
+    "All that was answered so far must survive a power cut.",
+  ];
   const CAUSES = {
     host: "for the host",
     rmw: "because the write covers only a part of the page",
@@ -72,8 +79,8 @@ const filmCaptions = (function () {
 
   // The operation that was done last. The flash is at the moment behind it.
   function operationOf(flash) {
-    if (flash.done === 0) return "";
     const { steps, requests, header } = flash.film;
+    if (flash.done === 0) return requests.op[flash.request] < OPS.length ? "The request arrives." : "";
     const at = requests.steps[flash.request] + flash.done - 1;
     const [kind, where] = [steps.kind[at], steps.place[at]];
     const cause = CAUSES[header.causes[steps.cause[at]]];
@@ -105,6 +112,11 @@ const filmCaptions = (function () {
       " erased pages; erased " + number(flash.wear[block]) + " times.";
   }
 
+  // Why the scene, or the request, happens.
+  function saysOf(film, scene, request) {
+    return scene ? film.header.scenes[scene.kind].says : SAYS[film.requests.op[request]] || "";
+  }
+
   // The scene of a moment, or nothing.
   function sceneAt(film, request, done) {
     const { scenes } = film.requests;
@@ -115,5 +127,5 @@ const filmCaptions = (function () {
     return undefined;
   }
 
-  return { titleOf, requestOf, operationOf, ownerName, roleOf, blockOf, sceneAt, number, real };
+  return { titleOf, requestOf, operationOf, ownerName, roleOf, blockOf, saysOf, sceneAt, number, real };
 })();

@@ -7,7 +7,7 @@ const filmMap = (function () {
   const TITLE = 18; // pixels of a section's title
   const LABEL = 11; // pixels of the line below a block
   const LABELLED = 30; // blocks from this width on have a label
-  const PAGE_MAX = 15; // pixels of a page at most, unless the reader zooms in
+  const PAGE_MAX = 22; // pixels of a page at most, unless the reader zooms in
   const COLOURS = 64; // shades of a scale
 
   const COLOURINGS = ["logical address", "age", "cause", "stream", "role"];

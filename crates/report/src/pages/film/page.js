@@ -107,8 +107,8 @@
       const operation = filmCaptions.operationOf(flash);
       const step = scene ? flash.done - scene.first + " of " + scene.steps + ". " : "";
       element("operation-" + index).textContent = (scene && operation !== "" ? step : "") +
-        (waits ? "Has answered, and waits for the other FTL." : operation || "The request arrives.");
-      element("says-" + index).textContent = scene ? film.header.scenes[scene.kind].says : "";
+        (waits ? "Has answered, and waits for the other FTL." : operation);
+      element("says-" + index).textContent = filmCaptions.saysOf(film, scene, flash.request);
       this.figures(flash, index);
     }
 
