@@ -8,7 +8,7 @@ for programs in /usr/lib/postgresql/*/bin; do PATH=$PATH:$programs; done
 data=$FTLAB_PLACE/data
 sockets=$(dirname "$FTLAB_OUTPUT")/sockets
 
-as_postgres() { (cd /tmp && runuser -u postgres -- "$@"); }
+as_postgres() { (cd / && runuser -u postgres -- "$@"); }
 sql() { as_postgres psql -h "$sockets" -qAt -v ON_ERROR_STOP=1 "$@" postgres; }
 
 start() {
