@@ -67,7 +67,10 @@ class Cluster:
         command = [sys.executable, "-m", f"distributed.cli.{module}", *words]
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-    def end(self) -> None:
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Kill all of it."""
         for process in (self.scheduler, *self.workers):
             process.kill()
@@ -91,22 +94,20 @@ def kept(journal: Path) -> int:
 def one_round(folder: Path, wanted: str, after: int) -> tuple[int, float]:
     """Kill the scheduler after some rows. Returns the rows that were kept, and the seconds until the error."""
     journal = folder / "rows.jsonl.journal"
-    cluster = Cluster(folder)
     words = [sys.executable, "-c", SWEEP]
-    sweep = subprocess.Popen([*words, cluster.address], cwd=folder, stdout=subprocess.PIPE, text=True)
-    while kept(journal) < after:
-        assert sweep.poll() is None, "the sweep ended before the scheduler was killed"
-        time.sleep(0.01)
-    cluster.scheduler.send_signal(signal.SIGKILL)
-    begun = time.monotonic()
-    said, _ = sweep.communicate(timeout=2 * ERROR_WITHIN_S)
-    took, rows = time.monotonic() - begun, kept(journal)
-    cluster.end()
+    with Cluster(folder) as cluster:
+        sweep = subprocess.Popen([*words, cluster.address], cwd=folder, stdout=subprocess.PIPE, text=True)
+        while kept(journal) < after:
+            assert sweep.poll() is None, "the sweep ended before the scheduler was killed"
+            time.sleep(0.01)
+        cluster.scheduler.send_signal(signal.SIGKILL)
+        begun = time.monotonic()
+        said, _ = sweep.communicate(timeout=2 * ERROR_WITHIN_S)
+        took, rows = time.monotonic() - begun, kept(journal)
     assert said == "lost\n" and took < ERROR_WITHIN_S, (said, took)
     assert rows >= after, "a row that was kept is lost"
-    cluster = Cluster(folder)
-    done = subprocess.run([*words, cluster.address], cwd=folder, capture_output=True, text=True, check=True)
-    cluster.end()
+    with Cluster(folder) as cluster:
+        done = subprocess.run([*words, cluster.address], cwd=folder, capture_output=True, text=True, check=True)
     assert done.stdout == "done\n", done.stdout
     assert (folder / "rows.jsonl").read_text() == wanted, "the rows differ"
     (folder / "rows.jsonl").unlink()
