@@ -54,7 +54,8 @@ mod tests {
         let names = |text: &str| -> Vec<String> {
             used_in(text).into_iter().map(|term| term.name).collect()
         };
-        assert_eq!(names("Two full merges, and a dead log block"), ["dead block", "full merge"]);
+        let found = names("Two full merges, and a dead log block");
+        assert_eq!(found, ["dead", "full merge", "log block", "merge"]);
         assert_eq!(names("auditing"), [""; 0]);
     }
 
