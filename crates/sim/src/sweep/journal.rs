@@ -282,7 +282,7 @@ mod tests {
         let path = directory.path().join("journal");
         let mut bytes = two_rows(&path);
         let read = |bytes: &[u8]| rows_in(bytes).unwrap().into_iter().collect::<Vec<_>>();
-        let both = [(0, r#"{"n":0}"#.to_owned()), (2, r#"{"n":2}"#.to_owned())];
+        let both = [(0, r#"{"n":"µ"}"#.to_owned()), (2, r#"{"n":2}"#.to_owned())];
         assert_eq!(read(&bytes), both);
         bytes.extend(b"5a3e01c2 1 {\"n\"");
         assert_eq!(read(&bytes), both, "a line that is not whole yet");
