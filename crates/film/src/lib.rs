@@ -6,7 +6,7 @@
 //!                                       ▼
 //!                                     Film ─▶ bytes: a header in JSON, columns, compressed
 //! ```
-//! * [`column`]    columns of numbers as bytes
+//! * [`mod@column`]    columns of numbers as bytes
 //! * [`picture`]   the flash at a moment: owners, states and causes of pages, roles of blocks
 //! * [`moment`]    what is known of an FTL between two requests
 //! * [`scene`]     merges, collections and other named acts among the operations of a request
