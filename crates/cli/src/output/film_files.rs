@@ -20,7 +20,7 @@ pub struct FilmArgs {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     film: Option<String>,
 
-    /// Write the data of the film alone, in the format of docs/film.md
+    /// Write the data of the film alone; the documentation of films defines its format
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     film_data: Option<String>,
 }

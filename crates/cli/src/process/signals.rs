@@ -2,8 +2,8 @@
 //!
 //! While a monitor lives, the first signal only sets a flag. The run looks at it with every report
 //! of progress and stops cleanly. The process ends at once in three cases: the run does not stop
-//! within [`PATIENCE`], a second signal arrives later, or there is no monitor. In all cases no unfinished
-//! file is left behind, and the exit code is 128 plus the number of the signal.
+//! within [`PATIENCE`], a second signal arrives later, or there is no monitor. In all cases no
+//! unfinished file is left behind, and the exit code is 128 plus the number of the signal.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};

@@ -30,7 +30,7 @@ fn each_error_is_the_defect_that_it_shows() {
     for (kind, expected) in [
         (GuestFaultKind::Illegal, Defect::Illegal),
         (GuestFaultKind::Endless, Defect::Endless),
-        (GuestFaultKind::Unreadable, Defect::Unreadable),
+        (GuestFaultKind::Unreadable, Defect::Unmountable),
         (GuestFaultKind::Broken, Defect::Broken),
         (GuestFaultKind::Died, Defect::Crash),
         (GuestFaultKind::Refused, Defect::Unmountable),
@@ -40,6 +40,11 @@ fn each_error_is_the_defect_that_it_shows() {
         let fault = ftl::contract::guest::GuestFault { guest, kind, sentence };
         assert_eq!(found(Error::Guest(fault)), Some(expected), "{kind:?}");
     }
+    let (guest, sentence) = ("g".to_owned(), "why".to_owned());
+    let kind = GuestFaultKind::Unreadable;
+    let error = Error::Guest(ftl::contract::guest::GuestFault { guest, kind, sentence });
+    let of_read = unless_stopped::<()>(Err(error), Defect::Refused).unwrap_err();
+    assert_eq!(defect(of_read), Some(Defect::Unreadable), "a read finds nothing");
 }
 
 #[test]

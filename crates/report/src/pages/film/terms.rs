@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-const GLOSSARY: &str = include_str!("../../../../../docs/glossary.md");
+const GLOSSARY: &str = include_str!("../../../glossary.md");
 
 /// A term.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
