@@ -24,6 +24,17 @@ def command() -> str:
     return found
 
 
+def connected(path: str) -> socket.socket:
+    """A connection to a Unix socket."""
+    user = socket.socket(socket.AF_UNIX)
+    try:
+        user.connect(path)
+    except OSError:
+        user.close()
+        raise
+    return user
+
+
 class Disk:
     """A server in memory, with its sockets in `folder`."""
 
@@ -44,7 +55,8 @@ class Disk:
             if self.process.poll() is not None:
                 raise Trouble(f"ftlab serve ended with {self.process.returncode}: {self.log.read_text()}")
             try:
-                self.connect().close()
+                for path in (self.control, self.socket):
+                    connected(path).close()
                 return
             except OSError:
                 time.sleep(0.01)
@@ -52,13 +64,7 @@ class Disk:
 
     def connect(self) -> socket.socket:
         """A connection for commands."""
-        user = socket.socket(socket.AF_UNIX)
-        try:
-            user.connect(self.control)
-        except OSError:
-            user.close()
-            raise
-        return user
+        return connected(self.control)
 
     def order(self, wanted: dict[str, Any]) -> socket.socket:
         """Sends a command; the answer comes on the connection when it is done."""

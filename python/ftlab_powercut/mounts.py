@@ -60,13 +60,14 @@ class Mount:
 
     def attach(self) -> None:
         """Makes a file of the disk and, for a file system, a block device."""
-        self.process = subprocess.Popen(
-            ["nbdfuse", str(self.disk), "--unix", self.socket], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        words = ["nbdfuse", str(self.disk), "--unix", self.socket]
+        said = self.fuse.with_suffix(".log")
+        with said.open("w") as log:
+            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=log)
         end = time.monotonic() + SECONDS_TO_ATTACH
         while not self.disk.exists():
             if time.monotonic() > end or self.process.poll() is not None:
-                raise Trouble(f"nbdfuse shows no disk on {self.socket}")
+                raise Trouble(f"nbdfuse shows no disk on {self.socket}: {said.read_text()}")
             time.sleep(0.01)
         if self.kind:
             self.device = ran("losetup", "-f", "--show", self.disk).stdout.strip()
