@@ -83,7 +83,7 @@ def test_the_rows_of_a_running_sweep_can_be_watched(here: Path) -> None:
             assert all(row["sweep"]["error"] for row in rows.failed)
             seen.append(len(rows))
 
-    plan = PLAN.replace("4K", "60K")
+    plan = PLAN.replace("4K", "400K")
     sweep = ftlab.sweep(plan, out="rows.csv", progress=look)
     assert len(sweep) == 12 and seen and 2 < seen[0] < 12 and seen == sorted(seen)
 
