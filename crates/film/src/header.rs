@@ -1,5 +1,6 @@
 //! The part of a film that is JSON: what the film shows, and what its numbers mean.
 
+use ftl::Scheme;
 use nand::{Cause, Op};
 use serde::Serialize;
 
@@ -25,6 +26,23 @@ pub struct About {
     pub run: String,
     /// Pages that the host sees.
     pub logical_pages: u32,
+}
+
+impl About {
+    /// What this version of ftlab films: an FTL of this scheme, as the user wrote it, in this run.
+    pub fn new(scheme: &'static Scheme, ftl: String, run: String, logical_pages: u32) -> About {
+        let lecture = scheme.lecture.lines().take_while(|line| !line.starts_with("# "));
+        About {
+            made_by: format!("ftlab {}", env!("CARGO_PKG_VERSION")),
+            ftl,
+            scheme: scheme.name,
+            summary: scheme.summary,
+            source: scheme.source,
+            lecture: lecture.collect::<Vec<_>>().join("\n"),
+            run,
+            logical_pages,
+        }
+    }
 }
 
 /// The header.

@@ -45,18 +45,8 @@ struct Camera<'a> {
 
 impl Camera<'_> {
     fn about(&self) -> About {
-        let (scheme, dimensions) = (self.case.subject.choice.scheme, self.case.dimensions());
-        let lecture = scheme.lecture.lines().take_while(|line| !line.starts_with("# "));
-        About {
-            made_by: format!("ftlab {}", env!("CARGO_PKG_VERSION")),
-            ftl: self.case.subject.name(),
-            scheme: scheme.name,
-            summary: scheme.summary,
-            source: scheme.source,
-            lecture: lecture.collect::<Vec<_>>().join("\n"),
-            run: replay_line(self.case, self.cuts, &[]),
-            logical_pages: dimensions.pages,
-        }
+        let (subject, run) = (&self.case.subject, replay_line(self.case, self.cuts, &[]));
+        About::new(subject.choice.scheme, subject.name(), run, self.case.dimensions().pages)
     }
 
     /// The device after an action.

@@ -87,24 +87,14 @@ impl<'a> Filmed<'a> {
 }
 
 fn about(setup: &Setup, device: &Device) -> About {
-    let scheme = device.choice.scheme;
-    let lecture = scheme.lecture.lines().take_while(|line| !line.starts_with("# "));
     let (geometry, names) = (device.geometry(), setup.experiment.trace_names().join(" + "));
-    About {
-        made_by: format!("ftlab {}", env!("CARGO_PKG_VERSION")),
-        ftl: setup.experiment.ftl.clone(),
-        scheme: scheme.name,
-        summary: scheme.summary,
-        source: scheme.source,
-        lecture: lecture.collect::<Vec<_>>().join("\n"),
-        run: format!(
-            "{names} on {}: {} blocks of {} pages of {} bytes, {} of them extra",
-            setup.experiment.chip,
-            geometry.blocks(),
-            geometry.pages_per_block(),
-            geometry.page_bytes(),
-            device.extra_blocks,
-        ),
-        logical_pages: device.logical_pages(),
-    }
+    let run = format!(
+        "{names} on {}: {} blocks of {} pages of {} bytes, {} of them extra",
+        setup.experiment.chip,
+        geometry.blocks(),
+        geometry.pages_per_block(),
+        geometry.page_bytes(),
+        device.extra_blocks,
+    );
+    About::new(device.choice.scheme, setup.experiment.ftl.clone(), run, device.logical_pages())
 }
