@@ -5,6 +5,7 @@ use check::conformance;
 use check::cut::power_loss;
 use check::device::power_cut::PowerCut;
 use check::device_model::DeviceModel;
+use check::flash::Storage;
 use check::subject::Subject;
 use ftl::layer::{LayerOptions, layer_options};
 use ftl::{Durability, Layers};
@@ -171,11 +172,31 @@ fn what_a_mount_programs_where_a_suspect_page_was_counts() {
     subject_survives_near(&subject, &[geometry, "forced"], 16_106_011, &cuts);
 }
 
+/// A page went astray. Its block moved to the place that its header named, where it could be read
+/// again after the next power-on.
+#[test]
+fn a_page_that_went_astray_stays_lost_where_its_block_moves() {
+    let geometry = "tiny:page=512,spare=29,pages_per_block=14,program_order=ascending,cell_bits=3,\
+                    pair_distance=7,logical=2,extra=2,reserve=17,failing_program=55,\
+                    failing_erase=1,levelling=4";
+    let case = case(&under_sector_log("block"), geometry, "partial", 21_015_008);
+    let cuts = parsed(&["838:unstable", "64:misdirected"]);
+    near(&case.on(Storage::Image), &cuts, 0, &mut 0);
+}
+
 /// Without a cut, with mounts between operations.
 fn subject_conforms(subject: &Subject, geometry: &str, workload: &str, seed: u64) {
+    conformance::check(&case(subject, geometry, workload, seed))
+        .unwrap_or_else(|it| panic!("{it}"));
+}
+
+fn case(subject: &Subject, geometry: &str, workload: &str, seed: u64) -> Case {
     let model = DeviceModel::from_spec(geometry).unwrap();
-    let case = Case::new(subject, &model, workload, seed, Durability::Full).unwrap();
-    conformance::check(&case).unwrap_or_else(|it| panic!("{it}"));
+    Case::new(subject, &model, workload, seed, Durability::Full).unwrap()
+}
+
+fn parsed(cuts: &[&str]) -> Vec<PowerCut> {
+    cuts.iter().map(|text| PowerCut::parse(text).unwrap()).collect()
 }
 
 fn under_sector_log(ftl: &str) -> Subject {
@@ -206,11 +227,9 @@ fn survives_near(names: &[&str; 3], seed: u64, cuts: &[&str]) {
 
 fn subject_survives_near(subject: &Subject, names: &[&str; 2], seed: u64, cuts: &[&str]) {
     let [geometry, workload] = names;
-    let model = DeviceModel::from_spec(geometry).unwrap();
-    let case = Case::new(subject, &model, workload, seed, Durability::Full).unwrap();
-    let cuts: Vec<PowerCut> = cuts.iter().map(|text| PowerCut::parse(text).unwrap()).collect();
+    let case = case(subject, geometry, workload, seed);
     let mut tried = 0;
-    near(&case, &cuts, 0, &mut tried);
+    near(&case, &parsed(cuts), 0, &mut tried);
     assert!(tried > 2, "only {tried} cuts happened");
 }
 
@@ -230,9 +249,8 @@ fn near(case: &Case, cuts: &[PowerCut], level: usize, tried: &mut u32) {
 
 fn subject_survives(subject: &Subject, names: &[&str; 2], seed: u64, cuts: &[&str]) {
     let [geometry, workload] = names;
-    let model = DeviceModel::from_spec(geometry).unwrap();
-    let case = Case::new(subject, &model, workload, seed, Durability::Full).unwrap();
-    let cuts: Vec<PowerCut> = cuts.iter().map(|text| PowerCut::parse(text).unwrap()).collect();
-    let missed = power_loss::replay(&case, &cuts, &mut ()).unwrap_or_else(|it| panic!("{it}"));
+    let case = case(subject, geometry, workload, seed);
+    let missed =
+        power_loss::replay(&case, &parsed(cuts), &mut ()).unwrap_or_else(|it| panic!("{it}"));
     assert_eq!(missed, None, "a cut did not happen");
 }

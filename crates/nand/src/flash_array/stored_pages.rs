@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::geometry::Geometry;
 use crate::page_store::{Area, Extent, Health, PageRecord, PageStore, Shape};
 use crate::payload::{Content, Data, Page, Sink};
-use crate::spare::{PageState, Spare};
+use crate::spare::{Header, PageState, Spare};
 
 /// The part of a spare area that a copy does not inherit.
 #[derive(Clone, Copy, Debug)]
@@ -149,13 +149,14 @@ impl StoredPages {
     }
 
     /// Loads what can be read of a page, to be programmed elsewhere as it is. A page that cannot be
-    /// read becomes one whose program is known to be useless.
+    /// read becomes one whose program is known to be useless: it may have gone astray, and the
+    /// place that its header names may be the one where it moves.
     pub(crate) fn load_to_move(&mut self, ppn: Ppn) -> Result<()> {
         self.store.load(ppn, &mut self.page, Extent::Whole)?;
-        self.page.health = match self.page.health {
-            Health::Good | Health::Unstable => Health::Good,
-            Health::DataLost => Health::DataLost,
-            Health::Erased | Health::Torn | Health::LooksErased => Health::Torn,
+        self.page.health = match (self.page.health, self.page.header) {
+            (Health::Good | Health::Unstable, Header::Intact(_)) => Health::Good,
+            (Health::DataLost, Header::Intact(_)) => Health::DataLost,
+            _ => Health::Torn,
         };
         Ok(())
     }

@@ -32,6 +32,17 @@ fn a_page_that_goes_astray_between_exchanged_blocks_is_found_out() {
     assert_eq!(array.state(Ppn(PAGES)).unwrap(), PageState::Unreadable);
 }
 
+/// It moves to the very place that its header names, where a store in bytes would read it.
+#[test]
+fn a_page_that_went_astray_stays_unreadable_where_it_moves() {
+    let mut array = exchanged();
+    program(&mut array, Ppn(0));
+    array.misdirect(Ppn(0)).unwrap();
+    array.move_page(Ppn(PAGES), Ppn(0)).unwrap();
+    assert_eq!(array.spare(Ppn(0)).unwrap().health, Health::Torn);
+    assert_eq!(array.owner(Ppn(0)), Lpn::SYSTEM);
+}
+
 #[test]
 fn a_flipped_bit_in_an_exchanged_block_damages_that_page() {
     let mut array = exchanged();
