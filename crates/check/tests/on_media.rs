@@ -9,11 +9,13 @@ mod part;
 
 use check::campaign::Campaign;
 use check::case::Case;
+use check::conformance;
 use check::cut::faults::Faults;
 use check::cut::power_loss::SecondCuts;
 use check::device::action::{self, Action};
 use check::device::powered_device::PoweredDevice;
 use check::device_model::{DeviceModel, TinyMedia};
+use check::flash::Storage;
 use check::subject::Subject;
 use common::{ONE_CUT_IN, campaign, finds_nothing, models, schemes, small_models};
 use ftl::Durability;
@@ -68,6 +70,23 @@ fn every_scheme_survives_cuts_on_media_that_fail() {
     parts.iter().for_each(|part| {
         finds_nothing(&Campaign { second_cuts, ..part.clone() }, 20);
     });
+}
+
+/// A page of 512 bytes names 59 blocks of a list of moves.
+#[test]
+fn a_list_of_several_pages_survives_cuts() {
+    let media = TinyMedia { reserve: 250, factory_bad: 30, ..failing(5, 2) };
+    let small_pages = |device| DeviceModel { page_bytes: 512, pages_per_block: 12, ..device };
+    let devices: Vec<DeviceModel> =
+        on(&["tiny", "tiny-dies"], [media]).into_iter().map(small_pages).collect();
+    let page = Subject::from_spec("page").unwrap();
+    let case = Case::new(&page, &devices[0], "random", 1, Durability::Full).unwrap();
+    let mut device = PoweredDevice::brand_new(&case).unwrap();
+    device.perform(Action::Mount).unwrap();
+    assert!(device.nand().media().unwrap().counts().factory_bad > 59);
+    let (workloads, one_first_in) = (workloads(&["random"]), 32 * ONE_CUT_IN);
+    let campaign = Campaign { workloads, one_first_in, ..campaign(defaults(), devices) };
+    finds_nothing(&Campaign { second_cuts: SecondCuts::OneIn(500), ..campaign }, 20);
 }
 
 #[test]
@@ -150,6 +169,53 @@ fn every_scheme_can_be_read_to_the_end() {
     let workloads = workloads(&["random", "merges", "trims", "hot"]);
     let campaign = Campaign { workloads, faults: Faults::NONE, ..campaign(defaults(), models) };
     finds_nothing(&Campaign { seeds: (1..=4).collect(), ..campaign }, 0);
+}
+
+#[test]
+fn lives_of_every_scheme_end_with_grace() {
+    defaults().iter().for_each(|subject| lives_end_with_grace(subject, 6));
+}
+
+#[test]
+#[ignore = "minutes: 1,000 lives of every scheme"]
+fn a_thousand_lives_of_every_scheme_end_with_grace() {
+    defaults().iter().for_each(|subject| lives_end_with_grace(subject, 1000));
+}
+
+/// Runs lives on drawn chips until so many have ended. Whatever is read is right all the time, at
+/// the end too, and after more mounts than there are blocks. One life in eight is on an image.
+fn lives_end_with_grace(subject: &Subject, lives: u32) {
+    let (mut ended, mut seed) = (0, 0);
+    while ended < lives {
+        seed += 1;
+        assert!(seed < 100 * lives, "{}: only {ended} of {seed} lives end", subject.name());
+        let Some(case) = short_life(subject, seed) else { continue };
+        if has_ended(&case) {
+            let storage = if seed % 8 == 0 { Storage::Image } else { Storage::Memory };
+            conformance::check(&case.on(storage)).unwrap_or_else(|found| panic!("{found}"));
+            ended += 1;
+        }
+    }
+    println!("{}: {ended} of {seed} lives have ended", subject.name());
+}
+
+/// A case on a drawn chip whose blocks wear out soon, if the scheme can be on such a chip.
+fn short_life(subject: &Subject, seed: u32) -> Option<Case> {
+    let drawn = DeviceModel::drawn(seed.into(), |_| 64);
+    let (reserve, endurance) = (drawn.media.reserve.max(4 + seed % 9), 1 + seed % 7);
+    let media = TinyMedia { reserve, endurance, ..drawn.media };
+    let workload = ["random", "merges", "trims", "hot", "partial", "forced"][seed as usize % 6];
+    let model = DeviceModel { media, ..drawn };
+    Case::new(subject, &model, workload, seed.into(), Durability::Full).ok()
+}
+
+/// Whether the host is refused at the end of a case.
+fn has_ended(case: &Case) -> bool {
+    let mut device = PoweredDevice::brand_new(case).unwrap();
+    for action in action::of_workload(case) {
+        device.perform(action).unwrap_or_else(|found| panic!("{case:?}: {found:?}"));
+    }
+    device.nand().expect_writable().is_err()
 }
 
 #[test]
