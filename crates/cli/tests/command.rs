@@ -628,7 +628,10 @@ fn a_check_without_time_for_every_form_fails_and_names_the_others() {
     let stderr =
         refused(1, &[&check[..], &["--faults", "basic", "--budget", "1ns", "--quiet"]].concat());
     assert!(stderr.contains("the time was over before any case of 3 of 3 forms"), "{stderr}");
-    assert!(stderr.contains("page, block, fast"), "{stderr}");
+    assert!(stderr.contains("page, block, fast; give a longer `--budget`"), "{stderr}");
+    let all = ["check", "--ftl", "all", "--geometry", "tiny", "--budget", "1ns", "--quiet"];
+    let stderr = refused(1, &all);
+    assert!(stderr.contains(" more; give a longer") && stderr.len() < 400, "{stderr}");
 }
 
 #[test]

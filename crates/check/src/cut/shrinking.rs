@@ -165,11 +165,23 @@ mod tests {
     use crate::finding::{Defect, Finding};
     use crate::subject::Subject;
 
-    #[test]
-    fn what_does_not_fail_again_is_left_as_it_is() {
+    fn case() -> Case {
         let page = Subject::from_spec("page").unwrap();
         let tiny = DeviceModel::named("tiny").unwrap();
-        let case = Case::new(&page, tiny, "steps-w3.f.w0x2", 1, Durability::Full).unwrap();
+        Case::new(&page, tiny, "steps-w3.f.w0x2", 1, Durability::Full).unwrap()
+    }
+
+    /// The bug of a guest must not become another one on the way to the smallest case.
+    #[test]
+    fn cases_are_alike_whose_verdicts_are_the_same() {
+        let failed = |defect| FailedCase::new(&case(), &[], Finding::new(defect, "made up"));
+        assert!(is_alike(&failed(Defect::Stale), &failed(Defect::Lost)));
+        assert!(!is_alike(&failed(Defect::Crash), &failed(Defect::Lost)));
+    }
+
+    #[test]
+    fn what_does_not_fail_again_is_left_as_it_is() {
+        let case = case();
         let cuts = [PowerCut::parse("1:torn").unwrap()];
         let failed = FailedCase::new(&case, &cuts, Finding::new(Defect::Lost, "made up"));
         let shrunk = shrunk(&failed, &|| false);

@@ -2,7 +2,7 @@
 
 use image::layout::FRAME_ENTRIES;
 use image::{ImageStore, LossyDisk, Room};
-use nand::page_store::{Area, Fault, SyncBy, load_spare};
+use nand::page_store::{Area, Fault, Health, SyncBy, load_spare};
 use nand::payload::Mode;
 use nand::{Geometry, MemoryStore, PageStore, Ppn, ProgramOrder};
 
@@ -13,9 +13,9 @@ use crate::work::random_page;
 /// Page 0 was never written, the record of page 1 is damaged, and page 2 is whole.
 #[test]
 fn a_header_is_replaced_whatever_the_page_was() {
-    let bytes = blank(tiny(), NARROW);
+    let disk = LossyDisk::of(blank(tiny(), NARROW));
     let page = random_page(&mut Random(1), &tiny());
-    let mut store = ImageStore::open(Box::new(LossyDisk::of(bytes.clone()))).unwrap();
+    let mut store = ImageStore::open(Box::new(disk.clone())).unwrap();
     let mut right = MemoryStore::new(Mode::Bytes, tiny());
     for ppn in [Ppn(1), Ppn(2)] {
         store.save(ppn, &page, Area::Recorded).unwrap();
@@ -23,10 +23,11 @@ fn a_header_is_replaced_whatever_the_page_was() {
     }
     store.close().unwrap();
     let (_, record) = store.places(Ppn(1)).unwrap();
-    let mut damaged = LossyDisk::of(bytes).bytes().to_vec();
-    drop(store);
+    let mut damaged = disk.bytes().to_vec();
     damaged[record as usize + 3] ^= 1;
     let mut store = open(damaged).unwrap();
+    let healths = [0, 1, 2].map(|ppn| load_spare(&store, Ppn(ppn)).unwrap().health);
+    assert_eq!(healths, [Health::Erased, Health::Torn, Health::Good]);
     for ppn in (0..3).map(Ppn) {
         let header = random_page(&mut Random(9), &tiny()).header.bytes(ppn, &[]);
         store.inject(Fault::Header(ppn, header)).unwrap();

@@ -342,15 +342,17 @@ fn every_geometry_has_a_workload(args: &Args, campaign: &Campaign) -> failure::R
 
 /// A form of which no case was tried must not look as if it had passed.
 fn everything_was_tried(report: &CampaignReport) -> failure::Result<()> {
-    let forms = &report.untried;
-    let (n, of) = (forms.len(), report.rows.len());
-    match n {
-        0 => Ok(()),
-        _ => Err(failure::Failure::failed(format!(
-            "the time was over before any case of {n} of {of} forms was tried: {}",
-            forms.join(", ")
-        ))),
+    const NAMED: usize = 5;
+    let (n, of) = (report.untried.len(), report.rows.len());
+    if n == 0 {
+        return Ok(());
     }
+    let named = report.untried[..n.min(NAMED)].join(", ");
+    let others = if n > NAMED { format!(" and {} more", n - NAMED) } else { String::new() };
+    Err(failure::Failure::failed(format!(
+        "the time was over before any case of {n} of {of} forms was tried: {named}{others}; give \
+         a longer `--budget`, or fewer forms with `--ftl`"
+    )))
 }
 
 fn summary(report: &CampaignReport) -> String {
