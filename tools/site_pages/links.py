@@ -12,6 +12,7 @@ MARK = "<!-- Pages that tools/build_site.py makes from the command stand here. -
 FENCE = re.compile(r"^( {0,3})(```+|~~~+)(.*)$")
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\[\]]*\])*\])\(([^()\s]+(?:\([^()\s]*\)[^()\s]*)?)\)")
 CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+PERCENT = re.compile(r"(?<=\d) (?=%)")
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 
 
@@ -82,7 +83,8 @@ def trouble(root: pathlib.Path, page: str, target: str) -> str | None:
 
 
 def for_the_site(root: pathlib.Path, page: str, titles: dict[str, str]) -> str:
-    """The text of a page for mdBook: links to other files lead to the repository, blocks without a language are text."""
+    """The text of a page for mdBook: links to other files lead to the repository, blocks without a language are text.
+    A number and its % stay on one line."""
     lines, fence = [], None
     for line in (root / page).read_text().splitlines():
         found = FENCE.match(line)
@@ -93,6 +95,7 @@ def for_the_site(root: pathlib.Path, page: str, titles: dict[str, str]) -> str:
             fence = None
         elif fence is None:
             line = outside_of_code(line, lambda text: LINK.sub(lambda link: of_the_site(page, titles, link), text))
+            line = outside_of_code(line, lambda text: PERCENT.sub("\u00a0", text))
         lines.append(line)
     return "\n".join(lines) + "\n"
 
