@@ -150,7 +150,7 @@ def schemes(ftlab: str) -> str:
 def paragraph(part: str) -> str:
     """Pictures are indented; they stay as they are."""
     is_picture = all(line.startswith("  ") for line in part.splitlines() if line)
-    text = re.sub(r"\*(\w[^*`|]*\w)\*", r"\1", part)
+    text = re.sub(r"\*(\w[^*`|]*[\w.:])\*", r"\1", part)
     return f"```text\n{part}\n```\n\n" if is_picture else f"{escaped(text)}\n\n"
 
 
