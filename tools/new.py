@@ -66,7 +66,7 @@ KINDS = {
     "guest": Kind("page.c", "examples/guests/page.c", (("examples/guests/Makefile", "SOURCES := page.c "),), (),
                   "change it as docs/guests.md says; try it with\n"
                   "  make -C examples/guests\n"
-                  "  ftlab check --ftl guest:lib=examples/guests/build/{name}.so"),
+                  "  ftlab check --ftl guest:lib=examples/guests/build/{name}.so --geometry tiny --workload random"),
 }
 
 
