@@ -5,21 +5,25 @@
     python3 tools/build_site.py --mdbook M --ftlab F --api D    the site in target/site, with the reference that F prints
 
 docs/SUMMARY.md says which pages there are, and in which order. They are copied to target/site-pages, where mdBook finds
-them. Links to files that are no pages lead to the repository.
+them. Links to files that are no pages lead to the repository. The films of the gallery are made beside its page.
 """
 
 import argparse
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
+import gallery
 from site_pages import links, reference
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CONFIG = ROOT / "tools/site_pages"
+FILMS = "docs/gallery"
 STAGE = ROOT / "target/site-pages"
 SITE = ROOT / "target/site"
+SHORT_CODE = re.compile("<code>([^<>]{1,24})</code>")
 
 
 def complaints_of_pages() -> list[str]:
@@ -34,10 +38,11 @@ def stage(ftlab: str) -> None:
     """Lays the pages out for mdBook, with those that the command writes."""
     shutil.rmtree(STAGE, ignore_errors=True)
     source = STAGE / "src"
-    pages = links.pages_of(ROOT)
-    for page in pages:
-        text = links.for_the_site(ROOT, page, pages)
-        write(source / page, text)
+    titles = dict(links.titled_pages(ROOT))
+    for page in titles:
+        text = links.for_the_site(ROOT, page, titles)
+        write(source / page, gallery.with_links(text, "gallery") if page == f"{FILMS}.md" else text)
+    gallery.main(ftlab, str(source / FILMS))
     made = reference.pages(ROOT, ftlab)
     for name, (_, text) in made.items():
         write(source / name, text)
@@ -57,6 +62,8 @@ def build(mdbook: str, ftlab: str, api: pathlib.Path) -> list[str]:
     subprocess.run([mdbook, "build", STAGE], check=True)
     shutil.rmtree(SITE, ignore_errors=True)
     shutil.copytree(STAGE / "html", SITE)
+    for page in SITE.rglob("*.html"):
+        page.write_text(SHORT_CODE.sub(r'<code class="short">\1</code>', page.read_text()))
     shutil.copytree(api, SITE / "api")
     return links.wrong_links_of_html(SITE, apart="api")
 

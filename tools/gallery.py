@@ -13,16 +13,31 @@ import sys
 
 BYTES_MAX = 2_000_000
 GALLERY = pathlib.Path(__file__).resolve().parent.parent / "docs/gallery.md"
+BLOCK = re.compile(r"```sh\n(.*?)```\n", re.DOTALL)
+
+
+def words_of(block: re.Match) -> list[str]:
+    """The command that makes a film, word by word."""
+    return block[1].replace("\\\n", " ").split()
+
+
+def name_of(block: re.Match) -> str:
+    words = words_of(block)
+    return words[words.index("--film") + 1]
+
+
+def with_links(text: str, folder: str) -> str:
+    """The gallery's text with a link to each film in the folder, behind its command."""
+    return BLOCK.sub(lambda block: f"{block[0]}\n[▶ Play this film]({folder}/{name_of(block)})\n", text)
 
 
 def main(ftlab: str, folder: str) -> None:
     out = pathlib.Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     program = str(pathlib.Path(ftlab).resolve())
-    for block in re.findall(r"```sh\n(.*?)```", GALLERY.read_text(), re.DOTALL):
-        words = block.replace("\\\n", " ").split()
-        name = words[words.index("--film") + 1]
-        subprocess.run([program, *words[1:], "--quiet"], cwd=out, check=True)
+    for block in BLOCK.finditer(GALLERY.read_text()):
+        name = name_of(block)
+        subprocess.run([program, *words_of(block)[1:], "--quiet"], cwd=out, check=True)
         size = (out / name).stat().st_size
         if size > BYTES_MAX:
             sys.exit(f"{name} has {size:,} bytes, more than {BYTES_MAX:,}")

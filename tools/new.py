@@ -39,7 +39,7 @@ KINDS = {
                    ((f"{VICTIMS}/mod.rs", "pub mod fifo;"), (f"{VICTIMS}/registry.rs", "    &fifo::POLICY,")),
                    (("Fifo", "{type}"),),
                    "change `specification`, which is the rule, then `Selector`, its fast form; try them with\n"
-                   "  cargo test -p ftlab-ftl --test page_granular victims\n"
+                   "  cargo test -p ftlab-ftl --lib --test page_granular victims\n"
                    "  cargo run -p ftlab --no-default-features -- compare --ftl page --ftl page:victim={name}"),
     "scheme": Kind("sepgc", f"{SCHEMES}/sepgc.rs",
                    ((f"{SCHEMES}/mod.rs", "pub mod sepgc;"),
@@ -66,7 +66,7 @@ KINDS = {
     "guest": Kind("page.c", "examples/guests/page.c", (("examples/guests/Makefile", "SOURCES := page.c "),), (),
                   "change it as docs/guests.md says; try it with\n"
                   "  make -C examples/guests\n"
-                  "  ftlab check --ftl guest:lib=examples/guests/build/{name}.so"),
+                  "  ftlab check --ftl guest:lib=examples/guests/build/{name}.so --geometry tiny --workload random"),
 }
 
 

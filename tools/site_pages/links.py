@@ -12,13 +12,18 @@ MARK = "<!-- Pages that tools/build_site.py makes from the command stand here. -
 FENCE = re.compile(r"^( {0,3})(```+|~~~+)(.*)$")
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\[\]]*\])*\])\(([^()\s]+(?:\([^()\s]*\)[^()\s]*)?)\)")
 CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+PERCENT = re.compile(r"(?<=\d) (?=%)")
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 
 
-def pages_of(root: pathlib.Path) -> list[str]:
-    """The pages that the summary lists, as paths in the repository, in their order."""
+def titled_pages(root: pathlib.Path) -> list[tuple[str, str]]:
+    """The pages that the summary lists, in their order: paths in the repository, and titles."""
     text = (root / SUMMARY).read_text()
-    return [os.path.normpath(f"docs/{target}") for _, target in LINK.findall(text)]
+    return [(os.path.normpath(f"docs/{target}"), title[1:-1]) for title, target in LINK.findall(text)]
+
+
+def pages_of(root: pathlib.Path) -> list[str]:
+    return [page for page, _ in titled_pages(root)]
 
 
 def orphans(root: pathlib.Path, pages: list[str]) -> list[str]:
@@ -77,8 +82,9 @@ def trouble(root: pathlib.Path, page: str, target: str) -> str | None:
     return None
 
 
-def for_the_site(root: pathlib.Path, page: str, pages: list[str]) -> str:
-    """The text of a page for mdBook: links to other files lead to the repository, blocks without a language are text."""
+def for_the_site(root: pathlib.Path, page: str, titles: dict[str, str]) -> str:
+    """The text of a page for mdBook: links to other files lead to the repository, blocks without a language are text.
+    A number and its % stay on one line."""
     lines, fence = [], None
     for line in (root / page).read_text().splitlines():
         found = FENCE.match(line)
@@ -88,7 +94,8 @@ def for_the_site(root: pathlib.Path, page: str, pages: list[str]) -> str:
         elif found and found[2].startswith(fence) and not found[3].strip():
             fence = None
         elif fence is None:
-            line = outside_of_code(line, lambda text: LINK.sub(lambda link: of_the_site(page, pages, link), text))
+            line = outside_of_code(line, lambda text: LINK.sub(lambda link: of_the_site(page, titles, link), text))
+            line = outside_of_code(line, lambda text: PERCENT.sub("\u00a0", text))
         lines.append(line)
     return "\n".join(lines) + "\n"
 
@@ -102,12 +109,15 @@ def outside_of_code(line: str, change) -> str:
     return done + change(line[at:])
 
 
-def of_the_site(page: str, pages: list[str], link: re.Match) -> str:
+def of_the_site(page: str, titles: dict[str, str], link: re.Match) -> str:
     parts = urllib.parse.urlsplit(link[2])
     path = os.path.normpath(pathlib.Path(page).parent / parts.path)
-    if parts.scheme or not parts.path or path in pages:
+    if parts.scheme or not parts.path:
         return link[0]
-    return f"{link[1]}({REPOSITORY}/blob/main/{path})"
+    if path not in titles:
+        return f"{link[1]}({REPOSITORY}/blob/main/{path})"
+    # Readers of the repository know a page by its file, those of the site by its title.
+    return f"[*{titles[path]}*]({link[2]})" if link[1].endswith(".md]") else link[0]
 
 
 def summary(root: pathlib.Path, made: dict[str, str]) -> str:

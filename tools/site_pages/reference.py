@@ -4,8 +4,11 @@ import json
 import pathlib
 import re
 import subprocess
+import textwrap
 
 COMMAND = re.compile(r"^  ([a-z-]+) +\S")
+PAGE = re.compile(r"https://ftlab\.github\.io/ftlab/(\S+)\.html")
+EXAMPLE = re.compile(r"^(.*, such as:)\n((?: {2}.*\n)+)", re.MULTILINE)
 ENTRY = re.compile(r"^ {2,6}(-\S.*|<.*|\[.*)$")
 LISTS = {
     "ftls": "FTLs",
@@ -54,6 +57,9 @@ def subcommands(ftlab: str, path: list[str]) -> list[list[str]]:
 
 def of_help(text: str) -> str:
     """A help text as Markdown: headings stay, options become terms with their descriptions."""
+    if example := EXAMPLE.search(text):
+        code = f"```text\n{textwrap.dedent(example[2])}```\n\n"
+        return of_help(text[: example.start()]) + f"{example[1]}\n\n{code}" + of_help(text[example.end() :])
     done, term, below = "", None, []
     for line in [*text.splitlines(), ""]:
         column = len(line) - len(line.lstrip())
@@ -70,8 +76,10 @@ def of_help(text: str) -> str:
             done += f"```text\n{line.removeprefix('Usage: ')}\n```\n\n"
         elif line.endswith(":") and column == 0:
             done += f"### {line[:-1]}\n\n" if line != "Commands:" else "Subcommands:\n\n"
+        elif named := COMMAND.match(line):
+            done += f"- `{named[1]}`: {escaped(line[named.end() - 1 :])}\n" if named[1] != "help" else ""
         else:
-            done += (f"- {escaped(line.strip())}" if column == 2 else escaped(line)) + "\n"
+            done += escaped(line) + "\n"
     return without_repeats(done + (definition(term[1], below) if term else "")) + "\n"
 
 
@@ -84,13 +92,22 @@ def without_repeats(text: str) -> str:
 
 def definition(term: str, lines: list[str]) -> str:
     """A term with its description, whose paragraphs are joined into one."""
-    return f"`{term}`\n: {escaped(' '.join(line for line in lines if line)) or '–'}\n\n"
+    said, mark, values = " ".join(" ".join(lines).split()).partition(" Possible values: - ")
+    text = f"{said}. Possible values: {values.replace(' - ', '; ')}" if mark else said
+    return f"`{term}`\n: {escaped(text) or '–'}\n\n"
 
 
 def escaped(text: str) -> str:
-    """Text whose marks mean themselves, but for code."""
-    parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if part.startswith("`") else re.sub(r"([<>*_\[\]|\\])", r"\\\1", part) for part in parts)
+    """Text whose marks mean themselves, but for code and addresses."""
+    return "".join(escaped_part(part) for part in re.split(r"(`[^`]*`|https://\S+)", text))
+
+
+def escaped_part(part: str) -> str:
+    if part.startswith("`"):
+        return part
+    if part.startswith("https://"):
+        return PAGE.sub(r"[\1](../\1.md)", part) if PAGE.match(part) else f"<{part}>"
+    return re.sub(r"([<>*_\[\]|\\])", r"\\\1", part)
 
 
 def lists(ftlab: str) -> str:
@@ -109,9 +126,16 @@ def entry(one: dict) -> str:
     if one["source"]:
         text += f"*Source:* {escaped(one['source'])}.\n\n"
     for parameter in one["params"]:
-        kind = " | ".join(parameter["choices"]) or f"{parameter['kind']} {parameter['unit']}".strip()
+        kind = " | ".join(parameter["choices"]) or kind_of(parameter["kind"], parameter["unit"])
         text += definition(f"{parameter['name']}={parameter['default']}", [f"{parameter['doc']} ({kind})"])
     return text
+
+
+def kind_of(kind: str, unit: str) -> str:
+    """What a value is: `blocks`, `time, ns`, `share of all requests`."""
+    if not unit or kind == "count":
+        return unit or kind
+    return f"{kind} {unit}" if kind == "share" else f"{kind}, {unit}"
 
 
 def schemes(ftlab: str) -> str:
@@ -126,7 +150,7 @@ def schemes(ftlab: str) -> str:
 def paragraph(part: str) -> str:
     """Pictures are indented; they stay as they are."""
     is_picture = all(line.startswith("  ") for line in part.splitlines() if line)
-    text = re.sub(r"\*(\w[^*`|]*\w)\*", r"\1", part)
+    text = re.sub(r"\*(\w[^*`|]*[\w.:])\*", r"\1", part)
     return f"```text\n{part}\n```\n\n" if is_picture else f"{escaped(text)}\n\n"
 
 

@@ -57,9 +57,14 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.wrong("[bad](http:/x)"), ["docs/page.md:8: http:/x is no address"])
 
     def test_links_to_programs_lead_to_the_repository(self) -> None:
-        text = links.for_the_site(self.root, "README.md", links.pages_of(self.root))
+        text = links.for_the_site(self.root, "README.md", dict(links.titled_pages(self.root)))
         self.assertIn(f"[program]({links.REPOSITORY}/blob/main/tools/x.py)", text)
         self.assertIn("[page](docs/page.md)", text)
+
+    def test_the_site_names_pages_by_their_titles(self) -> None:
+        self.write("docs/page.md", "# A page\n[other.md](other.md#its-heading) [other](other.md)\n")
+        text = links.for_the_site(self.root, "docs/page.md", dict(links.titled_pages(self.root)))
+        self.assertIn("[*Other*](other.md#its-heading) [other](other.md)", text)
 
     def test_dead_links_of_html_are_found(self) -> None:
         self.write("site/a.html", '<a href="b.html#there">b</a> <a href="#me" id="me">a</a> <img src="api/x.svg">')
