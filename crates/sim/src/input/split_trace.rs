@@ -96,10 +96,10 @@ impl SplitTrace {
         let chosen: Vec<&SplitVolume> = self.volumes.iter().filter(is_chosen).collect();
         match (chosen.is_empty(), &experiment.volumes) {
             (true, Some(choice)) => Err(Error::Impossible(format!(
-                "none of the {} volumes of {} meets `{choice}`; `ftlab trace info --each-volume` \
-                 lists their figures",
-                self.volumes.len(),
-                self.name
+                "none of the volumes of {} ({}) meets `{choice}`; `ftlab trace info \
+                 --each-volume` lists their figures",
+                self.name,
+                self.volumes.len()
             ))),
             (true, None) => Err(Error::Impossible(format!("{} has no requests", self.name))),
             (false, _) => Ok(chosen),

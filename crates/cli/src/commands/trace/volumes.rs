@@ -61,8 +61,9 @@ impl Volumes {
             chosen if chosen == self.all => String::new(),
             chosen => format!(", of which {} are chosen", count(chosen as u64)),
         };
+        let noun = if self.all == 1 { "volume" } else { "volumes" };
         format!(
-            "{}: {} volumes{chosen}\n{}Working set: distinct pages of 4 KiB that are written. \
+            "{}: {} {noun}{chosen}\n{}Working set: distinct pages of 4 KiB that are written. \
              `written /`: bytes written per working set.\n",
             self.trace,
             count(self.all as u64),
