@@ -79,6 +79,29 @@ pub struct State {
     pub gauges: Vec<f32>,
 }
 
+impl State {
+    /// What differs from the truth first, in words.
+    pub fn difference(&self, truth: &State) -> Option<String> {
+        fn of<T: PartialEq + core::fmt::Debug>(
+            what: &str,
+            is: &[T],
+            should: &[T],
+        ) -> Option<String> {
+            assert_eq!(is.len(), should.len(), "{what}");
+            let at = is.iter().zip(should).position(|(is, should)| is != should)?;
+            Some(format!("{what} {at} is {:?} and not {:?}", is[at], should[at]))
+        }
+        of("owner of page", &self.owners, &truth.owners)
+            .or_else(|| of("validity of page", &self.valid, &truth.valid))
+            .or_else(|| of("wear of block", &self.wear, &truth.wear))
+            .or_else(|| of("role of block", &self.roles, &truth.roles))
+            .or_else(|| of("tally of operation", &self.tally, &truth.tally))
+            .or_else(|| of("pages written", &[self.entered], &[truth.entered]))
+            .or_else(|| of("free blocks", &[self.free_blocks], &[truth.free_blocks]))
+            .or_else(|| of("gauge", &self.gauges, &truth.gauges))
+    }
+}
+
 /// A film that is played request by request.
 pub struct Played {
     header: Value,
@@ -133,7 +156,7 @@ impl Played {
             owners: vec![u32::MAX; blocks * per_block],
             valid: vec![false; blocks * per_block],
             wear: vec![0; blocks],
-            roles: vec![("data".to_owned(), None); blocks],
+            roles: vec![(header["roles"][0].as_str().unwrap().to_owned(), None); blocks],
             ..State::default()
         };
         Played {
@@ -273,7 +296,7 @@ impl Played {
     fn erase(&mut self, block: usize, cause: usize) {
         self.state.tally[3][cause] += 1;
         self.state.wear[block] += 1;
-        self.state.roles[block] = ("data".to_owned(), None);
+        self.state.roles[block] = (self.role_name(0), None);
         for ppn in block * self.per_block..(block + 1) * self.per_block {
             let owner = core::mem::replace(&mut self.state.owners[ppn], u32::MAX);
             self.state.valid[ppn] = false;

@@ -1,9 +1,11 @@
 //! A device that is filmed, and what is true of it at each moment.
 
+use std::collections::HashMap;
+
 use film::{About, Footage, HostOp, Moment, Plan, Recorder, Request};
 use ftl::contract::{BlockRole, Run};
 use ftl::{Device, Ftl, Span};
-use nand::{BlockId, Cause, Data, Lpn, Nand, Op, OpRecord, Sink};
+use nand::{BlockId, Cause, Data, Lpn, Nand, Op, OpRecord, Ppn, RecordedBulk, Sink};
 use sim::run::foresight;
 use sim::{Experiment, Setup};
 
@@ -17,25 +19,35 @@ pub struct Filmed {
     device: Device,
     nand: Nand,
     ftl: Box<dyn Ftl>,
-    entered: u64,
+    /// Pages that the host wrote.
+    written: u64,
+    /// The newest version that the scheme has of each page, beside a newer one in a sector log.
+    below: HashMap<u32, u32>,
+}
+
+/// The device of an experiment. None if it cannot exist, or its FTL refuses it.
+pub fn device_of(experiment: &Experiment) -> Option<Device> {
+    Setup::new(experiment).and_then(|setup| sim::device::of(&setup, 0)).ok()
 }
 
 impl Filmed {
     /// A device with a blank chip, on which these requests will be served.
-    pub fn new(experiment: &Experiment, requests: &[Asked]) -> Filmed {
+    pub fn new(experiment: &Experiment, device: Device, requests: &[Asked]) -> Filmed {
         let setup = Setup::new(experiment).unwrap();
-        let mut device = sim::device::of(&setup, 0).unwrap();
-        if device.choice.scheme.needs_future {
-            let future = foresight::of_run(&setup, &device, |see| {
-                requests.iter().try_for_each(|(op, span)| see(trace_op(*op), span))
-            });
-            device = device.foreseen_by(future.unwrap());
-        }
+        let device = match device.choice.scheme.needs_future {
+            true => {
+                let future = foresight::of_run(&setup, &device, |see| {
+                    requests.iter().try_for_each(|(op, span)| see(trace_op(*op), span))
+                });
+                device.foreseen_by(future.unwrap())
+            }
+            false => device,
+        };
         let mut nand = device.new_chip(sim::device::chip_mode(&device, experiment));
         let ftl = device.mount(&mut nand).unwrap();
         nand.reset_tally();
         nand.attach(Some(Box::new(OpRecord::default())));
-        Filmed { device, nand, ftl, entered: 0 }
+        Filmed { device, nand, ftl, written: 0, below: HashMap::new() }
     }
 
     /// Films these requests. Returns the footage and the truth after each request; `is_even` as in
@@ -56,22 +68,26 @@ impl Filmed {
             let operations = core::mem::take(record);
             let request = Request { number, op: *op, spans: &[*span] };
             recorder.request(&request, &operations, &self.moment());
+            self.note_programs(&operations);
             truths.push(self.truth());
         }
         (recorder.finish(), truths)
     }
 
-    fn moment(&self) -> Moment<'_> {
-        Moment { nand: &self.nand, ftl: Some(&*self.ftl), entered: self.entered, has_places: true }
+    fn moment(&mut self) -> Moment<'_> {
+        let entered = self.ftl.layer_totals().map(|totals| totals.entered.written);
+        let entered = entered.unwrap_or(self.written);
+        Moment { nand: &self.nand, ftl: Some(&*self.ftl), entered, has_places: true }
     }
 
     fn serve(&mut self, op: HostOp, span: &Span) {
-        let (nand, bytes) = (&mut self.nand, u64::from(span.pages) * 2048);
-        let run = span.run(bytes, Data::None);
+        let page_bytes = self.device.geometry().page_bytes();
+        let nand = &mut self.nand;
+        let run = span.run(u64::from(span.pages) * u64::from(page_bytes), Data::None);
         match op {
             HostOp::Read => self.ftl.read(nand, &run, &mut Sink::None).unwrap(),
             HostOp::Write => {
-                self.entered += u64::from(span.pages);
+                self.written += u64::from(span.pages);
                 let data = match nand.array().keeps_pages() {
                     true => Data::Stamp(1),
                     false => Data::None,
@@ -81,6 +97,36 @@ impl Filmed {
             HostOp::Trim => self.ftl.trim(nand, Lpn(span.first), span.pages).unwrap(),
             _ => self.ftl.flush(nand, None).unwrap(),
         }
+        self.ftl.end_request(nand).unwrap();
+    }
+
+    /// Follows the versions that the scheme has of pages. Of a page with a newer version in a
+    /// sector log, the FTL does not say where they are: the last one was programmed last.
+    fn note_programs(&mut self, operations: &OpRecord) {
+        for bulk in operations.bulks() {
+            let (first, owners) = match bulk {
+                RecordedBulk::Run { op: Op::Program, first, owners, .. } => (first, owners),
+                RecordedBulk::Copies { to, owners, .. } => (to, owners),
+                RecordedBulk::Run { .. } => continue,
+            };
+            let placed = owners.iter().copied().zip(first..);
+            self.below.extend(placed.filter(|(owner, _)| Lpn(*owner).is_host()));
+        }
+        let (ftl, nand) = (&self.ftl, &self.nand);
+        let geometry = nand.array().geometry();
+        let owner_of = |Ppn(ppn): Ppn| {
+            let (block, offset) =
+                (ppn / geometry.pages_per_block(), ppn % geometry.pages_per_block());
+            nand.array().owners(BlockId(block))[offset as usize]
+        };
+        self.below.retain(|&owner, ppn| match ftl.place(nand, Lpn(owner)) {
+            None => false,
+            Some(place) if owner_of(place) == owner => {
+                *ppn = place.0;
+                true
+            }
+            Some(_) => owner_of(Ppn(*ppn)) == owner,
+        });
     }
 
     /// What chip and FTL say.
@@ -92,7 +138,7 @@ impl Filmed {
         let is_valid = |(ppn, &owner): (u32, &u32)| match Lpn(owner) {
             Lpn::NONE => false,
             Lpn::SYSTEM => true,
-            lpn => self.ftl.place(&self.nand, lpn).is_some_and(|place| place.0 == ppn),
+            _ => self.below.get(&owner) == Some(&ppn),
         };
         let valid = (0..).zip(&owners).map(is_valid).collect();
         let report = self.ftl.report();
@@ -102,7 +148,7 @@ impl Filmed {
             wear: array.wear().to_vec(),
             roles: self.roles(),
             tally: Op::ALL.map(|op| counts(&self.nand, op)).to_vec(),
-            entered: self.entered,
+            entered: report.entered().map_or(self.written, |pages| pages.written),
             free_blocks: report.free_blocks.into(),
             gauges: report.gauges.iter().map(|(_, value)| *value as f32).collect(),
         }
