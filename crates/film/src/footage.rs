@@ -6,6 +6,9 @@ use crate::header::About;
 use crate::scene::SceneKind;
 use crate::take::Counters;
 
+/// The most bytes of the films on a page, before they become text.
+pub const BYTES_MAX: usize = 3 << 20;
+
 /// The takes of a pass, and everything that explains them.
 pub struct Footage {
     /// What the film is of.

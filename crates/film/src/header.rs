@@ -22,11 +22,21 @@ pub struct About {
     pub source: &'static str,
     /// The head of the scheme's source file: how it works.
     pub lecture: String,
+    /// Whether it is a guest: nobody but the guest knows which of its pages are valid, what its
+    /// blocks are for, and how many of them are free.
+    pub is_guest: bool,
     /// What was run, in a sentence.
     pub run: String,
     /// Pages that the host sees.
     pub logical_pages: u32,
 }
+
+/// What can be said of a guest.
+const OF_A_GUEST: &str = "\
+    The film shows what the guest does with the chip: every read, program, copy and erase, under \
+    the cause that the guest names.\n\n\
+    What the guest keeps to itself is not in the film: which pages are valid, what a block is for, \
+    and how many blocks are free.";
 
 impl About {
     /// What this version of ftlab films: an FTL of this scheme, as the user wrote it, in this run.
@@ -39,9 +49,15 @@ impl About {
             summary: scheme.summary,
             source: scheme.source,
             lecture: lecture.collect::<Vec<_>>().join("\n"),
+            is_guest: false,
             run,
             logical_pages,
         }
+    }
+
+    /// The same if the FTL is a guest.
+    pub fn of_guest(self) -> About {
+        About { is_guest: true, lecture: OF_A_GUEST.to_owned(), ..self }
     }
 }
 

@@ -33,7 +33,7 @@ pub mod scene;
 pub mod take;
 
 pub use encoding::Film;
-pub use footage::{Footage, films};
+pub use footage::{BYTES_MAX, Footage, films};
 pub use header::About;
 pub use moment::{HostOp, Moment, Request};
 pub use recorder::{Plan, Recorder};

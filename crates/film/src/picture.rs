@@ -32,7 +32,7 @@ pub struct PageCell {
 pub enum PageState {
     /// Programmed, and superseded or trimmed since.
     Stale = 0,
-    /// Holds the newest version of its owner, or metadata of the FTL.
+    /// Holds the newest version of its owner, or metadata of the FTL, or something of a guest.
     Valid = 1,
     /// An interrupted program left it: it cannot be read, or not for long.
     Torn = 2,
@@ -114,13 +114,13 @@ pub struct Correction {
 }
 
 impl Picture {
-    /// The flash now.
-    pub fn of(now: &Moment) -> Picture {
+    /// The flash now. Blocks without a role of their own have the plain one.
+    pub fn of(now: &Moment, plain_role: &'static str) -> Picture {
         let geometry = *now.nand.geometry();
         let blocks = (0..geometry.blocks()).map(BlockId);
         let mut picture = Picture {
             blocks: blocks.map(|block| Arc::new(block_cell(now, block))).collect(),
-            role_names: vec!["data"],
+            role_names: vec![plain_role],
             geometry,
             newest: Vec::new(),
             programs: 0,

@@ -8,7 +8,7 @@ use crate::footage::Footage;
 use crate::header::About;
 use crate::moment::{HostOp, Moment, Request};
 use crate::picture::Picture;
-use crate::scene::{self, SceneFinder, SceneKind, Step};
+use crate::scene::{Naming, SceneFinder, SceneKind, Step};
 use crate::take::{Counters, Take, TakenRequest, TakenSpan};
 
 /// Requests in a take.
@@ -28,7 +28,7 @@ pub const PAGES_MAX: u32 = 4 << 20;
 pub struct Plan {
     /// What the film is of.
     pub about: About,
-    /// The acts of its scheme.
+    /// The acts of its scheme. A guest has none.
     pub acts: &'static [Act],
     /// Whether takes are chosen evenly, and not by interest: films of several FTLs then show the
     /// same requests.
@@ -91,15 +91,19 @@ impl Recorder {
     /// A film that begins now. The counters of the chip are those from which it counts.
     pub fn begin(plan: Plan, now: &Moment) -> Recorder {
         let geometry = now.nand.geometry();
-        let picture = Picture::of(now);
+        let (naming, plain_role) = match plan.about.is_guest {
+            true => (Naming::Causes, "of the guest"),
+            false => (Naming::Roles(plan.acts), "data"),
+        };
+        let picture = Picture::of(now, plain_role);
         let before = Counters::of(now, 0);
         let take = Take::new(0, &picture, before.clone());
         let mut course = Course::default();
         course.add(0, &before);
         Recorder {
-            finder: SceneFinder::new(geometry.pages_per_block(), plan.acts),
+            finder: SceneFinder::new(geometry.pages_per_block(), naming),
             cutting: Cutting::new(TAKES_MAX, plan.is_even),
-            kinds: scene::kinds(plan.acts),
+            kinds: naming.kinds(),
             gauges: now.report().gauges.iter().map(|(name, _)| *name).collect(),
             page_bytes: geometry.page_bytes(),
             pages_per_block: geometry.pages_per_block(),

@@ -94,10 +94,54 @@ pub const COMMON: [SceneKind; 11] = [
     kind("failed block", COUNTED, "A block failed. Its pages move to a block in reserve."),
 ];
 
-/// The kinds of a film: those that every scheme has, then those of the scheme.
-pub fn kinds(acts: &'static [Act]) -> Vec<SceneKind> {
-    let own = acts.iter().map(|act| kind(act.name, title_of(act), act.says));
-    COMMON.into_iter().chain(own).collect()
+/// The kinds of a guest, by the causes that it can name. Only the guest knows what a block is for.
+const OF_GUESTS: [(Cause, SceneKind); 7] = [
+    (
+        Cause::Gc,
+        kind(
+            "garbage collection",
+            COUNTED,
+            "The guest counts this as garbage collection: it makes room. Which pages it still \
+             needs, only the guest knows.",
+        ),
+    ),
+    (Cause::Merge, kind("merge", COUNTED, "The guest counts this as a merge of log blocks.")),
+    (Cause::Map, kind("map", COUNTED, "The guest counts this as work on its map in flash.")),
+    (Cause::Log, kind("log", COUNTED, "The guest counts this as work on a log of sectors.")),
+    (
+        Cause::Wear,
+        kind("wear levelling", COUNTED, "The guest counts this as levelling the wear of blocks."),
+    ),
+    (
+        Cause::Meta,
+        kind(
+            "record for a mount",
+            COUNTED,
+            "The guest counts this as the price of surviving power cuts.",
+        ),
+    ),
+    (
+        Cause::Media,
+        kind("failed block", COUNTED, "A block failed. Its pages move to a block in reserve."),
+    ),
+];
+
+/// What names scenes.
+#[derive(Clone, Copy, Debug)]
+pub enum Naming {
+    /// The roles of blocks: the acts of the scheme come first.
+    Roles(&'static [Act]),
+    /// The causes that a guest names.
+    Causes,
+}
+
+impl Naming {
+    /// The kinds of a film: those that every scheme has, then those of the scheme.
+    pub fn kinds(self) -> Vec<SceneKind> {
+        let Naming::Roles(acts) = self else { return OF_GUESTS.map(|(_, kind)| kind).into() };
+        let own = acts.iter().map(|act| kind(act.name, title_of(act), act.says));
+        COMMON.into_iter().chain(own).collect()
+    }
 }
 
 fn title_of(act: &Act) -> &'static str {
@@ -167,7 +211,7 @@ pub enum Step {
 /// Finds the scenes of a request.
 pub struct SceneFinder {
     pages_per_block: u32,
-    acts: &'static [Act],
+    naming: Naming,
     at: u32,
     open: Option<OpenScene>,
     done: Vec<OpenScene>,
@@ -195,9 +239,9 @@ enum SeenPages {
 }
 
 impl SceneFinder {
-    /// A finder for a scheme with these acts.
-    pub fn new(pages_per_block: u32, acts: &'static [Act]) -> SceneFinder {
-        SceneFinder { pages_per_block, acts, at: 0, open: None, done: Vec::new() }
+    /// A finder that names scenes so.
+    pub fn new(pages_per_block: u32, naming: Naming) -> SceneFinder {
+        SceneFinder { pages_per_block, naming, at: 0, open: None, done: Vec::new() }
     }
 
     /// Takes the next operation of the request. The picture is that before it.
@@ -220,7 +264,7 @@ impl SceneFinder {
     pub fn finish(&mut self, after: &Picture) -> impl Iterator<Item = Scene> + use<> {
         self.at = 0;
         self.done.extend(self.open.take());
-        let (acts, done) = (self.acts, core::mem::take(&mut self.done));
+        let (naming, done) = (self.naming, core::mem::take(&mut self.done));
         let roles = after.role_names.clone();
         let target = |open: &OpenScene| {
             let block = open.scene.target? as usize;
@@ -228,7 +272,7 @@ impl SceneFinder {
         };
         let targets: Vec<Option<Role>> = done.iter().map(target).collect();
         done.into_iter().zip(targets).map(move |(open, to)| {
-            let kind = open.kind(acts, &roles, to);
+            let kind = open.kind(naming, &roles, to);
             Scene { kind, sources: open.sources.len() as u32, lbn: open.lbn(), ..open.scene }
         })
     }
@@ -333,7 +377,8 @@ impl OpenScene {
         }
     }
 
-    fn kind(&self, acts: &[Act], names: &[&str], to: Option<Role>) -> u32 {
+    fn kind(&self, naming: Naming, names: &[&str], to: Option<Role>) -> u32 {
+        let Naming::Roles(acts) = naming else { return self.kind_of_guest() };
         let is = |role: &Role, name: &str| names[role.name as usize] == name;
         let fits = |act: &Act| {
             let from = act.from.is_empty() || self.from.iter().any(|role| is(role, act.from));
@@ -344,6 +389,11 @@ impl OpenScene {
             Some(own) => (COMMON.len() + own) as u32,
             None => self.common(|role| is(role, "data")),
         }
+    }
+
+    fn kind_of_guest(&self) -> u32 {
+        let kind = OF_GUESTS.iter().position(|(cause, _)| *cause == self.cause);
+        kind.expect("every cause of a scene is in the list") as u32
     }
 
     fn common(&self, is_data: impl Fn(&Role) -> bool) -> u32 {

@@ -64,7 +64,8 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let labels = labels(&args.experiments.experiments);
     let compared = Comparison { labels: &labels, results: &results, command: "compare" };
     if let Some(film) = film {
-        film.write(footage.into_iter().flatten().collect(), compared.command)?;
+        let films = film::films(footage.into_iter().flatten().collect(), film::BYTES_MAX);
+        film.write(&films, compared.command)?;
     }
     if let Some(report) = report {
         report.write(|out| write_text(out, &compared.page().html()))?;

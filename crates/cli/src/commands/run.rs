@@ -91,7 +91,8 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let labels = labels(std::slice::from_ref(&setup.experiment));
     let compared = Comparison { labels: &labels, results, command: "run" };
     if let Some(film) = film {
-        film.write(footage.into_iter().collect(), compared.command)?;
+        let films = film::films(footage.into_iter().collect(), film::BYTES_MAX);
+        film.write(&films, compared.command)?;
     }
     if let Some(report) = report {
         report.write(|out| write_text(out, &compared.page().html()))?;

@@ -1,15 +1,12 @@
 //! `--film` and `--film-data`: an FTL at work, as a page to watch and as data.
 
-use film::{Film, Footage};
+use film::Film;
 use report::pages;
 
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
 use crate::output::{made_by, write_bytes, write_text};
-
-/// The most bytes of the films on a page, before they become text.
-const BYTES_MAX: usize = 3 << 20;
 
 /// The options of a film.
 #[derive(clap::Args, Debug)]
@@ -64,18 +61,17 @@ impl FilmArgs {
 }
 
 impl FilmFiles {
-    /// Writes page and data of what was recorded.
+    /// Writes page and data of films.
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn write(&self, footage: Vec<Footage>, command: &str) -> Result<()> {
-        let films: Vec<Film> = film::films(footage, BYTES_MAX);
+    pub fn write(&self, films: &[Film], command: &str) -> Result<()> {
         if let Some(data) = &self.data {
             data.write(|out| write_bytes(out, &films[0].bytes))?;
         }
         match &self.page {
             Some(page) => {
-                let html = pages::film::html(&films, &made_by(command));
+                let html = pages::film::html(films, &made_by(command));
                 page.write(|out| write_text(out, &html))
             }
             None => Ok(()),

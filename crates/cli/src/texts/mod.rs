@@ -5,6 +5,7 @@
 //! * [`result`]      one result
 //! * [`comparison`]  several results side by side
 //! * [`description`] a trace
+//! * [`film`]        FTLs at work, to watch
 //! * [`groups`]      the quantities by which results are compared
 //! * [`lecture`]     the text that explains a scheme
 //! * [`life`]        lives of devices
@@ -16,6 +17,7 @@ pub mod advise;
 pub mod bound;
 pub mod comparison;
 pub mod description;
+pub mod film;
 pub mod groups;
 pub mod lecture;
 pub mod life;

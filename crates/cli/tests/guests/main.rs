@@ -2,6 +2,7 @@
 
 mod deaths;
 mod failures;
+mod films;
 
 use std::fs;
 use std::path::{Path, PathBuf};

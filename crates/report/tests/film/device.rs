@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use film::{About, Footage, HostOp, Moment, Plan, Recorder, Request};
 use ftl::contract::{BlockRole, Run};
-use ftl::{Device, Ftl, Span};
+use ftl::{Choice, Device, Ftl, Span};
 use nand::{BlockId, Cause, Data, Lpn, Nand, Op, OpRecord, Ppn, RecordedBulk, Sink};
 use sim::run::foresight;
 use sim::{Experiment, Setup};
@@ -28,6 +28,12 @@ pub struct Filmed {
 /// The device of an experiment. None if it cannot exist, or its FTL refuses it.
 pub fn device_of(experiment: &Experiment) -> Option<Device> {
     Setup::new(experiment).and_then(|setup| sim::device::of(&setup, 0)).ok()
+}
+
+/// The device of an experiment, with this guest in place of its FTL.
+pub fn device_of_guest(experiment: &Experiment, guest: Choice) -> Device {
+    let setup = Setup::new(experiment).unwrap();
+    sim::device::of(&Setup { ftl: guest, ..setup }, 0).unwrap()
 }
 
 impl Filmed {
@@ -57,6 +63,7 @@ impl Filmed {
         let about = About {
             scheme: scheme.name,
             logical_pages: self.device.logical_pages(),
+            is_guest: self.is_guest(),
             ..About::default()
         };
         let plan = Plan { about, acts: scheme.acts, is_even };
@@ -77,7 +84,12 @@ impl Filmed {
     fn moment(&mut self) -> Moment<'_> {
         let entered = self.ftl.layer_totals().map(|totals| totals.entered.written);
         let entered = entered.unwrap_or(self.written);
-        Moment { nand: &self.nand, ftl: Some(&*self.ftl), entered, has_places: true }
+        let has_places = !self.is_guest();
+        Moment { nand: &self.nand, ftl: Some(&*self.ftl), entered, has_places }
+    }
+
+    fn is_guest(&self) -> bool {
+        self.device.choice.guest.is_some()
     }
 
     fn serve(&mut self, op: HostOp, span: &Span) {
@@ -156,7 +168,8 @@ impl Filmed {
 
     fn roles(&self) -> Vec<(String, Option<u32>)> {
         let array = self.nand.array();
-        let plain = ("data".to_owned(), None);
+        let plain = if self.is_guest() { "of the guest" } else { "data" };
+        let plain = (plain.to_owned(), None);
         let mut roles = vec![plain.clone(); array.geometry().blocks() as usize];
         let mut named: Vec<BlockRole> = Vec::new();
         self.ftl.roles(&self.nand, &mut named);

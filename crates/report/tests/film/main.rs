@@ -4,11 +4,12 @@
 
 mod decoder;
 mod device;
+mod guest;
 
 use std::io::Read;
 
 use decoder::{Played, State};
-use device::{Asked, Filmed, device_of};
+use device::{Asked, Filmed, device_of, device_of_guest};
 use film::{Footage, HostOp};
 use flate2::read::GzDecoder;
 use ftl::{Device, Durability, Scheme, Span};
@@ -298,6 +299,19 @@ fn a_film_of_drawn_chips_shows_what_happened() {
         }
     }
     assert!(shown > 40, "{shown}");
+}
+
+/// Where its pages are, only a guest knows; its operations are counted all the same, under the
+/// causes that it names.
+#[test]
+fn a_film_of_a_guest_shows_what_it_did() {
+    let experiment = experiment("page");
+    let device = device_of_guest(&experiment, guest::wanderer());
+    let names = compare_all("a guest", &experiment, device, REQUESTS);
+    assert_eq!(
+        names,
+        ["garbage collection", "map", "merge", "record for a mount", "wear levelling"]
+    );
 }
 
 #[test]

@@ -96,5 +96,7 @@ fn about(setup: &Setup, device: &Device) -> About {
         geometry.page_bytes(),
         device.extra_blocks,
     );
-    About::new(device.choice.scheme, setup.experiment.ftl.clone(), run, device.logical_pages())
+    let (scheme, pages) = (device.choice.scheme, device.logical_pages());
+    let about = About::new(scheme, setup.experiment.ftl.clone(), run, pages);
+    if device.choice.guest.is_some() { about.of_guest() } else { about }
 }

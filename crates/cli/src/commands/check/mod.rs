@@ -20,7 +20,7 @@ use check::device::machine_crash::Crash;
 use check::device::power_cut::PowerCut;
 use check::device_model::{DEVICE_MODELS, DeviceModel};
 use check::failed_case::{FailedCase, replay_line};
-use check::finding::Verdict;
+use check::finding::{Defect, Verdict};
 use check::flash::Storage;
 use check::subject::Subject;
 use check::workload::logged::LoggedWorkload;
@@ -227,7 +227,12 @@ fn with_all(mut names: Vec<Named>) -> Vec<Named> {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> failure::Result<u8> {
-    // A file that cannot be written is refused before anything runs.
+    // What cannot be filmed, and a file that cannot be written, is refused before anything runs.
+    let is_on_image = args.on == Storage::Image.name() || args.crash.is_some();
+    if args.film.is_given() && is_on_image {
+        let why = "`--film` films a chip in memory; leave `--on image` and `--crash` out";
+        return Err(Failure::usage(why.to_owned()));
+    }
     args.film.open(1, &mut CommandFiles::new())?;
     let found_nothing = match (args.cut, args.crash) {
         (Some(FirstCut::After(cut)), _) => replay_cuts(args, cut),
@@ -257,8 +262,12 @@ fn campaign(args: &Args) -> failure::Result<bool> {
     // What is wrong without a cut comes first: it is easier to understand.
     failed.sort_by_key(|failed| failed.cuts.len() + failed.crashes.len());
     say(&findings(&failed));
-    if let Some(failed) = failed.iter().find(|failed| failed.crashes.is_empty()) {
-        film(args, &failed.case, &failed.cuts)?;
+    match failed.iter().find(|failed| is_filmable(failed)) {
+        Some(failed) => film(args, &failed.case, &failed.cuts)?,
+        None if args.film.is_given() && !failed.is_empty() => {
+            say("No film: the guest ends in each case that was found.\n");
+        }
+        None => {}
     }
     shrink(args, &failed)?;
     if signals::is_interrupted() {
@@ -573,11 +582,16 @@ fn replay_one(args: &Args, case: &Case, cuts: &[PowerCut]) -> failure::Result<bo
     Ok(is_clean)
 }
 
+/// Whether the film of a case is left when it ends. It goes with a guest that crashes or hangs.
+fn is_filmable(failed: &FailedCase) -> bool {
+    !matches!(failed.finding.defect, Defect::Crash | Defect::Hang)
+}
+
 /// Films a case, if the user asks for it.
 fn film(args: &Args, case: &Case, cuts: &[PowerCut]) -> failure::Result<()> {
     let Some(files) = args.film.open(1, &mut CommandFiles::new())? else { return Ok(()) };
-    let footage = filmed::film(case, cuts).map_err(Failure::usage)?;
-    files.write(vec![footage], "check")
+    let film = filmed::film(case, cuts).map_err(Failure::failed)?;
+    files.write(&[film], "check")
 }
 
 /// The devices on which guests were tried. How many blocks each has is decided by the guest.

@@ -15,6 +15,7 @@ const filmCaptions = (function () {
     "The host does not need these pages any more. They become stale, and nothing is copied.",
     "All that was answered so far must survive a power cut.",
   ];
+  const GUEST_SAYS = "What the guest does for it is seen on the chip. Where its pages are, only the guest knows.";
   const CAUSES = {
     host: "for the host",
     rmw: "because the write covers only a part of the page",
@@ -70,9 +71,11 @@ const filmCaptions = (function () {
 
   const place = (flash, ppn) => "block " + Math.floor(ppn / flash.per) + ", page " + (ppn % flash.per);
 
+  const isGuest = (film) => film.header.about.is_guest;
+
   function ownerName(flash, owner) {
     if (owner === NONE) return "an erased page";
-    if (owner === SYSTEM) return "a page of the FTL itself";
+    if (owner === SYSTEM) return isGuest(flash.film) ? "a page" : "a page of the FTL itself";
     const logical = flash.film.header.about.logical_pages;
     return owner >= logical ? "page " + (owner - logical) + " of the map" : "LPN " + owner;
   }
@@ -99,7 +102,7 @@ const filmCaptions = (function () {
 
   // The name of a block's role.
   function roleOf(flash, block) {
-    if (flash.filled[block] === 0) return "free";
+    if (flash.filled[block] === 0) return isGuest(flash.film) ? "erased" : "free";
     const name = flash.film.header.roles[flash.role[block]];
     return flash.of[block] === NONE ? name : name + " of " + flash.of[block];
   }
@@ -108,13 +111,17 @@ const filmCaptions = (function () {
     const valid = flash.validPages(block);
     const stale = flash.filled[block] - valid;
     const erased = flash.per - flash.filled[block];
-    return "Block " + block + ", " + roleOf(flash, block) + ": " + valid + " valid, " + stale + " stale, " + erased +
-      " erased pages; erased " + number(flash.wear[block]) + " times.";
+    const ofScheme = valid + " valid, " + stale + " stale, ";
+    const filled = isGuest(flash.film) ? flash.filled[block] + " programmed, " : ofScheme;
+    return "Block " + block + ", " + roleOf(flash, block) + ": " + filled + erased + " erased pages; erased " +
+      number(flash.wear[block]) + " times.";
   }
 
   // Why the scene, or the request, happens.
   function saysOf(film, scene, request) {
-    return scene ? film.header.scenes[scene.kind].says : SAYS[film.requests.op[request]] || "";
+    if (scene) return film.header.scenes[scene.kind].says;
+    const says = SAYS[film.requests.op[request]] || "";
+    return says !== "" && isGuest(film) ? GUEST_SAYS : says;
   }
 
   // The scene of a moment, or nothing.

@@ -22,11 +22,9 @@ const filmCurves = (function () {
     }
     const amplification = programs.map((count, at) => (requests.entered[at] > 0 ? count / requests.entered[at] : NaN));
     const gauges = header.gauges.map((name, at) => ({ name: name.replaceAll("_", " "), values: requests.gauges[at] }));
-    return [
-      { name: "write amplification", values: amplification },
-      { name: "free blocks", values: requests.free },
-      ...gauges,
-    ].slice(0, CURVES_MAX);
+    // How many blocks are free, only a guest knows.
+    const free = header.about.is_guest ? [] : [{ name: "free blocks", values: requests.free }];
+    return [{ name: "write amplification", values: amplification }, ...free, ...gauges].slice(0, CURVES_MAX);
   }
 
   class Curves {

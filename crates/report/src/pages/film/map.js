@@ -10,12 +10,18 @@ const filmMap = (function () {
   const PAGE_MAX = 22; // pixels of a page at most, unless the reader zooms in
   const COLOURS = 64; // shades of a scale
 
-  const COLOURINGS = ["logical address", "age", "cause", "stream", "role"];
+  // What pages are coloured by, the default first. Pages of guests have no address and no role.
+  function colourings(films) {
+    const ofGuests = ["cause", "age", "stream"];
+    const isOfGuests = films.every((film) => film.header.about.is_guest);
+    return isOfGuests ? ofGuests : ["logical address", "age", "cause", "stream", "role"];
+  }
 
   class ChipMap {
     constructor(canvas, overlay, flash) {
       Object.assign(this, { canvas, overlay, flash });
-      this.colouring = COLOURINGS[0];
+      this.colouring = "";
+      this.erasedName = flash.film.header.about.is_guest ? "erased" : "free";
       this.showsWear = false;
       this.isByRole = true;
       this.zoom = 1;
@@ -65,8 +71,9 @@ const filmMap = (function () {
       const all = Array.from({ length: flash.blocks }, (_, block) => block);
       if (!this.isByRole) return [["all blocks", all]];
       const names = flash.film.header.roles;
-      const sections = new Map([...names, "free"].map((name) => [name, []]));
-      for (const block of all) sections.get(flash.filled[block] === 0 ? "free" : names[flash.role[block]]).push(block);
+      const sections = new Map([...names, this.erasedName].map((name) => [name, []]));
+      const section = (block) => (flash.filled[block] === 0 ? this.erasedName : names[flash.role[block]]);
+      for (const block of all) sections.get(section(block)).push(block);
       const key = (block) => (flash.of[block] === NONE ? flash.since[block] : flash.of[block]);
       for (const blocks of sections.values()) blocks.sort((one, other) => key(one) - key(other) || one - other);
       return [...sections].filter(([, blocks]) => blocks.length > 0);
@@ -121,7 +128,7 @@ const filmMap = (function () {
     isByAge(name, blocks) {
       const { of, since } = this.flash;
       const isKnown = blocks.every((block) => of[block] === NONE && since[block] > 0);
-      return this.isByRole && name !== "free" && blocks.length > 1 && isKnown;
+      return this.isByRole && name !== this.erasedName && blocks.length > 1 && isKnown;
     }
 
     // ---- Colours -------------------------------------------------------------------------------
@@ -444,5 +451,5 @@ const filmMap = (function () {
     return words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
   }
 
-  return { ChipMap, COLOURINGS };
+  return { ChipMap, colourings };
 })();

@@ -68,6 +68,7 @@ pub fn html(films: &[Film], made_by: &str) -> String {
         title => format!("{} at work", names.join(" and ")),
         summary => summary(films),
         lead => [&*films[0].about.run, &*films[0].left_out].join(". "),
+        has_states => films.iter().any(|film| !film.about.is_guest),
         films => shown,
         curve_names => curves.chain(gauges).collect::<Vec<_>>().join(", "),
         terms => terms::used_in(&text),

@@ -120,7 +120,7 @@
         programs: number(figures.programs),
         reads: number(figures.reads),
         erases: number(figures.erases),
-        free: number(figures.free),
+        free: flash.film.header.about.is_guest ? "not known" : number(figures.free),
       };
       for (const [name, value] of Object.entries(values)) element(name + "-" + index).textContent = value;
       flash.film.header.gauges.forEach((_, at) => {
@@ -226,6 +226,7 @@
 
     // The link carries the moment.
     remember() {
+      if (location.protocol === "about:") return; // in a notebook it has no address of its own
       const hash = "#" + this.player.moment();
       if (location.hash !== hash) history.replaceState(null, "", hash);
     }
@@ -356,7 +357,8 @@
     window.film = page;
     const speed = element("speed");
     for (const per of SPEEDS) speed.add(new Option(number(per) + " per second", per, per === 4, per === 4));
-    for (const name of filmMap.COLOURINGS) element("colouring").add(new Option(name, name));
+    for (const name of filmMap.colourings(films)) element("colouring").add(new Option(name, name));
+    for (const map of page.maps) map.colouring = element("colouring").value;
     page.listen();
     page.resize();
     page.follow();
