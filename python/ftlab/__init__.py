@@ -16,6 +16,7 @@ from ftlab import errors, figures, guest, papers, policy, trace
 from ftlab._native import __version__
 from ftlab.advices import Advice
 from ftlab.errors import BugError, Error, RunError, UsageError, ViolationError
+from ftlab.films import Film
 from ftlab.guest import Ftl, check
 from ftlab.lists import (
     list_chips,
@@ -30,7 +31,7 @@ from ftlab.lists import (
 from ftlab.lives import Lives
 from ftlab.requests import Requests
 from ftlab.result import Comparison, Result
-from ftlab.runs import advise, compare, life, run
+from ftlab.runs import advise, compare, film, life, run
 from ftlab.sweeps import Sweep, sweep
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "BugError",
     "Comparison",
     "Error",
+    "Film",
     "Ftl",
     "Lives",
     "Requests",
@@ -52,6 +54,7 @@ __all__ = [
     "compare",
     "errors",
     "figures",
+    "film",
     "guest",
     "life",
     "list_chips",

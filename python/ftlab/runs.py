@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ftlab import _native
 from ftlab.advices import Advice
+from ftlab.films import Film
 from ftlab.lives import Lives
 from ftlab.progress import Progress, shown
 from ftlab.requests import Requests
@@ -161,6 +162,47 @@ def compare(
     return Comparison(list(results), list(results.values()))
 
 
+def film(
+    trace: Any = None,
+    ftl: str | Iterable[str] = "page",
+    *,
+    durability: str | None = None,
+    trim: str | None = None,
+    progress: Progress = None,
+    memory_limit: int | str | None = None,
+    **options: Unpack[SharedOptions],
+) -> Film:
+    """Replay a trace under one FTL and film what it does, or under two of them, side by side.
+
+    Small devices and a few thousand requests make the clearest films.
+
+    Parameters
+    ----------
+    trace
+        As for :func:`run`.
+    ftl
+        The FTL with its parameters, such as ``"fast"``, or two, such as ``["bast", "fast"]``.
+    durability, trim, progress, memory_limit, **options
+        As for :func:`run`.
+
+    Raises
+    ------
+    As :func:`run`. A device of more than 4,194,304 pages is a ``UsageError``.
+    """
+    ftls = [ftl] if isinstance(ftl, str) else list(ftl)
+    if not 1 <= len(ftls) <= 2:
+        raise TypeError(f"a film shows one FTL or two side by side, and these are {len(ftls)}")
+    refuse_twice(ftls)
+    name, requests = _origin(trace, options.get("replay"))
+    common = {"trace": name, **options, "durability": durability, "trim": trim}
+    each = [{**common, "ftl": one} for one in ftls]
+    with shown(progress, ftls) as callback:
+        native = _native.films(
+            each, requests=requests, progress=callback, memory_limit=memory_limit
+        )
+    return Film(native, ftls)
+
+
 def _labelled(policy: Policy | Iterable[Policy] | Mapping[str, Policy] | None) -> dict[str, Policy]:
     """Policies by label: the names of their classes, unless they have others."""
     if policy is None or isinstance(policy, Mapping):
@@ -309,5 +351,6 @@ def _listed(options: list[dict[str, Any]]) -> str:
 
 _describe(run, lambda option: True)
 _describe(compare, lambda option: True)
+_describe(film, lambda option: True)
 _describe(life, lambda option: bool(option["is_of_life"]))
 _describe(advise, lambda option: bool(option["is_of_advice"]))

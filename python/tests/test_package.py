@@ -93,7 +93,8 @@ def test_signatures_and_documentation_list_every_option() -> None:
     of_life = [option for option in every if option["is_of_life"]]
     of_advice = [option for option in every if option["is_of_advice"]]
     some = [(ftlab.life, of_life), (ftlab.advise, of_advice)]
-    for function, options in [(ftlab.run, every), (ftlab.compare, every), *some]:
+    of_runs = [(function, every) for function in (ftlab.run, ftlab.compare, ftlab.film)]
+    for function, options in [*of_runs, *some]:
         names = {option["name"] for option in options}
         assert names <= set(inspect.signature(function).parameters), function.__name__
         for option in options:

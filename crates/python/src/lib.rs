@@ -5,7 +5,7 @@
 //! ```
 //! * `options` keywords become an experiment
 //! * `watched` work without the interpreter, which looks for Ctrl-C and shows progress
-//! * `run`     runs and comparisons, and their results
+//! * `run`     runs and comparisons, and their results; films of them
 //! * `advices` advice on a load, from its log
 //! * `lives`   lives of devices: a load until the flash is worn out
 //! * `columns` requests and results as columns: NumPy, pandas, Arrow
@@ -60,8 +60,10 @@ mod _native {
         policy::{CopyFacts, DeviceFacts, ErasedFacts, WriteFacts},
         power_cuts::{NativeCheck, power_cuts},
         run::{
-            NativeResult, compare, result_groups, results_json, results_latex, results_page,
-            results_svg, results_text, run,
+            NativeResult, compare,
+            films::{NativeFilms, films},
+            result_groups, results_json, results_latex, results_page, results_svg, results_text,
+            run,
         },
         sweeps::plan::NativePlan,
         sweeps::sweep::{NativeRows, NativeSweep, rows_text},

@@ -55,7 +55,10 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
                 "check", "nbd", "report",
             ],
         ),
-        ("python", &["spec", "nand", "trace", "ftl", "guest", "sim", "check", "report", "cli"]),
+        (
+            "python",
+            &["spec", "nand", "trace", "ftl", "film", "guest", "sim", "check", "report", "cli"],
+        ),
     ])
 }
 

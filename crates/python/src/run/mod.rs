@@ -1,4 +1,6 @@
-//! Runs and comparisons, and their results.
+//! Runs and comparisons, and their results; films of them.
+
+pub mod films;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
