@@ -84,6 +84,7 @@ fn a_list_of_several_pages_survives_cuts() {
     let mut device = PoweredDevice::brand_new(&case).unwrap();
     device.perform(Action::Mount).unwrap();
     assert!(device.nand().media().unwrap().counts().factory_bad > 59);
+    assert_eq!(device.pages_refused(), 0);
     let (workloads, one_first_in) = (workloads(&["random"]), 32 * ONE_CUT_IN);
     let campaign = Campaign { workloads, one_first_in, ..campaign(defaults(), devices) };
     finds_nothing(&Campaign { second_cuts: SecondCuts::OneIn(500), ..campaign }, 20);
