@@ -65,7 +65,7 @@ pub fn films(
         limit_bytes: self::memory_limit(memory_limit)?,
     };
     let is_even = experiments.len() > 1;
-    let filmed = watched(py, experiments.len(), progress.as_ref(), |watch| {
+    watched(py, experiments.len(), progress.as_ref(), |watch| {
         let (_, runs) = runs.each(watch, |setup, options| {
             let mut footage = None;
             let film = Some(FilmOutput { out: &mut footage, is_even });
@@ -74,6 +74,5 @@ pub fn films(
         })?;
         let (results, footage) = runs.into_iter().unzip();
         Ok(NativeFilms { films: film::films(footage, film::BYTES_MAX), results })
-    })?;
-    filmed
+    })?
 }
