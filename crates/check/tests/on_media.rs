@@ -17,8 +17,10 @@ use check::device::powered_device::PoweredDevice;
 use check::device_model::{DeviceModel, TinyMedia};
 use check::flash::Storage;
 use check::subject::Subject;
+use check::workload::host_operation::HostOperation;
 use common::{ONE_CUT_IN, campaign, finds_nothing, models, schemes, small_models};
 use ftl::Durability;
+use image::{ImageStore, LossyDisk};
 use layers::{corners, under};
 use part::one_in;
 
@@ -113,6 +115,21 @@ fn a_page_is_lost_after_each_power_on() {
     device.perform(Action::Remount).unwrap();
     device.perform(Action::Check).unwrap();
     assert_eq!(device.nand().media().unwrap().lost().len(), 0, "a mount has few programs");
+}
+
+/// A failure is an operation of its own, which only the image counts.
+#[test]
+fn a_device_knows_the_last_operation_of_its_image() {
+    let model = DeviceModel::from_spec("tiny:reserve=24,failing_program=3,failing_erase=2");
+    let page = Subject::from_spec("page").unwrap();
+    let case = Case::new(&page, &model.unwrap(), "random", 1, Durability::Full).unwrap();
+    let case = case.on(Storage::Image);
+    let mut device = PoweredDevice::brand_new(&case).unwrap();
+    for action in action::of_workload(&case).into_iter().chain([Action::Do(HostOperation::Flush)]) {
+        device.perform(action).unwrap();
+    }
+    let image = ImageStore::open(Box::new(LossyDisk::of(device.disk_bytes()))).unwrap();
+    assert_eq!(image.operation(), device.operation());
 }
 
 /// After each power-on a page of the host cannot be read: its reads fail, writes of a part of it
