@@ -180,8 +180,7 @@ fn a_page_that_went_astray_stays_lost_where_its_block_moves() {
                     pair_distance=7,logical=2,extra=2,reserve=17,failing_program=55,\
                     failing_erase=1,levelling=4";
     let case = case(&under_sector_log("block"), geometry, "partial", 21_015_008);
-    let cuts = parsed(&["838:unstable", "64:misdirected"]);
-    near(&case.on(Storage::Image), &cuts, 0, &mut 0);
+    survives_all_near(&case.on(Storage::Image), &["838:unstable", "64:misdirected"]);
 }
 
 /// Without a cut, with mounts between operations.
@@ -227,9 +226,12 @@ fn survives_near(names: &[&str; 3], seed: u64, cuts: &[&str]) {
 
 fn subject_survives_near(subject: &Subject, names: &[&str; 2], seed: u64, cuts: &[&str]) {
     let [geometry, workload] = names;
-    let case = case(subject, geometry, workload, seed);
+    survives_all_near(&case(subject, geometry, workload, seed), cuts);
+}
+
+fn survives_all_near(case: &Case, cuts: &[&str]) {
     let mut tried = 0;
-    near(&case, &parsed(cuts), 0, &mut tried);
+    near(case, &parsed(cuts), 0, &mut tried);
     assert!(tried > 2, "only {tried} cuts happened");
 }
 
