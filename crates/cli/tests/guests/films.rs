@@ -3,11 +3,12 @@
 use std::fs;
 use std::io::Read;
 use std::path::Path;
+use std::process::Command;
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
-use super::{RUN, command, example, ftlab, guest, outcome, outcome_of};
+use super::{RUN, command, example, guest, outcome_of};
 
 /// The header of a film's data, and the page beside it.
 fn film(folder: &Path) -> (Value, String) {
@@ -19,18 +20,23 @@ fn film(folder: &Path) -> (Value, String) {
     (header, fs::read_to_string(folder.join("f.html")).unwrap())
 }
 
-/// The options that write the film to a folder.
-fn film_to(folder: &Path) -> [String; 4] {
-    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
-    ["--film".to_owned(), path("f.html"), "--film-data".to_owned(), path("f.film")]
+/// A command about the guest in this example, which writes its film to the folder.
+fn filmed(folder: &Path, words: &[&str], source: &str) -> Command {
+    let ftl = guest(&example(folder, source));
+    let mut command = command(&[words, &["--ftl", &ftl]].concat());
+    command.arg("--film").arg(folder.join("f.html"));
+    command.arg("--film-data").arg(folder.join("f.film"));
+    command
 }
+
+const CHECK: [&str; 7] =
+    ["check", "--geometry", "tiny", "--workload", "random", "--second-cuts", "0"];
 
 #[test]
 fn a_film_of_a_run_ends_with_the_counters_of_the_run() {
     let folder = tempfile::tempdir().unwrap();
-    let (ftl, files) = (guest(&example(folder.path(), "page.c")), film_to(folder.path()));
-    let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    let output = ftlab(&[&RUN[..], &["--ftl", &ftl, "--json", "-"], &files].concat());
+    let words = [&RUN[..], &["--json", "-"]].concat();
+    let output = filmed(folder.path(), &words, "page.c").output().unwrap();
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     let (header, page) = film(folder.path());
     for counter in ["programs", "erases"] {
@@ -56,11 +62,8 @@ fn a_film_of_a_run_ends_with_the_counters_of_the_run() {
 #[test]
 fn a_film_of_a_check_shows_the_cut_after_which_a_guest_fails() {
     let folder = tempfile::tempdir().unwrap();
-    let ftl = guest(&example(folder.path(), "broken/flushes_nothing.c"));
-    let files = film_to(folder.path());
-    let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    let check = ["check", "--geometry", "tiny", "--workload", "random", "--second-cuts", "0"];
-    let (code, text) = outcome(&[&check[..], &["--quiet", "--ftl", &ftl], &files].concat());
+    let words = [&CHECK[..], &["--quiet"]].concat();
+    let (code, text) = outcome_of(&mut filmed(folder.path(), &words, "broken/flushes_nothing.c"));
     assert_eq!(code, Some(3), "{text}");
     let (header, page) = film(folder.path());
     let run = header["about"]["run"].as_str().unwrap();
@@ -72,11 +75,7 @@ fn a_film_of_a_check_shows_the_cut_after_which_a_guest_fails() {
 #[test]
 fn a_check_says_that_a_guest_that_hangs_has_no_film() {
     let folder = tempfile::tempdir().unwrap();
-    let ftl = guest(&example(folder.path(), "broken/never_returns.c"));
-    let files = film_to(folder.path());
-    let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    let check = ["check", "--geometry", "tiny", "--workload", "random", "--second-cuts", "0"];
-    let mut check = command(&[&check[..], &["--ftl", &ftl], &files].concat());
+    let mut check = filmed(folder.path(), &CHECK, "broken/never_returns.c");
     let (code, text) = outcome_of(check.env("FTLAB_GUEST_PATIENCE", "1"));
     assert_eq!(code, Some(3), "{text}");
     assert!(text.contains("No film: the guest ends in each case that was found."), "{text}");

@@ -96,16 +96,24 @@ pub trait Guest: Send {
     fn flush(&mut self, chip: &mut dyn GuestChip) -> Answer;
 
     /// Number of pages that the host can have; none if the guest does not say.
-    fn capacity(&self) -> Option<u32>;
+    fn capacity(&self) -> Option<u32> {
+        None
+    }
 
     /// Bytes of RAM that a controller would need; none if the guest does not say.
-    fn ram(&self) -> Option<u64>;
+    fn ram(&self) -> Option<u64> {
+        None
+    }
 
     /// Its own figures by name.
-    fn figures(&self) -> Vec<(&'static str, f64)>;
+    fn figures(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
 
     /// Checks its own data structures: a sentence if something is wrong.
-    fn audit(&self) -> Option<String>;
+    fn audit(&self) -> Option<String> {
+        None
+    }
 }
 
 /// The chip as a guest sees it. Operations are counted under the cause that the guest names. If it

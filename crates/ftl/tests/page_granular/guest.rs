@@ -126,22 +126,6 @@ impl Guest for RestlessGuest {
         self.call_often(chip);
         Ok(Status::Ok)
     }
-
-    fn capacity(&self) -> Option<u32> {
-        None
-    }
-
-    fn ram(&self) -> Option<u64> {
-        None
-    }
-
-    fn figures(&self) -> Vec<(&'static str, f64)> {
-        Vec::new()
-    }
-
-    fn audit(&self) -> Option<String> {
-        None
-    }
 }
 
 /// What a guest saw on a chip of this mode, the errors of its requests, and the chip's counts.

@@ -97,20 +97,4 @@ impl Guest for Wandering {
         self.program(chip, None, Some(Cause::Meta));
         Ok(Status::Ok)
     }
-
-    fn capacity(&self) -> Option<u32> {
-        None
-    }
-
-    fn ram(&self) -> Option<u64> {
-        None
-    }
-
-    fn figures(&self) -> Vec<(&'static str, f64)> {
-        Vec::new()
-    }
-
-    fn audit(&self) -> Option<String> {
-        None
-    }
 }
