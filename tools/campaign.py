@@ -48,6 +48,13 @@ MODELS = {
 # too: few cuts of all come while several operations are in flight.
 ON_DRAWN = {"memory": (8, 64), "reordered": (1, 32), "image": (40, 8192)}
 DRAWN_SECONDS = 20
+# What fails beside the power on drawn chips.
+FAILURES = [
+    [],
+    ["unreadable"],
+    ["program-fail", "erase-fail"],
+    ["program-fail", "erase-fail", "unreadable", "bad-block"],
+]
 LAYERS = {
     "none": [],
     "buffer": ["--buffer", "3KiB"],
@@ -97,8 +104,8 @@ def cut_commands(first_seed: int, models: list, place: list):
 
 
 def drawn_commands(first_seed: int):
-    """A scheme under a layer on drawn chips, without end. A case has a chip of its own; one command in four is on images, and
-    one in four cuts only while several dies are busy.
+    """A scheme under a layer on drawn chips, without end. A case has a chip of its own. One command in sixteen is on images,
+    and six cut only while several dies are busy. In half of them programs and erases fail as well.
 
     The number of cuts of a case grows with the cube of its length, so each command has a time.
     """
@@ -106,8 +113,9 @@ def drawn_commands(first_seed: int):
     for number in itertools.count():
         seed = first_seed + 1000 * number
         drawn = random.Random(seed)
-        kind = drawn.choice(["image", "memory", "memory", "reordered"])
-        place, faults = ("memory", kind) if kind == "reordered" else (kind, "all,unreadable")
+        kind = drawn.choice(["image"] + ["memory"] * 9 + ["reordered"] * 6)
+        place, classes = ("memory", kind) if kind == "reordered" else (kind, "all")
+        faults = ",".join([classes, *drawn.choice(FAILURES)])
         first, further = [str(one_in) for one_in in ON_DRAWN[kind]]
         rare = ["--first-cuts", first, "--second-cuts", further, "--depth", "3", "--budget", f"{DRAWN_SECONDS}s"]
         common = ["--geometry", "drawn", "--seed", str(seed), "--on", place, "--faults", faults, *rare]

@@ -5,6 +5,7 @@ SCHEMES = "page,block,lsb"
 PACKAGES = ["ftlab-nand", "ftlab-ftl", "ftlab-check"]
 
 LOG_MOUNT = "crates/ftl/src/layer/sector_log/recovery.rs"
+MOUNTING = "crates/nand/src/nand/mounting.rs"
 OPERATIONS = "crates/nand/src/nand/operations.rs"
 RING = "crates/ftl/src/layer/sector_log/sector_ring.rs"
 SHELTER = "crates/ftl/src/part/recovery/pair_shelter.rs"
@@ -81,6 +82,9 @@ MUTANTS = [
     ("shelter-forgets-stand-ins", "paired pages: a second scan takes pages with a stand-in for sound ones", SHELTER,
      "let is_destroyed = has_stand_in || scan",
      "let is_destroyed = scan"),
+    ("shelter-keeps-decayed-stand-in", "shelter: a mount that starts again keeps the copy that has decayed", MOUNTING,
+     "        self.0.array.end_stand_ins();\n        if let Some(seen)",
+     "        if let Some(seen)"),
     ("shelter-of-erased", "shelter: a copy stands in for a page whose block was erased since", SHELTER,
      "spare.sequence <= mark && is_there {",
      "spare.sequence <= mark && (is_there || !is_there) {"),

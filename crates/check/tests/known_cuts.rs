@@ -183,6 +183,27 @@ fn a_page_that_went_astray_stays_lost_where_its_block_moves() {
     survives_all_near(&case.on(Storage::Image), &["838:unstable", "64:misdirected"]);
 }
 
+/// The program of a page without data failed, and a cut left it readable for some time: as zeroes.
+#[test]
+fn a_failed_program_of_lost_data_holds_no_data() {
+    let geometry = "tiny:page=2048,spare=210,cell_bits=4,pair_distance=6,logical=3,extra=2,\
+                    reserve=24,failing_program=7,failing_erase=7,lost_page=5";
+    let cuts = ["58:torn", "11:unstable"];
+    subject_survives_near(&under_sector_log("dac"), &[geometry, "merges"], 212_057_000, &cuts);
+}
+
+/// During a mount, the copy decayed that stood in for a destroyed page. An earlier copy was whole,
+/// but the mount that started again went on with the first one.
+#[test]
+fn a_mount_that_starts_again_chooses_its_stand_ins_again() {
+    let geometry = "tiny:page=512,spare=86,pages_per_block=15,program_order=ascending,cell_bits=4,\
+                    pair_distance=2,dies=4,logical=4,extra=0,reserve=96,factory_bad=5,\
+                    failing_program=48,failing_erase=3";
+    let subject = under_layers("nftl", &[("buffer", "3KiB"), ("sector_log", "4KiB")]);
+    let cuts = ["67:stale", "105:browned-out#0", "144:browned-out#0@500"];
+    subject_survives_near(&subject, &[geometry, "never-flush"], 242_026_000, &cuts);
+}
+
 /// Without a cut, with mounts between operations.
 fn subject_conforms(subject: &Subject, geometry: &str, workload: &str, seed: u64) {
     conformance::check(&case(subject, geometry, workload, seed))

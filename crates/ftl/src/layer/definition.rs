@@ -213,6 +213,7 @@ impl Layers {
         let mut mounted = mount_from(&self.settings, &stack, nand, config);
         for _ in 1..MOUNTS_MAX {
             let Err(Error::Chip(nand::Error::Unreadable(_))) = mounted else { break };
+            nand.mounting().start_again();
             mounted = mount_from(&self.settings, &stack, nand, config);
         }
         let ftl = mounted?;

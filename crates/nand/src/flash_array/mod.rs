@@ -657,12 +657,17 @@ impl FlashArray {
         self.save(to, owner, Area::Recorded, None)
     }
 
-    /// Leaves a page as a failed program does.
+    /// Leaves a page as a failed program does. A power cut may let it be read for some time, but not
+    /// if its data were lost before.
     pub(crate) fn fail_program(&mut self, ppn: Ppn) -> Result<()> {
         if !self.keeps_pages() {
             return Ok(());
         }
         self.finish_copies();
+        if self.spare(ppn)?.health == Health::DataLost {
+            let header = self.header(ppn)?;
+            self.inject(Fault::Header(ppn, header.map(|byte| !byte)))?;
+        }
         self.tear(ppn, Health::Torn)
     }
 

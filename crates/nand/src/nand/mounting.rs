@@ -30,6 +30,15 @@ impl Mounting<'_> {
         self.0.seen.is_some()
     }
 
+    /// The mount starts again, because a page has decayed. That page may have stood in for another
+    /// one, so no page stands in for another one any more.
+    pub fn start_again(&mut self) {
+        self.0.array.end_stand_ins();
+        if let Some(seen) = &mut self.0.seen {
+            seen.forget_readable();
+        }
+    }
+
     /// Continues the order of programs. The caller guarantees that the sequence is above all that
     /// it found.
     pub fn resume(&mut self, next_sequence: u64) {

@@ -29,14 +29,16 @@ impl SeenPages {
         self.pages[pages].fill(Seen::Yes);
     }
 
+    /// The mount starts again, so it may find pages unreadable that it could read.
+    pub(super) fn forget_readable(&mut self) {
+        let known = self.pages.iter_mut().filter(|seen| **seen == Seen::Readable);
+        known.for_each(|seen| *seen = Seen::Yes);
+    }
+
     /// The mount reads the spare area of a page. Returns whether the page can be read as before. If
-    /// not, the mount must start again, and everything that it could read is forgotten.
+    /// not, the mount must start again.
     pub(super) fn read(&mut self, page: usize, readable: bool) -> bool {
         let has_decayed = self.pages[page] == Seen::Readable && !readable;
-        if has_decayed {
-            let known = self.pages.iter_mut().filter(|seen| **seen == Seen::Readable);
-            known.for_each(|seen| *seen = Seen::Yes);
-        }
         self.pages[page] = if readable { Seen::Readable } else { Seen::Yes };
         !has_decayed
     }

@@ -2,8 +2,8 @@
 
 use nand::page_store::{Extent, Health, PageRecord};
 use nand::{
-    BlockId, Cause, Content, Copies, Cut, Data, Error, Lpn, Mode, Nand, Outcome, Page, PageState,
-    Pages, Ppn, ProgramOrder,
+    BlockId, Cause, Content, Copies, Cut, Data, Error, Geometry, Lpn, MediaModel, Mode, Nand,
+    Outcome, Page, PageState, Pages, Ppn, ProgramOrder,
 };
 
 use crate::fixture::{chip, host, program, stamps, written};
@@ -77,14 +77,41 @@ fn no_cut_makes_lost_data_readable() {
             false => nand.erase(BlockId(0), Cause::Gc),
         };
         assert_eq!(cut, Err(Error::PowerLost));
-        let store = nand.into_array().into_store().unwrap();
-        for ppn in [0, 4].map(Ppn) {
-            let mut page = PageRecord::new(Mode::Stamps);
-            store.load(ppn, &mut page, Extent::Whole).unwrap();
-            let is_good = matches!(page.health, Health::Good | Health::Unstable);
-            let is_readable = is_good && matches!(page.state(), PageState::Programmed(_));
-            assert!(!is_readable, "{outcome:?} leaves {ppn:?} {:?}", page.health);
-        }
+        expect_no_data(nand, outcome);
+    }
+}
+
+/// No page on flash has data.
+fn expect_no_data(nand: Nand, outcome: Outcome) {
+    let pages = nand.array().geometry().pages();
+    let store = nand.into_array().into_store().unwrap();
+    for ppn in (0..pages).map(Ppn) {
+        let mut page = PageRecord::new(Mode::Stamps);
+        store.load(ppn, &mut page, Extent::Whole).unwrap();
+        let is_good = matches!(page.health, Health::Good | Health::Unstable);
+        let owner = match page.state() {
+            PageState::Programmed(spare) if is_good => spare.owner,
+            _ => continue,
+        };
+        assert!(!owner.is_host(), "{outcome:?} leaves {ppn:?} {:?}", page.health);
+    }
+}
+
+/// Nor if the program of the copy fails: the power is lost before, at, and after the failure.
+#[test]
+fn no_cut_makes_lost_data_readable_where_programs_fail() {
+    let geometry = Geometry::new(2048, 64, 4, 8, ProgramOrder::Sequential).unwrap();
+    let model = MediaModel::parse("real:endurance=1M,factory_bad=0%", 1000).unwrap().unwrap();
+    for (&outcome, after) in Outcome::OF_PROGRAM.iter().flat_map(|it| [(it, 0), (it, 1), (it, 2)]) {
+        let mut nand = Nand::on_media(geometry, Mode::Stamps, &model, 8, 1).unwrap();
+        nand.mount_media(&model, 1).unwrap();
+        nand.program(Ppn(0), &host(5, 3), Cause::Host).unwrap();
+        nand.power().lose_data(Ppn(0)).unwrap();
+        nand.media_mut().unwrap().fail_program_after(0);
+        nand.power().cut_after(Cut { after, outcome });
+        let cut = nand.copy(Ppn(4), Copies::of(&[Ppn(0)]), Cause::Gc);
+        assert_eq!(cut, Err(Error::PowerLost));
+        expect_no_data(nand, outcome);
     }
 }
 

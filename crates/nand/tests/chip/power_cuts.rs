@@ -205,6 +205,18 @@ fn a_mount_is_told_that_a_page_has_decayed_since_it_was_read() {
 }
 
 #[test]
+fn a_mount_that_starts_again_may_find_fewer_pages() {
+    let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
+    nand.power().cut_after(Cut { after: 0, outcome: Outcome::Unstable });
+    nand.program(Ppn(0), &host(5, 1), Cause::Host).unwrap_err();
+    nand.power().cycle();
+    assert!(matches!(nand.read_spare(Ppn(0), Cause::Meta), Ok(PageState::Programmed(_))));
+    nand.power().decay().unwrap();
+    nand.mounting().start_again();
+    assert_eq!(nand.read_spare(Ppn(0), Cause::Meta), Ok(PageState::Unreadable));
+}
+
+#[test]
 fn pages_are_tentative_until_the_mount_commits() {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
     nand.power().cycle();

@@ -209,7 +209,7 @@ pub fn restore(
         if restored.iter().any(|other| other.ppn == page) {
             continue;
         }
-        // The sector log scans before the scheme does, and a mount may start again.
+        // The sector log scans before the scheme does.
         let has_stand_in = nand.mounting().has_stand_in(page);
         let is_destroyed = has_stand_in || scan.is_unreadable(page);
         let is_there = !scan.was_erased_since(page, spare.sequence);
@@ -373,6 +373,40 @@ mod tests {
             destroyed += u32::from(restored.iter().any(|copy| copy.ppn == Ppn(8)));
         }
         assert!(destroyed > 10, "page 8 was destroyed {destroyed} times");
+    }
+
+    /// Page 9 is copied before page 10 and again before page 11. When the power fails, page 10 and
+    /// the second copy are in flight on two dies, so the second copy may decay during the mount.
+    #[test]
+    fn an_earlier_copy_stands_in_when_the_mount_starts_again_without_the_last_one() {
+        let mut replaced = 0;
+        for draw in (0..400).step_by(2) {
+            let pairing = Pairing { bits: 3, distance: 1 };
+            let mut nand = guarded_dies(2, 9, pairing, ProgramOrder::Sequential);
+            program(&mut nand, 9..10);
+            nand.barrier();
+            nand.wait();
+            // The shelter erases its block and copies page 9; page 10; copies of both pages.
+            nand.power().draw_dies(draw);
+            nand.power().cut_after(Cut { after: 4, outcome: Outcome::BrownedOut });
+            program(&mut nand, 10..11);
+            nand.barrier();
+            program_one(&mut nand, 11).unwrap_err();
+            let by = |nand: &Nand| nand.array().peek_spare(Ppn(9)).unwrap().map(|it| it.0.sequence);
+            restored(&mut nand);
+            let found = by(&nand);
+            nand.power().decay().unwrap();
+            if !nand.is_readable(Ppn(9), Lpn(9)).unwrap() {
+                nand.mounting().start_again();
+                let params = Params::default();
+                let mut scan = SpareScan::read(&mut nand, &ALL).unwrap();
+                restore(&mut nand, &device(&params), &mut scan, u64::MAX).unwrap();
+                replaced += 1;
+            }
+            assert_eq!(by(&nand), found, "draw {draw}");
+            assert!(nand.is_readable(Ppn(9), Lpn(9)).unwrap(), "page 9 is lost with draw {draw}");
+        }
+        assert!(replaced > 5, "a copy decayed {replaced} times");
     }
 
     #[test]
