@@ -48,6 +48,12 @@ impl Nand {
 
     // ---- Blocks change places ----------------------------------------------------------------
 
+    /// Whether a policy may move data after an erase.
+    #[inline]
+    pub(super) fn levels_wear(&self) -> bool {
+        self.media().is_some_and(|media| media.levelling.is_some())
+    }
+
     /// The FTL has erased a block. Moves what the policy wants to move.
     #[cold]
     #[inline(never)]

@@ -228,7 +228,7 @@ impl Nand {
         self.end(operation, cut)?;
         match failure {
             Some(failure) => self.replace(block, None, failure),
-            None if self.guards.is_some() => self.level_wear(block),
+            None if self.levels_wear() => self.level_wear(block),
             None => Ok(()),
         }
     }
