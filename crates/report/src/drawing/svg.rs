@@ -10,7 +10,7 @@
 
 use rquickjs::{CatchResultExt, Context, Function, Runtime};
 
-use crate::drawing::{FITTING, LIBRARIES};
+use crate::drawing::{FITTING, libraries};
 use crate::figure::Figure;
 use crate::latex::escaped;
 
@@ -55,8 +55,9 @@ impl Printer {
         let runtime = Runtime::new().expect("there is memory for a small engine");
         let context = Context::full(&runtime).expect("there is memory for a small engine");
         context.with(|engine| {
-            for script in [PRINT].iter().chain(&LIBRARIES).chain(&[FITTING]) {
-                let loaded = engine.eval::<(), _>(*script).catch(&engine);
+            let [vega, vega_lite] = libraries();
+            for script in [PRINT, &vega, &vega_lite, FITTING] {
+                let loaded = engine.eval::<(), _>(script).catch(&engine);
                 loaded.unwrap_or_else(|error| panic!("a library does not load: {error}"));
             }
         });

@@ -4,7 +4,7 @@ use minijinja::{Environment, context};
 use serde::Serialize;
 
 use crate::drawing::svg::{PrintedFile, Printer};
-use crate::drawing::{FITTING, LIBRARIES};
+use crate::drawing::{self, FITTING};
 use crate::figure::{DataTable, Figure};
 
 /// A page of a report.
@@ -78,9 +78,6 @@ const TEMPLATE: &str = include_str!("template.html");
 pub const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// Puts a spec into a page, with the menu beside it.
-const EMBED: &str = include_str!("../../vega/vega-embed.min.js");
-
 impl HtmlPage {
     /// The page as HTML. Equal pages give equal bytes.
     ///
@@ -92,8 +89,8 @@ impl HtmlPage {
         environment.add_template("page.html", TEMPLATE).expect("the template is valid");
         let template = environment.get_template("page.html").expect("added above");
         let specs: Vec<Spec> = self.figures().map(Spec::of).collect();
-        let library = LIBRARIES.iter().chain([&EMBED, &FITTING]).map(|script| inline(script));
-        let library: Vec<String> = library.collect();
+        let library = drawing::libraries().into_iter().chain([drawing::embed(), FITTING.into()]);
+        let library: Vec<String> = library.map(|script| inline(&script)).collect();
         let context = context! {
             page => self, specs, library, style => STYLE, script => inline(SCRIPT),
         };
