@@ -15,6 +15,7 @@
 //! * [`places`]     from a PPN to its die, plane and page type
 //! * [`operation`]  requests and flash operations as they come in
 //! * [`recorder`]   collects them from a chip
+//! * [`recorded`]   the same for a log or a film, too
 //! * [`engine`]     when everything happens
 //! * [`journal`]    what happened when
 //! * [`usage`]      what the parts did, and the laws that it obeys
@@ -31,6 +32,7 @@ pub mod operation;
 pub mod places;
 pub mod presets;
 pub mod profile;
+pub mod recorded;
 pub mod recorder;
 pub mod shares;
 pub mod usage;

@@ -276,6 +276,7 @@ impl Columns {
             HostOp::Mount => 4,
             HostOp::Cut => 5,
             HostOp::Check => 6,
+            HostOp::Idle => 7,
         });
         self.request_spans.number(request.spans.into());
         self.request_bulks.number(request.bulks.into());

@@ -20,6 +20,8 @@ pub enum HostOp {
     Cut,
     /// Everything is read and compared.
     Check,
+    /// Nobody asks for anything: a picture of a disk at rest.
+    Idle,
 }
 
 /// A request of the host.

@@ -3,6 +3,9 @@
 //! Without one of these programs, its tests print that they are skipped and pass, unless
 //! `FTLAB_REQUIRE` lists `nbd`.
 
+#[path = "../report/browser.rs"]
+#[allow(dead_code, reason = "the tests of reports use all of it")]
+mod browser;
 mod campaigns;
 mod control;
 mod example;
@@ -16,3 +19,4 @@ mod memory;
 mod network;
 mod places;
 mod qemu;
+mod watch;

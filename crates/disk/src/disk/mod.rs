@@ -221,6 +221,11 @@ impl Disk {
         done
     }
 
+    /// The stream of writes; 0 for none.
+    pub fn stream(&self) -> u8 {
+        self.stream
+    }
+
     /// Sets the stream of the writes that follow, from 1; 0 if they have none.
     pub fn set_stream(&mut self, stream: u8) {
         self.stream = stream;

@@ -16,6 +16,7 @@ use crate::device::pacing::{Pacing, Performed, Ticket};
 use crate::device::recorder::Recorder;
 use crate::device::store::Store;
 use crate::device::streams::ConnectionStreams;
+use crate::device::watch::Watch;
 use crate::device::{block_status, bytes, failures, refusals};
 use crate::export::{Context, Export};
 use crate::wire::Errno;
@@ -93,7 +94,7 @@ impl Live {
     pub fn new(disk: Disk, export: Export, pace: Option<Pacing>, recorder: Recorder) -> Live {
         let mut live = Live {
             export,
-            store: Store { disk, recorder },
+            store: Store { disk, recorder, watch: Watch::default() },
             failures: Failures::default(),
             long: VecDeque::new(),
             syncs: GroupedSync::default(),
@@ -439,6 +440,7 @@ impl Live {
     pub fn lose_power(&mut self) {
         self.counts.cuts += 1;
         self.store.recorder.power_failed();
+        self.store.watch.power_failed(&mut self.store.disk);
         self.export.is_on = false;
         self.cut_at_flush = None;
         self.long.clear();
@@ -474,7 +476,7 @@ impl Live {
     /// # Errors
     /// The storage failed, or the disk could only be read; or record or log are not complete.
     pub fn close(self) -> Result<(), String> {
-        let Store { disk, recorder } = self.store;
+        let Store { disk, recorder, .. } = self.store;
         let written = recorder.close(&disk.tally(), self.counts.cuts);
         let closed = if self.export.is_read_only { Ok(()) } else { disk.close() };
         closed.map_err(|error| error.to_string())?;

@@ -6,7 +6,8 @@
 //! * [`client`]        who asked
 //! * [`bytes`]         ranges of bytes, sectors and pages
 //! * [`recorder`]      records of what was done
-//! * [`store`]         the disk and its recorder
+//! * [`watch`]         films of what happens now
+//! * [`store`]         the disk and who takes down what is done to it
 //! * [`streams`]       a stream for each connection
 //! * [`block_status`]  the state of bytes
 //! * [`failures`]      what an error of the disk means to a client
@@ -34,3 +35,4 @@ pub mod recorder;
 pub mod refusals;
 pub mod store;
 pub mod streams;
+pub mod watch;

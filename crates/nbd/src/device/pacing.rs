@@ -13,6 +13,7 @@ use nand::{Geometry, Nand, Timing};
 use rustc_hash::FxHashMap;
 
 use crate::device::client::Ready;
+use crate::device::watch::sink_of;
 
 /// The name of a request in the drive.
 pub type Ticket = usize;
@@ -147,15 +148,14 @@ impl Pacing {
 
     /// Records the operations of a chip from now on, and forgets those that were recorded.
     pub fn attach(&mut self, nand: &mut Nand) {
-        nand.attach(None);
-        nand.attach(Some(Box::new(Recorder::default())));
+        sink_of(nand).drive = Some(Recorder::default());
     }
 
     /// Issues a request that was performed, with the operations since the last one.
     pub fn issue(&mut self, nand: Option<&mut Nand>, performed: Performed) -> Ticket {
         let Performed { op, bytes, force, came } = performed;
         let mut operations = Vec::new();
-        if let Some(recorder) = nand.and_then(|nand| nand.sink_mut::<Recorder>()) {
+        if let Some(recorder) = nand.and_then(|nand| sink_of(nand).drive.as_mut()) {
             recorder.drain_to(&mut operations);
         }
         self.issued += 1;

@@ -1,12 +1,14 @@
-//! The disk, and the recorder of what is done to it.
+//! The disk, and those who take down what is done to it.
 
 use std::ops::Range;
 
 use disk::{Disk, Result};
+use film::HostOp;
 use nand::page_store::SyncJob;
 
 use crate::device::bytes;
 use crate::device::recorder::Recorder;
+use crate::device::watch::{Filmed, Watch};
 
 /// A disk addressed by bytes, whose operations are recorded.
 pub struct Store {
@@ -14,6 +16,8 @@ pub struct Store {
     pub disk: Disk,
     /// Records what is done.
     pub recorder: Recorder,
+    /// Films what is done, if somebody watches.
+    pub watch: Watch,
 }
 
 impl Store {
@@ -61,12 +65,14 @@ impl Store {
     fn read_sectors(&mut self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         self.disk.read(offset, bytes)?;
         self.recorder.read(offset, bytes.len() as u64);
+        self.watch.performed(&mut self.disk, HostOp::Read, offset, bytes.len() as u64);
         Ok(())
     }
 
     fn write_sectors(&mut self, offset: u64, bytes: &[u8], force: bool) -> Result<()> {
         self.disk.write(offset, bytes, force)?;
         self.recorder.wrote(offset, bytes, force);
+        self.watch.performed(&mut self.disk, HostOp::Write, offset, bytes.len() as u64);
         Ok(())
     }
 
@@ -76,8 +82,22 @@ impl Store {
     /// Those of the disk.
     pub fn trim(&mut self, pages: Range<u64>) -> Result<()> {
         self.disk.trim(pages.start, pages.end - pages.start, false)?;
-        self.recorder.trimmed(pages);
+        self.recorder.trimmed(pages.clone());
+        self.watch.performed(&mut self.disk, HostOp::Trim, pages.start, pages.end - pages.start);
         Ok(())
+    }
+
+    /// Begins a [film](Watch::begin) of what is done.
+    ///
+    /// # Errors
+    /// Why the disk cannot be filmed.
+    pub fn begin_film(&mut self) -> std::result::Result<(), String> {
+        self.watch.begin(&mut self.disk)
+    }
+
+    /// Ends the film. None if none was begun.
+    pub fn end_film(&mut self) -> Option<Filmed> {
+        self.watch.end(&mut self.disk)
     }
 
     /// Flushes the FTL. Returns the sync of the file that must follow, if there is one.
@@ -87,6 +107,7 @@ impl Store {
     pub fn begin_flush(&mut self) -> Result<Option<SyncJob>> {
         let job = self.disk.begin_flush()?;
         self.recorder.flushed();
+        self.watch.performed(&mut self.disk, HostOp::Flush, 0, 0);
         Ok(self.began(job))
     }
 

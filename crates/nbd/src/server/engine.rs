@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use mio::{Events, Interest, Poll, Token, Waker};
@@ -25,6 +26,7 @@ use crate::server::operator::Operator;
 use crate::server::peer::{Came, KEPT, Peer};
 use crate::server::stream::{Socket, Stream};
 use crate::server::unit::{Reply, Unit};
+use crate::server::viewer::{Asked, Viewer};
 use crate::session::{Step, length_of};
 use crate::wire::Errno;
 use crate::wire::buffer::SMALL;
@@ -99,6 +101,8 @@ pub struct Server {
     exports: Vec<Export>,
     peers: FxHashMap<u64, Peer>,
     operators: FxHashMap<u64, Operator>,
+    /// What viewers ask, if there are any.
+    asked: Option<Receiver<Asked>>,
     next_connection: u64,
     budget: Budget,
     movers: Movers,
@@ -149,6 +153,7 @@ impl Server {
             exports,
             peers: FxHashMap::default(),
             operators: FxHashMap::default(),
+            asked: None,
             next_connection: FIRST_CONNECTION,
             budget: Budget::new(limits.payload_bytes),
             movers,
@@ -204,6 +209,14 @@ impl Server {
         Ok(())
     }
 
+    /// A viewer of the disks. There is one at most.
+    pub fn viewer(&mut self) -> Viewer {
+        let waker = Arc::clone(&self.stopper.waker);
+        let (viewer, asked) = Viewer::new(self.units.len(), waker);
+        self.asked = Some(asked);
+        viewer
+    }
+
     /// Serves until it is asked to stop, or until the system fails. Returns the devices, which must
     /// be closed in any case.
     pub fn run(mut self) -> (Vec<Live>, io::Result<()>) {
@@ -219,6 +232,7 @@ impl Server {
             self.take_back_buffers();
             self.give_turns();
             self.tend_units();
+            self.answer_viewer();
             self.tick();
             if self.is_over() {
                 break Ok(());
@@ -627,6 +641,20 @@ impl Server {
             self.give_turns_to(export);
         }
         reply
+    }
+
+    /// Begins and ends films. A viewer that is gone needs no answer.
+    fn answer_viewer(&mut self) {
+        while let Some(asked) = self.asked.as_ref().and_then(|asked| asked.try_recv().ok()) {
+            match asked {
+                Asked::Begin(export, reply) => {
+                    let _ = reply.send(self.units[export].live.store.begin_film());
+                }
+                Asked::End(export, reply) => {
+                    let _ = reply.send(self.units[export].live.store.end_film());
+                }
+            }
+        }
     }
 
     fn reply(&mut self, operator: u64, reply: Reply) {

@@ -9,6 +9,7 @@
 //! * [`syncer`]    the thread that syncs an image
 //! * [`mod@unit`]  a device with its thread and its timers
 //! * [`operator`]  connections of users who control the server
+//! * [`viewer`]    viewers of the disks, in other threads
 //! * [`engine`]    the loop over all of them
 //! * [`pipe`]      a single client on standard input and output
 
@@ -25,3 +26,4 @@ pub mod syncer;
 #[cfg(feature = "tls")]
 pub mod tls;
 pub mod unit;
+pub mod viewer;

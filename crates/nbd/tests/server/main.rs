@@ -15,3 +15,4 @@ mod running;
 mod slow_file;
 mod syncs;
 mod transfers;
+mod watching;

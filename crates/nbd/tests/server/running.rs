@@ -8,11 +8,14 @@ use nbd::device::live::Live;
 use nbd::server::address::{Address, Listener};
 use nbd::server::encryption::Encrypter;
 use nbd::server::engine::{Limits, Server, Stopper};
+use nbd::server::viewer::Viewer;
 
 /// A server that runs.
 pub struct Running {
     folder: tempfile::TempDir,
     stopper: Stopper,
+    /// Watches its disks.
+    pub viewer: Viewer,
     thread: JoinHandle<Vec<Live>>,
 }
 
@@ -28,10 +31,11 @@ impl Running {
             let (listener, _) = Listener::bind(&Address::Unix(socket)).unwrap();
             server.accept_from(listener).unwrap();
             server.take_commands(&control).unwrap();
-            started.send(server.stopper()).unwrap();
+            started.send((server.stopper(), server.viewer())).unwrap();
             server.run().0
         });
-        Running { folder, stopper: start.recv().unwrap(), thread }
+        let (stopper, viewer) = start.recv().unwrap();
+        Running { folder, stopper, viewer, thread }
     }
 
     /// The socket for clients.

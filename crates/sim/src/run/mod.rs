@@ -21,7 +21,6 @@
 //! * [`life_course`]   moments of a life
 //! * [`foresight`]     when pages die, for schemes that are told the future
 //! * [`contents`]      the bytes that the host writes, if the chip keeps them
-//! * [`recorded`]      the operations of a request
 //! * [`operation_log`] every flash operation, one line each
 //! * [`filmed`]        what the FTL did, to watch
 //! * [`timeline`]      what happened when in a drive, to look at
@@ -35,7 +34,6 @@ pub mod life_course;
 pub mod measure;
 pub mod operation_log;
 pub mod pass;
-pub mod recorded;
 mod repeated;
 pub mod rounds;
 pub mod simulator;

@@ -12,6 +12,7 @@
 
 use std::ops::Range;
 
+use drive::recorded::Recorded;
 use ftl::Span;
 use trace::{Op, Request};
 
@@ -25,7 +26,6 @@ use crate::progress::Stage;
 use crate::run::filmed::Filmed;
 use crate::run::measure::Observer;
 use crate::run::operation_log::OpLog;
-use crate::run::recorded::Recorded;
 use crate::run::simulator::{Served, Simulator};
 use crate::run::timeline::Timeline;
 use crate::run::timeline::tracker::IssuedRequest;

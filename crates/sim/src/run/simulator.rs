@@ -1,5 +1,6 @@
 //! A device at work: it serves one request after the other and returns the time that each took.
 
+use drive::recorded::{OperationSink, Recorded};
 use film::Moment;
 use ftl::{Device, FacetKind, Ftl, Report, Run, Span};
 use nand::{Data, Mode, Nand, Op, Sink, Stamp};
@@ -13,7 +14,6 @@ use crate::error::{Error, Result};
 use crate::mismatch::Mismatch;
 use crate::result::counts::HostPages;
 use crate::run::contents::Contents;
-use crate::run::recorded::{OperationSink, Recorded};
 use crate::shadow::Shadow;
 
 /// Pages that are written together if the chip keeps bytes.

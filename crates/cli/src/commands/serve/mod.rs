@@ -4,6 +4,7 @@ mod devices;
 mod floor;
 mod memory;
 mod places;
+mod watch;
 
 #[cfg(feature = "tls")]
 use std::convert::Infallible;
@@ -25,6 +26,7 @@ use crate::output;
 use crate::process::signals;
 use devices::{DeviceArgs, ServedDevice};
 use places::{HostAndPort, Place};
+use watch::{WatchAddress, WatchPage};
 
 /// Options of `ftlab serve`.
 #[derive(clap::Args)]
@@ -75,6 +77,10 @@ pub struct Args {
     /// After a cut, leave a device without power until the command `{"power":"on"}`
     #[arg(long, requires = "control", help_heading = "Control")]
     stay_down: bool,
+    /// Show what the disks do: a page at this port of this machine, or at a host and a port, such as
+    /// 8080 or 0.0.0.0:8080
+    #[arg(long, value_name = "[HOST:]PORT", conflicts_with = "stdin", help_heading = "Control")]
+    watch: Option<WatchAddress>,
     /// Let each answer leave when the drive of `--drive` would have given it
     #[arg(long, help_heading = "Control")]
     pace: bool,
@@ -182,6 +188,7 @@ fn serve_sockets(args: &Args, lives: Vec<Live>, handed: Vec<Place>) -> Result<Ve
     if args.stay_down {
         server.stay_down();
     }
+    let page = args.watch.as_ref().map(WatchPage::open).transpose()?;
     // Before the first socket: whoever finds one may ask the server to end.
     let stopper = server.stopper();
     signals::stop_by(move || stopper.stop());
@@ -198,12 +205,26 @@ fn serve_sockets(args: &Args, lives: Vec<Live>, handed: Vec<Place>) -> Result<Ve
             output::print(&format!("serving \"{name}\" at {}\n", address.uri(name, is_encrypted)))?;
         }
     }
+    if let Some(page) = page {
+        watch(page, &mut server, &names, args.quiet)?;
+    }
     let (lives, ended) = server.run();
     if let Err(error) = ended {
         // The devices are closed all the same.
         say(&format!("cannot serve any more: {error}"));
     }
     Ok(lives)
+}
+
+/// Serves the page on which the disks can be watched.
+fn watch(page: WatchPage, server: &mut Server, names: &[String], is_quiet: bool) -> Result<()> {
+    if !is_quiet && page.is_open_to_others() {
+        say(&format!("anyone who can reach {} can watch the disks", page.address(1)));
+    }
+    for (disk, name) in (1..).zip(names).filter(|_| !is_quiet) {
+        output::print(&format!("watch \"{name}\" at {}\n", page.address(disk)))?;
+    }
+    page.serve(server.viewer(), names.len())
 }
 
 /// Prints a sentence on standard error. If nobody reads it, the server goes on.

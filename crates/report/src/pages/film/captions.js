@@ -7,6 +7,7 @@ const filmCaptions = (function () {
     4: "The power returns, and the FTL is mounted: it finds out from the flash what it held.",
     5: "The power fails. The map shows what it left on flash.",
     6: "Everything is read and compared.",
+    7: "Nobody asks for anything.",
   };
   // Why, if no scene says it.
   const SAYS = [

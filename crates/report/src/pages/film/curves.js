@@ -173,7 +173,12 @@ const filmCurves = (function () {
   // Requests of the host in their order, each with the operations that it caused.
   class Strip {
     constructor(canvas, film) {
-      Object.assign(this, { canvas, film });
+      this.canvas = canvas;
+      this.show(film);
+    }
+
+    show(film) {
+      this.film = film;
       const { requests, steps } = film;
       this.causes = film.header.causes.length;
       this.counts = new Uint32Array(requests.count * this.causes);
@@ -218,7 +223,7 @@ const filmCurves = (function () {
       context.fillRect(x + 1, bottom + 2, COLUMN - 2, 16);
       context.fillStyle = isCurrent ? this.colours.ground : this.colours.soft;
       context.font = "600 11px system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif";
-      context.fillText("RWTFM×C"[requests.op[request]], x + COLUMN / 2, bottom + 14);
+      context.fillText("RWTFM×C·"[requests.op[request]], x + COLUMN / 2, bottom + 14);
       // The height grows with the logarithm, so that one program and a thousand copies are both seen.
       const counts = this.counts.subarray(request * this.causes, (request + 1) * this.causes);
       const all = counts.reduce((sum, count) => sum + count, 0);

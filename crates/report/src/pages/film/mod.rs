@@ -6,6 +6,7 @@
 //! * `captions.js`  what happens, in sentences
 //! * `map.js`       the blocks, drawn on a canvas
 //! * `curves.js`    curves and the strip of requests
+//! * `live.js`      films of a disk at work, one after the other
 //! * `page.js`      controls
 //! * `terms`        the terms that the captions use
 //!
@@ -36,6 +37,9 @@ pub const MODEL: [&str; 4] = [
 const VIEW: [&str; 3] =
     [include_str!("map.js"), include_str!("curves.js"), include_str!("page.js")];
 
+/// For the page of a disk at work, before the scripts that use it.
+const LIVE: &str = include_str!("live.js");
+
 /// A film on a page.
 #[derive(Serialize)]
 struct Shown<'a> {
@@ -54,12 +58,29 @@ struct Shown<'a> {
 /// # Panics
 /// The template is broken. A test would have failed.
 pub fn html(films: &[Film], made_by: &str) -> String {
+    page(films, made_by, "")
+}
+
+/// The page of a disk at work: a film of what it has just done. The page asks its server for the
+/// next ones, at the path `live` with `/film` behind it.
+///
+/// # Panics
+/// As for [`html`].
+pub fn live_html(film: Film, made_by: &str, live: &str) -> String {
+    let left_out = "The page shows the newest requests, a few at a time, and leaves out the others";
+    let film = Film { left_out: left_out.to_owned(), ..film };
+    page(&[film], made_by, live)
+}
+
+fn page(films: &[Film], made_by: &str, live: &str) -> String {
     let names: Vec<&str> = films.iter().map(|film| &*film.about.ftl).collect();
     let colours = colours::of(&names);
     let shown: Vec<Shown> = films.iter().zip(colours).map(|(film, it)| shown(film, it)).collect();
     let gauges = shown.iter().flat_map(|film| film.gauges.iter().cloned());
     let curves = ["write amplification".to_owned(), "free blocks".to_owned()].into_iter();
     let text: String = films.iter().map(text_of).collect();
+    let of_live: &[&str] = if live.is_empty() { &[] } else { &[LIVE] };
+    let scripts = MODEL.iter().chain(of_live).chain(&VIEW).map(|script| inline(script));
     let mut environment = Environment::new();
     environment.add_filter("soft", soft);
     environment.add_template("film.html", TEMPLATE).expect("the template is valid");
@@ -73,8 +94,9 @@ pub fn html(films: &[Film], made_by: &str) -> String {
         curve_names => curves.chain(gauges).collect::<Vec<_>>().join(", "),
         terms => terms::used_in(&text),
         made_by,
+        live,
         style => [STYLE, FILM_STYLE].concat(),
-        scripts => MODEL.iter().chain(&VIEW).map(|script| inline(script)).collect::<Vec<_>>(),
+        scripts => scripts.collect::<Vec<_>>(),
     };
     template.render(context).expect("the template fits the page")
 }

@@ -6,11 +6,13 @@
   const SCENES_SHOWN = 7;
   const FIGURES_MS = 120; // the least time between two updates of figures while the film plays
   const element = (id) => document.getElementById(id);
+  const isLive = document.body.dataset.live !== undefined;
 
-  async function bytesOf(script) {
-    const packed = Uint8Array.from(atob(script.textContent.trim()), (letter) => letter.charCodeAt(0));
+  const packedIn = (script) => Uint8Array.from(atob(script.textContent.trim()), (letter) => letter.charCodeAt(0));
+
+  async function filmOf(packed) {
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Uint8Array(await new Response(stream).arrayBuffer());
+    return filmFormat.read(new Uint8Array(await new Response(stream).arrayBuffer()));
   }
 
   class Page {
@@ -25,6 +27,19 @@
       this.recent = player.films.map(() => []);
       this.spoken = "";
       this.figuresAt = 0;
+    }
+
+    // Shows the end of another film of the same chip, with all operations of its last request.
+    async renew(packed) {
+      const player = new filmPlayer.Player([await filmOf(packed)]);
+      this.player = player;
+      this.maps[0].flash = player.flashes[0];
+      this.strips[0].show(player.films[0]);
+      this.curves = new filmCurves.Curves(element("curves"), player.films);
+      this.listed = undefined;
+      player.seek(player.end);
+      this.recent = player.flashes.map((flash) => this.lastSteps(flash, flash.done));
+      this.resize();
     }
 
     // ---- Drawing -------------------------------------------------------------------------------
@@ -91,8 +106,8 @@
       player.flashes.forEach((flash, index) => this.tellOne(flash, index));
       const { request, count } = player;
       const [first, pass] = [player.films[0].requests.number[request], player.films[0].header.requests];
-      element("where").textContent = "request " + number(first) + " of " + number(pass) +
-        (count < pass ? " (" + number(count) + " filmed)" : "");
+      element("where").textContent = "request " + number(first) + (isLive ? "" : " of " + number(pass)) +
+        (!isLive && count < pass ? " (" + number(count) + " filmed)" : "");
       element("scrub").setAttribute("aria-valuetext", "request " + number(first));
       this.listScenes();
       if (!this.isPlaying) this.say();
@@ -124,7 +139,9 @@
       };
       for (const [name, value] of Object.entries(values)) element(name + "-" + index).textContent = value;
       flash.film.header.gauges.forEach((_, at) => {
-        element("gauge-" + index + "-" + at).textContent = real(flash.gauges[at]);
+        // A disk without power, of which a page may have been made, has no gauges.
+        const cell = element("gauge-" + index + "-" + at);
+        if (cell !== null) cell.textContent = real(flash.gauges[at]);
       });
     }
 
@@ -226,7 +243,8 @@
 
     // The link carries the moment.
     remember() {
-      if (location.protocol === "about:") return; // in a notebook it has no address of its own
+      // In a notebook it has no address of its own, and what a disk does now has no moment to come back to.
+      if (location.protocol === "about:" || isLive) return;
       const hash = "#" + this.player.moment();
       if (location.hash !== hash) history.replaceState(null, "", hash);
     }
@@ -352,7 +370,7 @@
 
   async function open() {
     const films = [];
-    for (const script of document.querySelectorAll("script.film-data")) films.push(filmFormat.read(await bytesOf(script)));
+    for (const script of document.querySelectorAll("script.film-data")) films.push(await filmOf(packedIn(script)));
     const page = new Page(new filmPlayer.Player(films));
     window.film = page;
     const speed = element("speed");
@@ -362,6 +380,7 @@
     page.listen();
     page.resize();
     page.follow();
+    if (isLive) filmLive.watch(page);
     document.body.dataset.done = String(films.length);
     document.body.dataset.opened = String(Math.round(performance.now()));
   }

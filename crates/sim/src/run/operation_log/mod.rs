@@ -15,11 +15,11 @@ mod decimal;
 
 use std::io::Write;
 
+use drive::recorded::Recorded;
 use nand::{Cause, Lpn, Op, RecordedBulk};
 
 use crate::error::{Error, Result};
 use crate::run::operation_log::decimal::{ENDS, Line, SPILL_BYTES, put_number};
-use crate::run::recorded::Recorded;
 
 const HEAD: &str = "# ftlab operations 1: request op cause place owner\n";
 
@@ -187,7 +187,7 @@ fn put_word(line: &mut Line, at: usize, word: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::recorded::OperationSink;
+    use drive::recorded::OperationSink;
     use nand::{BlockId, OpSink, Operation, Ppn};
 
     /// Numbers with one to ten digits, and owners that are no pages.

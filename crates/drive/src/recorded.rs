@@ -1,8 +1,10 @@
 //! The operations of a request as the chip reports them: one by one for a drive, and in bulk, with
 //! the owners of pages, for a log.
 
-use drive::{Issued, Recorder};
 use nand::{Cause, OpRecord, OpSink, Operation};
+
+use crate::operation::Issued;
+use crate::recorder::Recorder;
 
 /// What was recorded since the last request.
 #[derive(Default)]
@@ -14,9 +16,12 @@ pub struct Recorded {
 }
 
 /// Records the operations of a chip until they are drained.
+#[derive(Default)]
 pub struct OperationSink {
-    drive: Option<Recorder>,
-    log: Option<OpRecord>,
+    /// The operations as a drive takes them, if there is a drive.
+    pub drive: Option<Recorder>,
+    /// The operations for a log or a film, if there is one.
+    pub log: Option<OpRecord>,
 }
 
 impl OperationSink {
