@@ -6,7 +6,7 @@ PACKAGES = ["ftlab-nand", "ftlab-ftl --lib", "ftlab-drive", "ftlab-sim --test dr
 
 CUT = "crates/nand/src/power_cut.rs"
 FLASH = "crates/nand/src/flash_array/mod.rs"
-RECORDED = "crates/sim/src/run/recorded.rs"
+RECORDED = "crates/drive/src/recorded.rs"
 RECORDER = "crates/drive/src/recorder.rs"
 SHELTER = "crates/ftl/src/part/recovery/pair_shelter.rs"
 MOUNT = "crates/ftl/src/part/recovery/trim_log/mount.rs"

@@ -45,7 +45,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("drive", &["spec", "nand", "trace"]),
         ("film", &["nand", "ftl"]),
         ("sim", &["spec", "nand", "trace", "ftl", "film", "drive"]),
-        ("nbd", &["spec", "nand", "trace", "ftl", "disk", "drive"]),
+        ("nbd", &["spec", "nand", "trace", "ftl", "film", "disk", "drive"]),
         ("check", &["spec", "nand", "image", "ftl", "film", "guest"]),
         ("report", &["spec", "trace", "film", "sim"]),
         (

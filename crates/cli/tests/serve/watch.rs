@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::fixture::are_here;
@@ -111,19 +112,28 @@ fn a_film_is_of_what_the_disk_does_meanwhile() {
 
 /// Watches while a client writes. Returns also whether all writes succeeded.
 fn while_writing<T>(server: &Watched, watch: impl FnOnce(&Watched) -> T) -> (T, bool) {
-    let socket = server.folder.path().join("s");
-    let uri = format!("nbd+unix:///?socket={}", socket.display());
-    let mut client = Command::new("qemu-io");
-    client.args(["-f", "raw", &uri]).stdout(Stdio::null());
-    for round in 0..40 {
-        for page in 0..20 {
-            client.args(["-c", &format!("write -P {} {}k 4k", round + 1, 4 * page * 13)]);
+    let has_seen = AtomicBool::new(false);
+    let uri = format!("nbd+unix:///?socket={}", server.folder.path().join("s").display());
+    let write = || {
+        let mut client = Command::new("qemu-io");
+        client.args(["-f", "raw", &uri]).stdin(Stdio::null()).stdout(Stdio::null());
+        for page in 0..40 {
+            client.args(["-c", &format!("write {}k 4k", 4 * page * 13), "-c", "sleep 5"]);
         }
-        client.args(["-c", "sleep 40"]);
-    }
-    let mut client = client.stdin(Stdio::null()).spawn().unwrap();
-    let seen = watch(server);
-    (seen, client.wait().unwrap().success())
+        client.status().unwrap().success()
+    };
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut all = true;
+            while !has_seen.load(Ordering::Relaxed) {
+                all &= write();
+            }
+            all
+        });
+        let seen = watch(server);
+        has_seen.store(true, Ordering::Relaxed);
+        (seen, writer.join().unwrap())
+    })
 }
 
 /// A browser shows several pictures, stops for a reader who takes the controls, and says when the
@@ -134,6 +144,9 @@ fn a_browser_shows_picture_after_picture() {
         return;
     };
     let server = Watched::start();
+    let page = server.folder.path().join("page.html");
+    std::fs::write(&page, server.get("/").1).unwrap();
+    crate::browser::fits_phone_and_desk(&browser, &page);
     let (document, written) = while_writing(&server, |server| shown(&browser, server));
     assert!(written);
     let pictures = document.split("data-pictures=\"").nth(1).expect("pictures were shown");

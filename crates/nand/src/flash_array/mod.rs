@@ -657,8 +657,8 @@ impl FlashArray {
         self.save(to, owner, Area::Recorded, None)
     }
 
-    /// Leaves a page as a failed program does. A power cut may let it be read for some time, but not
-    /// if its data were lost before.
+    /// Leaves a page as a failed program does. A power cut may let it be read for some time, but
+    /// not if its data were lost before.
     pub(crate) fn fail_program(&mut self, ppn: Ppn) -> Result<()> {
         if !self.keeps_pages() {
             return Ok(());

@@ -56,11 +56,11 @@ impl Viewer {
     }
 
     fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Asked) -> Result<T, String> {
-        let ended = |_| "the disk is not served any more".to_owned();
+        let ended = || "the disk is not served any more".to_owned();
         let (reply, answer) = channel();
-        self.asked.send(question(reply)).map_err(|_| ended(()))?;
+        self.asked.send(question(reply)).map_err(|_| ended())?;
         // A server that cannot be woken looks with the next event.
         let _ = self.waker.wake();
-        answer.recv().map_err(|_| ended(()))
+        answer.recv().map_err(|_| ended())
     }
 }

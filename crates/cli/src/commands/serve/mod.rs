@@ -77,8 +77,8 @@ pub struct Args {
     /// After a cut, leave a device without power until the command `{"power":"on"}`
     #[arg(long, requires = "control", help_heading = "Control")]
     stay_down: bool,
-    /// Show what the disks do: a page at this port of this machine, or at a host and a port, such as
-    /// 8080 or 0.0.0.0:8080
+    /// Show what the disks do: a page at this port of this machine, or at a host and a port, such
+    /// as 8080 or 0.0.0.0:8080
     #[arg(long, value_name = "[HOST:]PORT", conflicts_with = "stdin", help_heading = "Control")]
     watch: Option<WatchAddress>,
     /// Let each answer leave when the drive of `--drive` would have given it

@@ -67,7 +67,7 @@ pub fn html(films: &[Film], made_by: &str) -> String {
 /// # Panics
 /// As for [`html`].
 pub fn live_html(film: Film, made_by: &str, live: &str) -> String {
-    let left_out = "The page shows the newest requests, a few at a time, and leaves out the others";
+    let left_out = "The page shows the newest requests, a few at a time.";
     let film = Film { left_out: left_out.to_owned(), ..film };
     page(&[film], made_by, live)
 }
