@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use film::Film;
 use mio::Waker;
 
 use crate::device::watch::Filmed;
@@ -15,6 +16,8 @@ const FILM: Duration = Duration::from_millis(200);
 const BETWEEN: Duration = Duration::from_millis(250);
 /// For each second that a disk is busy with films, viewers leave it alone for this many.
 const REST: u32 = 25;
+/// The same for each second that a viewer works on a film: processors share caches and memory.
+const REST_AFTER_WORK: u32 = 10;
 
 /// What viewers ask of a server.
 pub enum Asked {
@@ -24,7 +27,8 @@ pub enum Asked {
     End(usize, Sender<Option<Filmed>>),
 }
 
-/// A viewer of the disks of a server. The disks spend at most a twenty-fifth of their time on it.
+/// A viewer of the disks of a server. The disks are busy with it for at most a twenty-fifth of
+/// their time.
 pub struct Viewer {
     asked: Sender<Asked>,
     waker: Arc<Waker>,
@@ -53,6 +57,19 @@ impl Viewer {
         let filmed = filmed.ok_or("the film was ended by somebody else")?;
         self.next[disk] = began + BETWEEN.max(filmed.spent * REST);
         Ok(filmed)
+    }
+
+    /// The same as bytes; whether there was anything to film comes with them.
+    ///
+    /// # Errors
+    /// As for [`film`](Self::film).
+    pub fn encoded(&mut self, disk: usize) -> Result<(Film, bool), String> {
+        let Filmed { footage, has_requests, .. } = self.film(disk)?;
+        let began = Instant::now();
+        let film = film::films(vec![footage], film::BYTES_MAX).remove(0);
+        let rested = Instant::now() + began.elapsed() * REST_AFTER_WORK;
+        self.next[disk] = self.next[disk].max(rested);
+        Ok((film, has_requests))
     }
 
     fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Asked) -> Result<T, String> {

@@ -15,7 +15,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use film::Film;
-use nbd::device::watch::Filmed;
 use nbd::server::viewer::Viewer;
 use report::pages;
 
@@ -198,17 +197,16 @@ impl Desk {
         host.parse::<IpAddr>().is_ok() || host == "localhost" || host == self.host
     }
 
-    fn filmed(&self, disk: usize) -> std::result::Result<Filmed, String> {
+    fn filmed(&self, disk: usize) -> std::result::Result<(Film, bool), String> {
         // A film that failed leaves nothing behind that the next one needs.
         let mut viewer = self.viewer.lock().unwrap_or_else(PoisonError::into_inner);
-        viewer.film(disk - 1)
+        viewer.encoded(disk - 1)
     }
 
     fn page(&self, disk: usize) -> Answer {
         match self.filmed(disk) {
-            Ok(filmed) => {
-                let live = format!("/{disk}");
-                let html = pages::film::live_html(only(filmed.footage), &made_by("serve"), &live);
+            Ok((film, _)) => {
+                let html = pages::film::live_html(film, &made_by("serve"), &format!("/{disk}"));
                 Answer { status: "200 OK", kind: HTML, body: html.into_bytes() }
             }
             Err(why) => Answer::refusal("503 Service Unavailable", why),
@@ -217,17 +215,13 @@ impl Desk {
 
     fn film(&self, disk: usize) -> Answer {
         match self.filmed(disk) {
-            Ok(filmed) => {
-                let film = filmed.has_requests.then(|| only(filmed.footage).bytes);
-                Answer { status: "200 OK", kind: FILM, body: film.unwrap_or_default() }
+            Ok((film, has_requests)) => {
+                let body = if has_requests { film.bytes } else { Vec::new() };
+                Answer { status: "200 OK", kind: FILM, body }
             }
             Err(why) => Answer::refusal("503 Service Unavailable", why),
         }
     }
-}
-
-fn only(footage: film::Footage) -> Film {
-    film::films(vec![footage], film::BYTES_MAX).remove(0)
 }
 
 /// The head of a request; none if the browser hangs up, takes too long or sends too much.
