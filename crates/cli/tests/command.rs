@@ -1329,3 +1329,23 @@ fn check_takes_the_same_layers_and_prints_them_in_its_lines() {
     let stderr = refused(2, &[&check[..], &["--split", "30%"]].concat());
     assert!(stderr.contains("--dram"), "{stderr}");
 }
+
+/// A trace of prompts is refused by its first bad line, and nothing is written.
+#[test]
+fn a_prompt_that_cannot_be_is_named_with_its_line() {
+    let good = r#"{"timestamp": 7, "input_length": 600, "hash_ids": [5, 6]}"#;
+    let bad = r#"{"timestamp": 4, "input_length": 600, "hash_ids": [5, 6]}"#;
+    let (directory, path) = file("prompts.jsonl", format!("{good}\n\n{bad}\n").as_bytes());
+    let out = directory.path().join("out.csv");
+    let out_text = out.to_str().unwrap();
+    let from = ["trace", "from", "mooncake", &*path, "--token-bytes", "4KiB", "--out", out_text];
+    let says = refused(1, &[&from[..], &["--cache", "1GiB"]].concat());
+    assert!(
+        says.contains("prompts.jsonl, line 3: a timestamp of 4 ms after one of 7 ms"),
+        "{says}"
+    );
+    assert!(says.contains(bad), "{says}");
+    assert!(!out.exists(), "no half of a trace is left");
+    let says = refused(2, &[&from[..], &["--cache", "1MiB"]].concat());
+    assert!(says.contains("has 0 places for blocks of 512 tokens of 4096 bytes"), "{says}");
+}

@@ -16,6 +16,7 @@
 //! * [`input`]: finding, decompressing and reading stored bytes
 //! * [`parse`]: trace formats
 //! * [`generate`]: generated workloads
+//! * [`derived`]: block traces that follow from traces of another kind
 //! * [`analysis`]: statistics of a trace
 //! * [`sort`]: sorting a trace by time
 //! * [`table`]: packed requests, in memory or in a temporary file
@@ -47,6 +48,7 @@ compile_error!("ftlab-trace needs Unix: on Windows, build it in WSL");
 
 pub mod analysis;
 mod catalogue;
+pub mod derived;
 mod detection;
 pub mod error;
 pub mod generate;

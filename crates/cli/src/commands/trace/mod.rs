@@ -1,5 +1,6 @@
 //! `ftlab trace`: describes, converts and generates traces.
 
+mod from;
 mod locality;
 mod volumes;
 
@@ -50,6 +51,8 @@ enum TraceCommand {
     Convert(ConvertArgs),
     /// Write a workload as a trace file
     Generate(GenerateArgs),
+    /// Make a block trace of a trace of another kind
+    From(from::FromArgs),
 }
 
 #[derive(clap::Args)]
@@ -132,6 +135,7 @@ pub fn run(args: &Args) -> Result<()> {
         TraceCommand::Info(args) => info(args),
         TraceCommand::Convert(args) => convert(args),
         TraceCommand::Generate(args) => generate(args),
+        TraceCommand::From(args) => from::run(args),
     }
 }
 
