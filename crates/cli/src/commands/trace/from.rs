@@ -8,7 +8,7 @@ use report::number_format::{bytes, count};
 use trace::derived::mooncake::{CacheCounts, CacheShape, ModelCache};
 use trace::writer::{OutputFormat, TraceWriter};
 
-use super::FormatName;
+use crate::commands::trace::format_name::FormatName;
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 

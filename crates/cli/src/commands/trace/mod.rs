@@ -1,12 +1,13 @@
 //! `ftlab trace`: describes, converts and generates traces.
 
+mod format_name;
 mod from;
 mod locality;
 mod volumes;
 
 use std::io::Write;
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 use report::captions::short_name;
 use report::figure::DataTable;
 use report::headline;
@@ -24,6 +25,7 @@ use trace::analysis::survey::Survey;
 use trace::writer::{CSV_SPEC, CSV_STREAMS_SPEC, OutputFormat, write_trace};
 use trace::{ReadOptions, ReadReport, Trace};
 
+use crate::commands::trace::format_name::FormatName;
 use crate::commands::trace::volumes::Volumes;
 use crate::experiment_args::{ExperimentArgs, TraceFileOptions, TraceOptions, WorkloadOptions};
 use crate::failure::{Failure, Result};
@@ -110,23 +112,6 @@ struct GenerateArgs {
     /// Page size of the device, in place of that of the chip
     #[arg(long, value_name = "SIZE", value_parser = description::parse_page)]
     page: Option<u32>,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum FormatName {
-    Fio,
-    Blkparse,
-    Csv,
-}
-
-impl From<FormatName> for OutputFormat {
-    fn from(name: FormatName) -> OutputFormat {
-        match name {
-            FormatName::Fio => OutputFormat::Fio,
-            FormatName::Blkparse => OutputFormat::Blkparse,
-            FormatName::Csv => OutputFormat::Csv,
-        }
-    }
 }
 
 /// Runs the subcommand.
