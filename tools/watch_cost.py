@@ -3,7 +3,7 @@
 
     python3 tools/watch_cost.py [--ftlab target/release/ftlab] [--capacity 256MiB] [--rounds 9]
 
-Each round writes random pages with `qemu-img bench`, once while somebody asks for one film after the other and once while
+Each round writes every seventh page with `qemu-img bench`, once while somebody asks for one film after the other and once while
 nobody does; which comes first changes. The thread of the disk does nothing but serve requests and take films, so its
 processor time is what a client waits for. Prints the median of the ratios, the smallest and the largest, and the same for
 the time that passes, which depends on whatever else the machine does.

@@ -192,26 +192,27 @@ fn a_mount_knows_the_owners_of_a_block_when_it_has_read_all_its_pages() {
     nand.owners(BlockId(0));
 }
 
-#[test]
-fn a_mount_is_told_that_a_page_has_decayed_since_it_was_read() {
+/// A chip whose page 0 a mount has read before it decayed.
+fn chip_with_decayed_page() -> Nand {
     let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
     nand.power().cut_after(Cut { after: 0, outcome: Outcome::Unstable });
     nand.program(Ppn(0), &host(5, 1), Cause::Host).unwrap_err();
     nand.power().cycle();
     assert!(matches!(nand.read_spare(Ppn(0), Cause::Meta), Ok(PageState::Programmed(_))));
     nand.power().decay().unwrap();
+    nand
+}
+
+#[test]
+fn a_mount_is_told_that_a_page_has_decayed_since_it_was_read() {
+    let mut nand = chip_with_decayed_page();
     assert_eq!(nand.read_spare(Ppn(0), Cause::Meta), Err(Error::Unreadable(Ppn(0))));
     assert_eq!(nand.read_spare(Ppn(0), Cause::Meta), Ok(PageState::Unreadable), "known by now");
 }
 
 #[test]
 fn a_mount_that_starts_again_may_find_fewer_pages() {
-    let mut nand = chip(ProgramOrder::Sequential, Mode::Stamps);
-    nand.power().cut_after(Cut { after: 0, outcome: Outcome::Unstable });
-    nand.program(Ppn(0), &host(5, 1), Cause::Host).unwrap_err();
-    nand.power().cycle();
-    assert!(matches!(nand.read_spare(Ppn(0), Cause::Meta), Ok(PageState::Programmed(_))));
-    nand.power().decay().unwrap();
+    let mut nand = chip_with_decayed_page();
     nand.mounting().start_again();
     assert_eq!(nand.read_spare(Ppn(0), Cause::Meta), Ok(PageState::Unreadable));
 }

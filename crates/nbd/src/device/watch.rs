@@ -111,20 +111,21 @@ impl Watch {
     /// The power has failed. Whoever watches shall see what it left.
     pub fn power_failed(&mut self, disk: &mut Disk) {
         let is_watched = self.asked_at.is_some_and(|at| at.elapsed() < ATTENTION);
-        let has_camera = self.camera.is_some() || is_watched && self.begin(disk).is_ok();
-        let Some(camera) = self.camera.as_mut().filter(|_| has_camera) else { return };
-        let (began, mut is_seen) = (Instant::now(), false);
-        self.requests += 1;
-        if let Some(nand) = disk.nand() {
-            is_seen = camera.recorder.cut(nand.array(), self.requests).is_ok();
+        if is_watched && self.camera.is_none() {
+            // A disk that cannot be filmed is refused when somebody asks for the next film.
+            let _ = self.begin(disk);
         }
-        camera.requests += 1;
-        camera.spent += began.elapsed();
-        // What follows belongs to the next film: until the mount nobody knows the gauges.
-        camera.runs = false;
+        let Some(mut camera) = self.camera.take() else { return };
+        let began = Instant::now();
+        self.requests += 1;
         stop_recording(disk);
-        if !is_seen {
-            self.camera = None;
+        let cut = disk.nand().map(|nand| camera.recorder.cut(nand.array(), self.requests));
+        if let Some(Ok(())) = cut {
+            camera.requests += 1;
+            camera.spent += began.elapsed();
+            // What follows belongs to the next film: until the mount nobody knows the gauges.
+            camera.runs = false;
+            self.camera = Some(camera);
         }
     }
 

@@ -101,7 +101,7 @@ fn whoever_watches_sees_what_a_power_cut_left() {
 }
 
 #[test]
-fn nobody_who_looks_away_costs_a_cut_anything() {
+fn a_cut_that_nobody_watches_is_not_filmed() {
     let mut server = serving("page");
     Operator::of(&server).ask(r#"{"cut":"now"}"#);
     let filmed = server.viewer.film(0).unwrap();

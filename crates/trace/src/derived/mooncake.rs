@@ -22,6 +22,9 @@ use serde::Deserialize;
 use crate::generate::recency::Recency;
 use crate::request::{Flags, Op, Request, SECTOR_BYTES};
 
+/// The most blocks of a cache: each takes some 50 bytes of memory.
+const PLACES_MAX: u64 = 1 << 24;
+
 /// A cache of keys and values on flash.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheShape {
@@ -89,8 +92,8 @@ impl ModelCache {
         }
         let block_bytes = token_bytes.checked_mul(block_tokens).filter(|&bytes| bytes > 0);
         let places = block_bytes.map_or(0, |bytes| cache_bytes / bytes);
-        match u32::try_from(places) {
-            Ok(1..) => Ok(ModelCache {
+        match places {
+            1..=PLACES_MAX => Ok(ModelCache {
                 shape,
                 places: FxHashMap::default(),
                 held: vec![None; places as usize],
@@ -100,7 +103,7 @@ impl ModelCache {
             }),
             _ => Err(format!(
                 "a cache of {cache_bytes} bytes has {places} places for blocks of {block_tokens} \
-                 tokens of {token_bytes} bytes; at least one is needed, and 4 G are possible"
+                 tokens of {token_bytes} bytes; at least one is needed, and {PLACES_MAX} are possible"
             )),
         }
     }
@@ -143,7 +146,7 @@ impl ModelCache {
             .into());
         }
         self.time_ns = time_ns as u64;
-        let tokens = prompt.hash_ids.len() as u64 * self.shape.block_tokens;
+        let tokens = (prompt.hash_ids.len() as u64).saturating_mul(self.shape.block_tokens);
         if prompt.input_length > tokens {
             let (length, blocks) = (prompt.input_length, prompt.hash_ids.len());
             return Err(format!(
@@ -198,7 +201,7 @@ impl ModelCache {
 
     /// Keys and values of a block of a prompt. Its last block may have fewer tokens than others.
     fn bytes_of(&self, prompt: &Prompt, number: usize) -> u64 {
-        let before = number as u64 * self.shape.block_tokens;
+        let before = (number as u64).saturating_mul(self.shape.block_tokens);
         let tokens = prompt.input_length.saturating_sub(before);
         self.shape.token_bytes * tokens.clamp(1, self.shape.block_tokens)
     }
@@ -325,6 +328,7 @@ mod tests {
             (CacheShape { token_bytes: 100, ..shape }, "100 bytes for a token"),
             (CacheShape { request_bytes: 0, ..shape }, "0 bytes for a request"),
             (CacheShape { block_tokens: u64::MAX, ..shape }, "has 0 places"),
+            (CacheShape { cache_bytes: u64::MAX, ..shape }, "16777216 are possible"),
         ] {
             let said = ModelCache::new(wrong).err().unwrap();
             assert!(said.contains(why), "{said}");

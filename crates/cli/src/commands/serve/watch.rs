@@ -4,8 +4,8 @@
 //! GET /        the page of the first disk; /2 that of the second, …
 //! GET /2/film  a film of what is done to the second disk from now on; empty if nothing was done
 //! ```
-//! Browsers open connections before they need them, so each connection has a thread. One at a time
-//! films.
+//! Browsers open connections before they need them, so each connection has a thread. Only one of
+//! them films at a time.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream, ToSocketAddrs};
