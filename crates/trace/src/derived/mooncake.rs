@@ -103,7 +103,8 @@ impl ModelCache {
             }),
             _ => Err(format!(
                 "a cache of {cache_bytes} bytes has {places} places for blocks of {block_tokens} \
-                 tokens of {token_bytes} bytes; at least one is needed, and {PLACES_MAX} are possible"
+                 tokens of {token_bytes} bytes; at least one is needed, and {PLACES_MAX} are \
+                 possible"
             )),
         }
     }
