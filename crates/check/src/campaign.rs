@@ -169,6 +169,37 @@ enum ChosenDevice {
 /// Number of devices that are drawn for a job until one is accepted.
 const DRAWS_MAX: u64 = 1000;
 
+/// An observer that also stops the campaign when its time is over: three cuts deep, a single case
+/// can take an hour.
+struct WithBudget<'a> {
+    observer: &'a dyn Observer,
+    start: Instant,
+    budget: Option<Duration>,
+}
+
+impl Observer for WithBudget<'_> {
+    fn begins(&self, case: &Case) {
+        self.observer.begins(case);
+    }
+
+    fn cut(&self) {
+        self.observer.cut();
+    }
+
+    fn crash(&self) {
+        self.observer.crash();
+    }
+
+    fn tried(&self) {
+        self.observer.tried();
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.budget.is_some_and(|budget| self.start.elapsed() >= budget)
+            || self.observer.is_stopped()
+    }
+}
+
 impl Campaign {
     /// Runs the campaign. Findings are part of the report, not errors.
     ///
@@ -190,9 +221,9 @@ impl Campaign {
     /// As for `run`.
     pub fn run_watched(&self, observer: &dyn Observer) -> Result<CampaignReport> {
         let start = Instant::now();
-        let is_over = || self.budget.is_some_and(|budget| start.elapsed() >= budget);
+        let observer = &WithBudget { observer, start, budget: self.budget };
         let jobs = Mutex::new(self.jobs().enumerate());
-        let next = || match is_over() || observer.is_stopped() {
+        let next = || match observer.is_stopped() {
             true => None,
             false => jobs.lock().expect("no worker panics holding the list").next(),
         };
@@ -535,6 +566,21 @@ mod tests {
         let budget = Some(Duration::from_millis(300));
         let report = Campaign { budget, ..campaign("page") }.run().unwrap();
         assert!(report.seeds > 2, "only {} seeds", report.seeds);
+    }
+
+    #[test]
+    fn a_case_under_way_tries_no_cut_when_the_time_is_over() {
+        let cuts = |budget| {
+            let (counter, campaign) = (Counter::default(), campaign("page"));
+            let observer = WithBudget { observer: &counter, start: Instant::now(), budget };
+            let job = campaign.jobs().next().unwrap();
+            let totals = campaign.try_case(&job, &observer).unwrap();
+            assert!(totals.compared > 0 && totals.failed.is_empty());
+            assert_eq!(counter.cuts.into_inner(), totals.cuts.first);
+            totals.cuts.first
+        };
+        assert_eq!(cuts(Some(Duration::ZERO)), 0);
+        assert!(cuts(None) > 0 && cuts(Some(Duration::MAX)) > 0);
     }
 
     #[test]
