@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::colours;
+use crate::curve_names::put_at_ends;
 
 /// A figure that a page, a notebook or a printer can draw.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -50,7 +51,9 @@ const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
 
 /// The spec of a figure: these values, these parts, and what all figures have in common. A figure
 /// with one view is as wide as its page. A figure with panels sets its own widths.
-pub(crate) fn spec(values: Vec<Value>, parts: Value) -> Value {
+/// Curves are named at their ends, where that is possible.
+pub(crate) fn spec(values: Vec<Value>, mut parts: Value) -> Value {
+    put_at_ends(&values, &mut parts);
     let mut spec = json!({"$schema": SCHEMA, "data": {"name": "figure", "values": values}});
     if parts.get("facet").is_none() {
         spec["width"] = "container".into();

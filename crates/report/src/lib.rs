@@ -4,6 +4,7 @@
 //! results, rows, traces ──▶ Figure (Vega-Lite spec, caption, table) ──▶ HtmlPage ──▶ HTML file
 //! ```
 //! * [`figure`]        a figure: what it shows, its spec, its numbers
+//! * `curve_names`   names at the ends of curves
 //! * `curves`          curves of several runs: a few in one view, more in panels
 //! * [`runs`]          figures that compare results: cost, times of requests, merges, wear, volumes
 //! * [`traces`]        figures of traces: load over time, locality of writes, request sizes
@@ -29,6 +30,7 @@ pub mod axis_labels;
 pub mod captions;
 pub mod charts;
 pub mod colours;
+mod curve_names;
 mod curves;
 pub mod drawing;
 pub mod figure;
