@@ -20,11 +20,12 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-const OLTP: &str = "oltp:requests=60K,reads=30%,interarrival=10ms";
+const OLTP: &str = "oltp:requests=30K,reads=30%,interarrival=10ms";
+const CAPACITY: [&str; 2] = ["--capacity", "64MiB"];
 
 #[test]
 fn the_page_answers_every_question() {
-    let args = ["advise", OLTP, "--capacity", "128MiB", "--target", "3", "--depths", "4,1"];
+    let args = [&["advise", OLTP, "--target", "3", "--depths", "4,1"], &CAPACITY[..]].concat();
     let page = printed(&args);
     let parts = ["load", "device", "over-provisioning", "endurance", "latency", "what helps"];
     for part in parts.iter().chain(&["placement", "how sure"]) {
@@ -46,12 +47,11 @@ fn the_page_answers_every_question() {
 
 #[test]
 fn the_json_has_the_figures_of_single_runs() {
-    let options = ["--capacity", "128MiB", "--target", "3", "--depths", "8"];
-    let found = advice(&[&[OLTP], &options[..]].concat());
+    let found = advice(&[&[OLTP, "--target", "3", "--depths", "8"], &CAPACITY[..]].concat());
     let (device, spare) = (&found["device"], &found["spare"]["found"]);
     let chip = device["chip"].as_str().unwrap();
     let extra = format!("{}blocks", device["extra_blocks"]);
-    let base = ["run", OLTP, "--capacity", "128MiB", "--chip", chip, "--extra", &extra];
+    let base = [&["run", OLTP, "--chip", chip, "--extra", &extra], &CAPACITY[..]].concat();
     let run = |more: &[&str]| -> Value {
         serde_json::from_str(&printed(&[&base[..], more, &["--json"]].concat())).unwrap()
     };
@@ -118,9 +118,9 @@ fn reads_alone_have_a_latency() {
 #[test]
 fn without_times_there_are_no_years() {
     let mut log = "fio version 2 iolog\n/dev/x add\n/dev/x open\n".to_owned();
-    // Pages of 64 MiB, written in an order without a pattern.
-    let page = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50;
-    (0..60_000).for_each(|n| log += &format!("/dev/x write {} 4096\n", page(n) * 4096));
+    // Pages of 32 MiB, written in an order without a pattern.
+    let page = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 51;
+    (0..20_000).for_each(|n| log += &format!("/dev/x write {} 4096\n", page(n) * 4096));
     let (_folder, path) = file("no_times.log", &log);
     let found = advice(&[&path, "--depths", "1"]);
     let endurance = &found["endurance"]["found"];
@@ -165,7 +165,7 @@ fn traces() -> Option<PathBuf> {
 }
 
 /// A fine sweep crosses the target at the same over-provisioning, and twenty repeats have the same
-/// write /// amplification within 2 %.
+/// write amplification within 2 %.
 #[test]
 fn real_traces_are_answered_as_long_runs_say() {
     let Some(directory) = traces() else { return };

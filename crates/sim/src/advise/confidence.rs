@@ -70,7 +70,7 @@ fn neighbours(subject: &Subject, own: &RunResult, bench: &Bench) -> Result<Vec<(
     let middle = subject.extra_blocks();
     let around = middle.saturating_sub(NEIGHBOURS).max(1)..=middle + NEIGHBOURS;
     let blocks: Vec<u64> = around.filter(|&extra| extra != middle).collect();
-    let setup = |&extra: &u64| subject.with(|it| it.extra = Some(Extra::Blocks(extra)));
+    let setup = |&extra: &u64| subject.careful(|it| it.extra = Some(Extra::Blocks(extra)));
     let setups = blocks.iter().map(setup).collect::<Result<Vec<Setup>>>()?;
     let results = bench.results(&subject.input, "neighbour", &setups)?;
     let mut all: Vec<(u64, f64)> = blocks

@@ -104,14 +104,14 @@ enum Variant {
 fn variants(subject: &Subject) -> Result<Vec<(Variant, Setup)>> {
     let look = &subject.look;
     let by_streams = |streams: Streams| {
-        subject.with(|it: &mut Experiment| {
+        subject.careful(|it: &mut Experiment| {
             it.ftl = "streams".into();
             it.streams = streams;
         })
     };
     let mut variants = Vec::new();
     if look.trims > 0 {
-        variants.push((Variant::NoDiscards, subject.with(|it| it.trim = TrimMode::Ignore)?));
+        variants.push((Variant::NoDiscards, subject.careful(|it| it.trim = TrimMode::Ignore)?));
     }
     let size = ("streams by request size", "--ftl streams --streams size");
     let volume = ("streams by volume", "--ftl streams --streams volume");
@@ -124,7 +124,7 @@ fn variants(subject: &Subject) -> Result<Vec<(Variant, Setup)>> {
     for (_, (what, options), streams) in kinds.into_iter().filter(|kind| kind.0) {
         variants.push((Variant::Streams(what, options), by_streams(streams)?));
     }
-    let buffered = subject.with(|it| {
+    let buffered = subject.careful(|it| {
         *it = it.clone().with("buffer", BUFFER).expect("a size is a buffer");
         it.flush = FlushMode::Ignore;
     })?;

@@ -74,7 +74,7 @@ const DAYS: f64 = 365.0;
 pub fn endurance(subject: &Subject, bench: &Bench) -> Result<Endurance> {
     let setup = |class: &DriveClass| {
         let extra: Extra = class.extra.parse()?;
-        subject.with(|it| it.extra = Some(extra))
+        subject.careful(|it| it.extra = Some(extra))
     };
     let setups = CLASSES.iter().map(setup).collect::<Result<Vec<_>>>()?;
     let results = bench.results(&subject.input, "drive class", &setups)?;

@@ -221,7 +221,7 @@ fn possible<T>(answer: Result<T>) -> Result<Answer<T>> {
 
 /// The run with the drive's own over-provisioning.
 fn own(subject: &Subject, bench: &Bench) -> Result<RunResult> {
-    let results = bench.results(&subject.input, "drive", std::slice::from_ref(&subject.setup))?;
+    let results = bench.results(&subject.input, "drive", &[subject.careful(|_| ())?])?;
     Ok(results.into_iter().next().expect("one run has one result"))
 }
 

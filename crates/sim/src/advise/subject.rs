@@ -9,7 +9,9 @@
 //!
 //! **Whole passes are measured**, because parts of a trace differ. The trace is repeated in rounds
 //! of whole passes that write the device at least once, until they are steady: the best line
-//! through five rounds rises or falls by at most 3 %.
+//! through five rounds rises or falls by at most 3 %. What the answer is about is measured in longer
+//! rounds if the trace is short: there are few blocks, so that single rounds differ, and the device
+//! forgets only slowly how it was filled.
 
 use std::sync::Arc;
 
@@ -28,6 +30,7 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::input::source::RequestSource;
 use crate::progress::{Progress, Stage};
+use crate::sizing::probe::{Care, with_care};
 
 /// What the user chose; everything else is chosen here.
 #[derive(Clone, Debug, Default)]
@@ -63,6 +66,8 @@ const BLOCK_PAGES: [u64; 7] = [3072, 1536, 768, 384, 192, 96, 48];
 const BLOCKS_MIN: u64 = 200;
 /// The most rounds.
 const ROUNDS_MAX: u32 = 21;
+/// The most pages of a round whose run is short enough to be measured with care.
+const CAREFUL_PAGES_MAX: u64 = 400_000;
 /// How often the device is written before a single pass is measured.
 const WRITES_BEFORE: u64 = 3;
 
@@ -170,6 +175,16 @@ impl Subject {
         change(&mut experiment);
         experiment.trace = None;
         Setup::new(&experiment)?.with_requests(&self.table)
+    }
+
+    /// The same setup with other options, measured with care if the trace is short.
+    ///
+    /// # Errors
+    /// The options contradict each other.
+    pub fn careful(&self, change: impl FnOnce(&mut Experiment)) -> Result<Setup> {
+        let setup = self.with(change)?;
+        let is_short = self.round_passes * self.look.page_writes <= CAREFUL_PAGES_MAX;
+        Ok(if is_short { with_care(&setup, Care::Settled) } else { setup })
     }
 
     /// Passes after which one is measured, where rounds cannot be: so many that the device is
