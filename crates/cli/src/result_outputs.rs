@@ -1,4 +1,5 @@
-//! The outputs of a result: `--json`, `--csv`, `--latex`, `--svg`, or a table on standard output.
+//! The outputs of a result: `--json`, `--csv`, `--latex`, `--svg`, `--pdf`, or a table on standard
+//! output.
 
 use serde::Serialize;
 use sim::sweep::{RowFormat, RowWriter};
@@ -6,7 +7,7 @@ use sim::sweep::{RowFormat, RowWriter};
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
-use crate::output::figure_folder::FigureFolder;
+use crate::output::figure_folder::{FigureArgs, FigureFolder};
 use crate::output::{self, write_text};
 use crate::sweeps::SweepNames;
 use crate::texts::comparison::Comparison;
@@ -43,11 +44,8 @@ pub struct OutputArgs {
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     latex: Option<String>,
 
-    /// Write the figures of the report as SVG to this directory, in the widths and letters of a
-    /// two-column page, and a `figures.tex` that places them with their captions; implies
-    /// `--interval auto` as `--report` does
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
-    pub svg: Option<String>,
+    #[command(flatten, next_help_heading = "Output")]
+    pub figures: FigureArgs,
 
     /// Print neither a table nor progress
     #[arg(long, help_heading = "Output")]
@@ -105,7 +103,7 @@ pub struct ResultOutputs {
     json: Option<Destination>,
     csv: Option<Destination>,
     latex: Option<Destination>,
-    svg: Option<FigureFolder>,
+    figures: Vec<FigureFolder>,
     quiet: bool,
 }
 
@@ -118,8 +116,8 @@ impl OutputArgs {
         let json = self.json.open(trace, files)?;
         let csv = files.optional_output("--csv", &self.csv)?;
         let latex = files.optional_output("--latex", &self.latex)?;
-        let svg = self.svg.as_ref().map(FigureFolder::open).transpose()?;
-        Ok(ResultOutputs { json, csv, latex, svg, quiet: self.quiet })
+        let figures = self.figures.open()?;
+        Ok(ResultOutputs { json, csv, latex, figures, quiet: self.quiet })
     }
 }
 
@@ -139,7 +137,7 @@ impl OutputArgs {
                 rows: self.csv.clone().unwrap_or_default(),
                 report: report.cloned(),
                 latex: self.latex.clone(),
-                svg: self.svg.clone(),
+                figures: self.figures.clone(),
             }),
         }
     }
@@ -161,7 +159,7 @@ impl ResultOutputs {
         if let Some(out) = &self.latex {
             out.write(|out| write_text(out, &compared.latex()))?;
         }
-        if let Some(folder) = &self.svg {
+        for folder in &self.figures {
             folder.write(&compared.page(), files)?;
         }
         if let Some(json) = &self.json {

@@ -18,7 +18,7 @@ use sim::{Experiment, Progress};
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
-use crate::output::figure_folder::FigureFolder;
+use crate::output::figure_folder::{FigureArgs, FigureFolder};
 use crate::output::{made_by, write_text};
 use crate::paper_plans;
 
@@ -114,8 +114,8 @@ pub struct SweepNames {
     pub report: Option<String>,
     /// The table for a paper.
     pub latex: Option<String>,
-    /// The folder of the figures for a paper.
-    pub svg: Option<String>,
+    /// The figures for a paper.
+    pub figures: FigureArgs,
 }
 
 /// The files that a sweep writes, none of which is also read.
@@ -126,7 +126,7 @@ pub struct SweepOutputs {
     rows: Destination,
     page: Option<Destination>,
     latex: Option<Destination>,
-    svg: Option<FigureFolder>,
+    figures: Vec<FigureFolder>,
 }
 
 impl SweepOutputs {
@@ -150,9 +150,9 @@ impl SweepOutputs {
         let path = file.path().to_owned();
         let page = files.optional_output("--report", &names.report)?;
         let latex = files.optional_output("--latex", &names.latex)?;
-        let svg = names.svg.as_ref().map(FigureFolder::open).transpose()?;
+        let figures = names.figures.open()?;
         files.own_output("the journal", &Journals::path_beside(&path, shard))?;
-        Ok(SweepOutputs { form, path, rows, page, latex, svg })
+        Ok(SweepOutputs { form, path, rows, page, latex, figures })
     }
 
     /// The file for the rows, beside which the journals lie.
@@ -182,13 +182,13 @@ impl SweepOutputs {
             }
             writer.finish().map_err(failed)
         })?;
-        if self.page.is_some() || self.svg.is_some() {
+        if self.page.is_some() || !self.figures.is_empty() {
             found.survey(&mut TraceStatsCache::default());
             let drawn = sweep_page::page(&found, scale, made_by("sweep"));
             if let Some(page) = &self.page {
                 page.write(|out| write_text(out, &drawn.html()))?;
             }
-            if let Some(folder) = &self.svg {
+            for folder in &self.figures {
                 folder.write(&drawn, &mut CommandFiles::new())?;
             }
         }

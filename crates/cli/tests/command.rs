@@ -920,6 +920,45 @@ fn figures_for_a_paper_have_the_numbers_of_the_results_and_never_change() {
     assert!(wrong.contains("cannot write figures to"), "{wrong}");
 }
 
+/// A program in place of `rsvg-convert` shows what it gets: the test needs no other one.
+#[cfg(unix)]
+#[test]
+fn figures_become_pdf_by_another_program() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let compare = ["compare", SHORT, "--capacity", "16MiB", "--ftl", "page", "--ftl", "dac"];
+    let figures = ["--quiet", "--svg", &at("svg"), "--pdf", &at("pdf")];
+    let with_path = |figures: &[&str], path: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ftlab"));
+        command.args([&compare[..], figures].concat()).env("PATH", path).output().unwrap()
+    };
+    let output = with_path(&figures, &at("nowhere"));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("rsvg-convert cannot be run") && stderr.contains("--svg"), "{stderr}");
+    let path = format!("{}:/usr/bin:/bin", directory.path().display());
+    let program = |text: &str| {
+        let program = directory.path().join("rsvg-convert");
+        std::fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        with_path(&figures, &path)
+    };
+    let output = program("echo no memory >&2; exit 3");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("rsvg-convert fails: no memory"), "{stderr}");
+    assert!(!directory.path().join("pdf").exists(), "nothing was begun");
+    let output = program("echo \"$* $SOURCE_DATE_EPOCH\"; cat");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let read = |name: &str| std::fs::read_to_string(at(name)).unwrap();
+    let drawing = read("svg/write-amplification.svg");
+    assert_eq!(read("pdf/write-amplification.pdf"), format!("--format pdf 0\n{drawing}"));
+    assert_eq!(read("pdf/figures.tex"), read("svg/figures.tex"));
+    let both = ["--quiet", "--svg", &at("both"), "--pdf", &at("svg/../both")];
+    assert!(with_path(&both, &path).status.success(), "one folder may take both");
+    assert!(read("both/write-amplification.pdf").ends_with(&read("both/write-amplification.svg")));
+}
+
 #[test]
 fn csv_has_the_columns_of_a_sweep_and_a_row_per_run() {
     let both = ["compare", SHORT, "--capacity", "16MiB", "--ftl", "page", "--ftl", "block"];

@@ -110,7 +110,7 @@ fn outcomes(
 /// Every FTL at every durability and treatment of trims. A report has figures along the trace, so
 /// it needs an interval.
 fn experiments(args: &Args) -> Vec<Experiment> {
-    let has_figures = args.report.is_some() || args.output.svg.is_some();
+    let has_figures = args.report.is_some() || args.output.figures.has_any();
     let implied = has_figures.then_some(Interval::Auto);
     let with_interval = |experiment: &Experiment| Experiment {
         interval: experiment.interval.or(implied),

@@ -62,7 +62,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
         Some(lent) => lent.setup.clone(),
         None => Setup::new(args.experiment.first())?,
     };
-    let setup = with_interval(setup, args.report.is_some() || args.output.svg.is_some());
+    let setup = with_interval(setup, args.report.is_some() || args.output.figures.has_any());
     files.traces([&setup.experiment].into_iter())?;
     let report = files.optional_output("--report", &args.report)?;
     let outputs = args.output.open(setup.experiment.trace.as_deref(), &mut files)?;

@@ -6,11 +6,12 @@ use clap::ValueEnum;
 use sim::plan::Scale;
 use sim::sweep::Shard;
 
+use crate::output::figure_folder::FigureArgs;
 use crate::parallel_args::ParallelArgs;
 use crate::sweeps::SweepNames;
 
 /// Options about all rows, which a shard does not have.
-const ALL_ROWS: [&str; 5] = ["merge", "slurm", "report", "latex", "svg"];
+const ALL_ROWS: [&str; 6] = ["merge", "slurm", "report", "latex", "svg", "pdf"];
 
 /// Options of `ftlab sweep`.
 #[derive(clap::Args)]
@@ -46,10 +47,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub latex: Option<String>,
 
-    /// Write the figures of the report as SVG to this directory, in the widths and letters of a
-    /// two-column page, and a `figures.tex` that places them with their captions
-    #[arg(long, value_name = "DIR")]
-    pub svg: Option<String>,
+    #[command(flatten)]
+    pub figures: FigureArgs,
 
     /// Run only shard I of N, with I from 1 to N, and keep its rows in a journal beside the output,
     /// so that several machines can share a plan; `--merge` then writes the rows
@@ -63,7 +62,7 @@ pub struct Args {
 
     /// Run nothing: print a script for `sbatch` that runs N shards as an array of jobs, and the
     /// commands that submit it and the merge
-    #[arg(long, value_name = "N", conflicts_with_all = ["report", "latex", "svg"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["report", "latex", "svg", "pdf"])]
     pub slurm: Option<u32>,
 
     /// With `--slurm`, an option of `sbatch` for the script, such as `time=04:00:00` or `mem=16G`;
@@ -92,7 +91,7 @@ impl Args {
             rows: self.out.clone(),
             report: self.report.clone(),
             latex: self.latex.clone(),
-            svg: self.svg.clone(),
+            figures: self.figures.clone(),
         }
     }
 }
