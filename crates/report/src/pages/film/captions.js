@@ -101,7 +101,8 @@ const filmCaptions = (function () {
           " (" + cause + ").";
       case MEDIA_PROGRAM: return "Programs a page below the FTL, or fails to program one (" + cause + ").";
       case MEDIA_ERASE: return "Erases a block in reserve (" + cause + ").";
-      case MEDIA_COPY: return "Copies a page from " + place(flash, steps.from[at]) + " to a block in reserve (" + cause + ").";
+      case MEDIA_COPY:
+        return "Copies a page from " + place(flash, steps.from[at]) + " to a block in reserve (" + cause + ").";
       default: return "";
     }
   }
