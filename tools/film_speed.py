@@ -4,8 +4,10 @@
     ftlab run oltp:writes=40K --capacity 64MiB --fit wrap --ftl page --quiet --film film.html
     python3 tools/film_speed.py film.html
 
-The film plays 100,000 operations, or all it has, at 6,000 a second. Prints the time until the page is usable, and the
-pictures a second on the way. Chromium is the one on the path, or the one that FTLAB_CHROMIUM names.
+The film plays 100,000 operations, or all it has, at 6,000 a second. Prints the time until the page is usable, the pictures
+a second on the way, how long the page's scripts worked on each, and the processor time of all processes of the browser for
+each. Chromium is the one on the path, or the one that FTLAB_CHROMIUM names. Without a display it draws at most 60 pictures
+a second. With several films, or several times the same one, each is played in turn.
 """
 
 import http.server
@@ -20,24 +22,35 @@ import tempfile
 import threading
 
 OPERATIONS, SPEED = 100_000, 6_000
+TICKS = os.sysconf("SC_CLK_TCK")
 PROBE = """<script>(async function () {
   while (document.body.dataset.done === undefined) await new Promise((go) => setTimeout(go, 5));
   const { player } = window.film;
   const most = Math.min(OPERATIONS, player.end);
   window.film.speed = SPEED;
+  const show = window.film.jump.bind(window.film);
+  let worked = 0;
+  window.film.jump = (...to) => {
+    const began = performance.now();
+    show(...to);
+    worked += performance.now() - began;
+  };
+  const say = (what) => fetch("/", { method: "POST", body: JSON.stringify(what) });
+  await say("playing");
   const [times, from] = [[], performance.now()];
   const look = (now) => {
     times.push(now);
     if (player.tick < most && window.film.isPlaying) return requestAnimationFrame(look);
     const gaps = times.slice(1).map((time, at) => time - times[at]).sort((one, other) => one - other);
-    fetch("/", { method: "POST", body: JSON.stringify({
+    say({
       opened_ms: Number(document.body.dataset.opened),
       ticks: player.tick,
       seconds: (performance.now() - from) / 1000,
       pictures: gaps.length,
+      script_ms: worked / gaps.length,
       median_gap_ms: gaps[gaps.length >> 1],
       p99_gap_ms: gaps[Math.floor(gaps.length * 0.99)],
-    }) });
+    });
   };
   window.film.play();
   requestAnimationFrame(look);
@@ -65,6 +78,19 @@ def server(page: bytes, seen: queue.Queue) -> http.server.HTTPServer:
     return http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 
 
+def processor_seconds(session: int) -> float:
+    """Processor time of all processes of a session so far."""
+    spent = 0
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue  # it has just ended
+        if int(fields[3]) == session:
+            spent += int(fields[11]) + int(fields[12])
+    return spent / TICKS
+
+
 def main(page: str) -> None:
     names = ["chromium", "chromium-browser", "google-chrome", "chrome"]
     browser = os.environ.get("FTLAB_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
@@ -78,9 +104,13 @@ def main(page: str) -> None:
         options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1400,1000"]
         url = f"http://127.0.0.1:{shown.server_port}/"
         command = [browser, *options, "--remote-debugging-port=0", f"--user-data-dir={profile}", url]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
+        with subprocess.Popen(command, **quiet) as running:
             try:
+                seen.get(timeout=60)
+                before = processor_seconds(running.pid)
                 speed = seen.get(timeout=OPERATIONS / SPEED + 60)
+                spent = processor_seconds(running.pid) - before
             except queue.Empty:
                 sys.exit("the film did not play to its end")
             finally:
@@ -89,7 +119,10 @@ def main(page: str) -> None:
     print(f"{speed['ticks']:,} operations and requests in {speed['seconds']:.1f} s")
     rate = speed["pictures"] / speed["seconds"]
     print(f"{rate:.1f} pictures a second; gap: median {speed['median_gap_ms']:.1f} ms, p99 {speed['p99_gap_ms']:.1f} ms")
+    each = 1000 * spent / speed["pictures"]
+    print(f"each picture: {speed['script_ms']:.1f} ms of scripts, {each:.1f} ms of all processes of the browser")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    for film in sys.argv[1:]:
+        main(film)

@@ -1,11 +1,12 @@
 //! A film as bytes. docs/film.md defines the format.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use nand::{Lpn, Op, RecordedBulk};
+use nand::{Cause, Lpn, Op, RecordedBulk};
 
 use crate::column::Column;
 use crate::header::{About, CourseHeader, Header, TakeHeader};
@@ -20,6 +21,10 @@ pub const MAGIC: &[u8; 8] = b"ftlfilm1";
 /// The number of a copy among the kinds of operations: one more than those of [`Op`].
 const COPY: u8 = Op::ALL.len() as u8;
 
+/// What is added to the number of a program, an erase or a copy of the media: see
+/// [`About::is_of_media`].
+const OF_MEDIA: u8 = 3;
+
 /// Bits of the cause in the code of a bulk.
 const CAUSE_BITS: u32 = 4;
 
@@ -30,8 +35,10 @@ pub struct Film {
     pub bytes: Vec<u8>,
     /// What it is of.
     pub about: About,
-    /// The kinds of its scenes.
+    /// The kinds of scenes that there could be.
     pub kinds: Vec<SceneKind>,
+    /// Those of the scenes in it.
+    pub kinds_seen: Vec<SceneKind>,
     /// The names of its gauges.
     pub gauges: Vec<&'static str>,
     /// What it left out, in a sentence; empty if it shows everything.
@@ -65,7 +72,7 @@ impl Uncoded<'_> {
         let mut before: Option<&Take> = None;
         for take in self.takes {
             columns.frame(take, before);
-            columns.take(take);
+            columns.take(take, self.about);
             before = Some(take);
         }
         let left_out = self.left_out();
@@ -78,7 +85,7 @@ impl Uncoded<'_> {
             pages_per_block: self.pages_per_block,
             page_bytes: self.page_bytes,
             operations: Op::ALL.iter().map(|op| op.name()).collect(),
-            causes: nand::Cause::ALL.iter().map(|cause| cause.name()).collect(),
+            causes: Cause::ALL.iter().map(|cause| cause.name()).collect(),
             roles: self.roles,
             gauges: self.gauges,
             scenes: self.kinds,
@@ -97,8 +104,20 @@ impl Uncoded<'_> {
         put(&header);
         columns.iter().for_each(|(_, column)| put(&column.bytes));
         let bytes = out.finish().expect("memory takes everything");
-        let (about, kinds) = (self.about.clone(), self.kinds.to_vec());
-        Film { bytes, about, kinds, gauges: self.gauges.to_vec(), left_out }
+        Film {
+            bytes,
+            about: self.about.clone(),
+            kinds: self.kinds.to_vec(),
+            kinds_seen: self.kinds_seen(),
+            gauges: self.gauges.to_vec(),
+            left_out,
+        }
+    }
+
+    fn kinds_seen(&self) -> Vec<SceneKind> {
+        let scenes = self.takes.iter().flat_map(|take| &take.scenes);
+        let seen: BTreeSet<u32> = scenes.map(|scene| scene.kind).collect();
+        seen.into_iter().map(|kind| self.kinds[kind as usize]).collect()
     }
 
     fn left_out(&self) -> String {
@@ -108,8 +127,8 @@ impl Uncoded<'_> {
             return String::new();
         }
         format!(
-            "The film shows {shown} of {all} requests, in {} parts with all their operations; the \
-             curves show the whole pass.",
+            "The film shows {shown} of {all} requests, in {} parts with all their operations; \
+             lines in the curves mark the gaps.",
             self.takes.len()
         )
     }
@@ -155,7 +174,7 @@ struct Last {
     free_blocks: u32,
     span_end: u32,
     /// Behind the last place of each kind of operation.
-    place: [u32; COPY as usize + 1],
+    place: [u32; (COPY + OF_MEDIA) as usize + 1],
     owner: u32,
     source: u32,
     correction: u32,
@@ -236,7 +255,7 @@ impl Columns {
 
     // ---- A take -------------------------------------------------------------------------------
 
-    fn take(&mut self, take: &Take) {
+    fn take(&mut self, take: &Take, about: &About) {
         take.requests.iter().for_each(|request| self.request(request));
         for span in &take.spans {
             self.span.from_expected(span.first, self.last.span_end);
@@ -262,7 +281,7 @@ impl Columns {
             self.role.byte(role.name);
             self.role.optional(role.of);
         }
-        take.operations.bulks().for_each(|bulk| self.bulk(&bulk));
+        take.operations.bulks().for_each(|bulk| self.bulk(&bulk, about));
     }
 
     fn request(&mut self, request: &TakenRequest) {
@@ -290,18 +309,23 @@ impl Columns {
         self.gauges.iter_mut().zip(&request.gauges).for_each(|(column, &value)| column.real(value));
     }
 
-    fn bulk(&mut self, bulk: &RecordedBulk) {
+    fn bulk(&mut self, bulk: &RecordedBulk, about: &About) {
+        let kind = |kind: u8, cause: Cause| {
+            let changes_flash = kind >= Op::Program as u8;
+            let is_apart = changes_flash && about.is_of_media(cause);
+            if is_apart { kind + OF_MEDIA } else { kind }
+        };
         match bulk {
             RecordedBulk::Run { op, cause, first, owners } => {
-                self.head(*op as u8, *cause as u8, *first, owners.len());
-                if *op == Op::Program {
+                self.head(kind(*op as u8, *cause), *cause as u8, *first, owners.len());
+                if *op == Op::Program && !about.is_of_media(*cause) {
                     for &page in *owners {
                         owner(&mut self.program_owner, page, &mut self.last.owner);
                     }
                 }
             }
             RecordedBulk::Copies { cause, from, to, .. } => {
-                self.head(COPY, *cause as u8, *to, from.len());
+                self.head(kind(COPY, *cause), *cause as u8, *to, from.len());
                 for &source in *from {
                     self.copy_from.from_expected(source, self.last.source);
                     self.last.source = source + 1;

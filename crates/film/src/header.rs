@@ -55,6 +55,13 @@ impl About {
         }
     }
 
+    /// Whether operations of this cause are those of the media below the FTL: blocks in reserve,
+    /// the list of moves, and programs that fail. They count, but for the FTL nothing changes. A
+    /// guest may level the wear itself.
+    pub fn is_of_media(&self, cause: Cause) -> bool {
+        cause == Cause::Media || (cause == Cause::Wear && !self.is_guest)
+    }
+
     /// The same if the FTL is a guest.
     pub fn of_guest(self) -> About {
         About { is_guest: true, lecture: OF_A_GUEST.to_owned(), ..self }

@@ -125,12 +125,7 @@ impl Picture {
             newest: Vec::new(),
             programs: 0,
         };
-        for ppn in 0..geometry.pages() {
-            let cell = picture.page(ppn);
-            if let (Some(owner), PageState::Valid) = (cell.lpn(), cell.state) {
-                picture.point(owner, ppn);
-            }
-        }
+        picture.find_newest();
         picture.take_roles(now);
         picture
     }
@@ -256,6 +251,28 @@ impl Picture {
             cell.wear = flash.wear()[block as usize];
             self.blocks[block as usize] = Arc::new(cell);
         }
+        self.find_newest();
+        Ok(())
+    }
+
+    /// Takes everything from flash and FTL. Of a page with the same owner as before, it is still
+    /// known when and why it was programmed.
+    pub fn look_again(&mut self, now: &Moment) {
+        for (number, known) in (0..).zip(&mut self.blocks) {
+            let mut cell = block_cell(now, BlockId(number));
+            for (page, before) in cell.pages.iter_mut().zip(&known.pages) {
+                if page.owner == before.owner && before.state != PageState::Torn {
+                    *page = PageCell { state: page.state, ..*before };
+                }
+            }
+            *known = Arc::new(cell);
+        }
+        self.find_newest();
+        self.take_roles(now);
+    }
+
+    /// Finds the newest place of each owner among the pages that are valid.
+    fn find_newest(&mut self) {
         self.newest.clear();
         for ppn in 0..self.geometry.pages() {
             let page = *self.page(ppn);
@@ -263,7 +280,6 @@ impl Picture {
                 self.point(owner, ppn);
             }
         }
-        Ok(())
     }
 
     fn name_of(&mut self, name: &'static str) -> u8 {

@@ -147,6 +147,20 @@ impl Recorder {
             None => Counters { requests, tally: now.nand.tally().clone(), ..self.now.clone() },
         };
         self.push(request, changes, counters);
+        if is_mounted && now.nand.media().is_some() {
+            self.look_again(now);
+        }
+    }
+
+    /// On flash that fails, a mount finds out which blocks stand behind the numbers of the FTL. So
+    /// all blocks may be others than a cut has left behind these numbers.
+    fn look_again(&mut self, now: &Moment) {
+        if !self.take.requests.is_empty() {
+            self.end_take();
+        }
+        self.picture.look_again(now);
+        self.take = Take::new(self.take.number, &self.picture, self.now.clone());
+        self.take.is_cut = true;
     }
 
     /// Adds a request to the take.
@@ -242,15 +256,15 @@ impl Recorder {
                     };
                     self.finder.step(*cause, step, &self.picture);
                     match op {
-                        Op::Read | Op::SpareRead => {}
-                        Op::Program => {
+                        Op::Program if !self.plan.about.is_of_media(*cause) => {
                             changes_roles |= self.opens_block(place);
                             self.picture.program(place, owner, *cause, stream);
                         }
-                        Op::Erase => {
+                        Op::Erase if !self.plan.about.is_of_media(*cause) => {
                             changes_roles = true;
                             self.picture.erase(place);
                         }
+                        _ => {}
                     }
                 }
                 self.steps += owners.len() as u64;
@@ -260,8 +274,10 @@ impl Recorder {
                     let blocks = [source, to].map(|ppn| self.picture.block_of(ppn));
                     let step = Step::Copy { from: blocks[0], to: blocks[1], owner };
                     self.finder.step(*cause, step, &self.picture);
-                    changes_roles |= self.opens_block(to);
-                    self.picture.copy(source, to, owner, *cause);
+                    if !self.plan.about.is_of_media(*cause) {
+                        changes_roles |= self.opens_block(to);
+                        self.picture.copy(source, to, owner, *cause);
+                    }
                 }
                 self.steps += owners.len() as u64;
             }

@@ -58,6 +58,7 @@ fn parsed(bytes: &[u8], about: About) -> Result<Film, String> {
         bytes: bytes[end + 1..].into(),
         about,
         kinds: Naming::Causes.kinds(),
+        kinds_seen: Naming::Causes.kinds(),
         gauges: Vec::new(),
         left_out: String::from_utf8_lossy(&bytes[..end]).into_owned(),
     })

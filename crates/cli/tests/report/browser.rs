@@ -41,6 +41,7 @@ impl Seen {
         let scheme = if is_dark { 0 } else { 1 };
         let output = Command::new(browser)
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom", BUDGET_MS])
+            .arg("--enable-blink-features=ComputedAccessibilityInfo")
             .args(["--enable-logging=stderr", "--host-resolver-rules=MAP * ~NOTFOUND"])
             .arg(format!("--blink-settings=preferredColorScheme={scheme}"))
             .arg(format!("--user-data-dir={}", profile.path().display()))

@@ -36,9 +36,21 @@ const PRESS: &str = r#"<script>(async function () {
   const drawn = (id) => {
     const canvas = document.getElementById(id);
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-    return data.some((value) => value !== 0);
+    return new Set(new Uint32Array(data.buffer)).size > 2;
   };
   seen.drawn = ["map-0", "strip-0", "curves"].map(drawn);
+  // What is drawn bit by bit is what is drawn at once.
+  const { player } = window.film;
+  const [from, by] = [player.end - 2000, [1, 3, 64, 7, 500]];
+  window.film.jump(from);
+  seen.strayed = by.map((ticks) => {
+    window.film.jump(player.tick + ticks, ticks);
+    const { all } = window.film.maps[0].pixels;
+    const before = all.slice();
+    player.flashes[0].everything = true;
+    window.film.draw();
+    return all.reduce((sum, pixel, at) => sum + (pixel === before[at] ? 0 : 1), 0);
+  });
   seen.svg = window.film.maps[0].svg("a <still>").slice(0, 5000);
   body.dataset.seen = JSON.stringify(seen);
 })();</script>"#;
@@ -58,6 +70,49 @@ const CUT: &str = r#"<script>(async function () {
   seen.torn = torn();
   window.film.jump(player.ticks[cut + 1]);
   seen.mount = document.getElementById("scene-0").textContent;
+  body.dataset.seen = JSON.stringify(seen);
+})();</script>"#;
+
+/// What a screen reader is told: names and roles as the browser computes them, and how often
+/// something is said while the film plays.
+const LISTEN: &str = r#"<script>(async function () {
+  const { body } = document;
+  while (body.dataset.done === undefined) await new Promise((go) => setTimeout(go, 50));
+  const all = (which) => [...document.querySelectorAll(which)];
+  const element = (id) => document.getElementById(id);
+  const controls = "a, button, input, select, summary, textarea, [tabindex]";
+  const places = "aside, canvas, ul, ol, section, [role]";
+  const isSilent = (it) => it.closest("[aria-hidden=true]") !== null || it.role === "status";
+  const named = all(controls + ", " + places).filter((it) => !isSilent(it));
+  const words = (it) => it.outerHTML.slice(0, 80);
+  const seen = { controls: all(controls).length };
+  seen.unnamed = named.filter((it) => it.computedName.trim() === "").map(words);
+  const noRoles = ["", "generic", "none"];
+  const hasRole = (it) => it.tagName === "SUMMARY" || !noRoles.includes(it.computedRole);
+  seen.roleless = named.filter((it) => !hasRole(it)).map(words);
+  const shown = ["map-0", "strip-0", "curves", "live", "scrub"];
+  seen.roles = shown.map((id) => element(id).computedRole);
+  seen.map = element(element("map-0").getAttribute("aria-describedby")).textContent;
+  seen.curves = element("curves").getAttribute("aria-description");
+  seen.moment = element("scrub").getAttribute("aria-valuetext");
+  let said = 0;
+  new MutationObserver(() => { said += 1; }).observe(element("live"), { childList: true });
+  // A browser that only dumps its document draws no pictures.
+  window.requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 16);
+  window.film.speed = 60;
+  window.film.play();
+  const began = window.film.player.tick;
+  for (let picture = 0; picture < 20; picture++) await new Promise(requestAnimationFrame);
+  seen.played = window.film.player.tick - began;
+  await 0;
+  seen.saidWhilePlaying = said;
+  window.film.pause();
+  await 0;
+  seen.said = said;
+  window.film.live = { isFollowing: true };
+  window.film.jump(window.film.player.tick + 1);
+  await 0;
+  seen.saidAtWork = said;
   body.dataset.seen = JSON.stringify(seen);
 })();</script>"#;
 
@@ -98,6 +153,7 @@ fn a_film_obeys_the_keyboard_and_ends_with_the_numbers_of_the_result() {
         assert_eq!((seen["play"].as_str(), seen["pause"].as_str()), (Some("Pause"), Some("Play")));
         is("block", " valid, ");
         is("svg", "a &lt;still>");
+        assert_eq!(seen["strayed"], serde_json::json!([0, 0, 0, 0, 0]), "pixels");
         assert!(seen["drawn"].as_array().unwrap().iter().all(|it| it == true), "{seen}");
         let shown = |field: &str| -> f64 {
             seen[field].as_str().unwrap().replace(',', "").parse().unwrap()
@@ -119,6 +175,28 @@ fn a_film_of_a_power_cut_shows_the_torn_page_and_the_mount() {
     assert_eq!((seen["before"].as_u64(), seen["torn"].as_u64()), (Some(0), Some(1)), "{seen}");
     assert!(seen["scene"].as_str().unwrap().starts_with("The power fails."), "{seen}");
     assert!(seen["mount"].as_str().unwrap().starts_with("The power returns"), "{seen}");
+}
+
+#[test]
+fn a_screen_reader_is_told_what_everything_is() {
+    let place = Place(tempfile::tempdir().unwrap());
+    run(&place, "compare skew:writes=1K,pages=700 --ftl fast --ftl faster");
+    let Some(seen) = after(&place, LISTEN, false) else { return };
+    assert!(seen["controls"].as_u64() > Some(25), "{seen}");
+    assert_eq!(seen["unnamed"], serde_json::json!([]));
+    assert_eq!(seen["roleless"], serde_json::json!([]));
+    let roles = ["application", "image", "image", "status", "slider"];
+    assert_eq!(seen["roles"], serde_json::json!(roles));
+    let says = |field: &str, words: &str| {
+        assert!(seen[field].as_str().is_some_and(|it| it.contains(words)), "{field}: {seen}");
+    };
+    says("map", "arrow keys");
+    says("curves", "write amplification now ");
+    says("moment", "request 1");
+    assert!(seen["played"].as_u64() > Some(0), "{seen}");
+    assert_eq!(seen["saidWhilePlaying"], 0, "a film that plays does not flood its reader");
+    assert_eq!(seen["said"], 1, "a film that stops says where");
+    assert_eq!(seen["saidAtWork"], 1, "a disk at work does not flood its reader either");
 }
 
 #[test]

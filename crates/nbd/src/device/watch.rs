@@ -3,6 +3,7 @@
 //! ```text
 //! a viewer asks ─▶ begin ─▶ up to 64 requests, with their operations ─▶ end ─▶ a film
 //! power fails while somebody watches ─▶ what it left on flash, kept for the next who asks
+//!                                       within a minute
 //! ```
 //! Between two films a disk pays for a count of its requests only. A film says how long the disk
 //! was busy with it, so that viewers can leave the disk alone for as long as they must.
@@ -20,6 +21,10 @@ use nand::{Nand, OpRecord};
 const REQUESTS_MAX: usize = 64;
 /// Whoever asked for a film within this time is watching.
 const ATTENTION: Duration = Duration::from_secs(3);
+
+/// How long a film of a power cut waits for somebody who fetches it. Later it would pass for what
+/// the disk does now.
+const KEPT: Duration = Duration::from_secs(60);
 
 /// Makes films of a disk.
 #[derive(Default)]
@@ -39,6 +44,8 @@ struct Camera {
     /// Whether it takes further requests.
     runs: bool,
     spent: Duration,
+    /// When the power failed, after which nothing more was taken.
+    cut_at: Option<Instant>,
 }
 
 /// A film that has ended.
@@ -59,6 +66,7 @@ impl Watch {
     pub fn begin(&mut self, disk: &mut Disk) -> Result<(), String> {
         let began = Instant::now();
         self.asked_at = Some(began);
+        self.forget_old_cut();
         if self.camera.is_some() {
             return Ok(());
         }
@@ -75,8 +83,17 @@ impl Watch {
         if let Some(nand) = disk.nand_mut() {
             sink_of(nand).log = Some(OpRecord::default());
         }
-        self.camera = Some(Camera { recorder, requests: 0, runs: true, spent: began.elapsed() });
+        let spent = began.elapsed();
+        self.camera = Some(Camera { recorder, requests: 0, runs: true, spent, cut_at: None });
         Ok(())
+    }
+
+    /// Forgets a film of a power cut for which nobody came.
+    fn forget_old_cut(&mut self) {
+        let cut_at = self.camera.as_ref().and_then(|camera| camera.cut_at);
+        if cut_at.is_some_and(|at| at.elapsed() >= KEPT) {
+            self.camera = None;
+        }
     }
 
     /// Ends the film. None if none was begun.
@@ -99,6 +116,7 @@ impl Watch {
         let first = offset / page_bytes;
         let pages = if bytes == 0 { 0 } else { (offset + bytes).div_ceil(page_bytes) - first };
         self.requests += 1;
+        self.forget_old_cut();
         self.written_pages += if op == HostOp::Write { pages } else { 0 };
         if self.camera.as_ref().is_some_and(|camera| camera.runs) {
             let (first, pages) = (first as u32, pages as u32);
@@ -125,6 +143,7 @@ impl Watch {
             camera.spent += began.elapsed();
             // What follows belongs to the next film: until the mount nobody knows the gauges.
             camera.runs = false;
+            camera.cut_at = Some(began);
             self.camera = Some(camera);
         }
     }
@@ -188,4 +207,66 @@ fn about(disk: &Disk) -> About {
     let (scheme, pages) = (device.choice.scheme, device.logical_pages());
     let about = About::new(scheme, recipe::scheme_spec(&device.choice), run, pages);
     if device.choice.guest.is_some() { about.of_guest() } else { about }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftl::device::Size;
+    use ftl::{Choice, Device, Durability, Layers};
+    use nand::ChipModel;
+    use spec::Spec;
+
+    fn disk() -> Disk {
+        let chip = ChipModel::from_spec(&Spec::parse("slc-fast2010").unwrap()).unwrap();
+        let choice = Choice::from_spec(&Spec::parse("page").unwrap()).unwrap();
+        let size = Size { logical_blocks: 8, extra_blocks: 10 };
+        let device = Device::new(chip, choice, Layers::default(), size, Durability::Full, 1);
+        Disk::in_memory(device.unwrap()).unwrap()
+    }
+
+    /// Whether the film of a cut is still shown this long after it.
+    fn is_kept_for(seconds: u64) -> bool {
+        let (mut disk, mut watch) = (disk(), Watch::default());
+        watch.begin(&mut disk).unwrap();
+        disk.cut_now();
+        watch.power_failed(&mut disk);
+        let cut_at = &mut watch.camera.as_mut().expect("it was watched").cut_at;
+        *cut_at = Instant::now().checked_sub(Duration::from_secs(seconds));
+        watch.begin(&mut disk).unwrap();
+        watch.end(&mut disk).unwrap().has_requests
+    }
+
+    #[test]
+    fn a_film_of_a_cut_waits_a_minute_for_its_viewer() {
+        assert!(is_kept_for(59));
+        assert!(!is_kept_for(61));
+    }
+
+    #[test]
+    fn what_follows_a_cut_is_not_in_its_film() {
+        let (mut disk, mut watch) = (disk(), Watch::default());
+        watch.begin(&mut disk).unwrap();
+        disk.cut_now();
+        watch.power_failed(&mut disk);
+        watch.performed(&mut disk, HostOp::Flush, 0, 0);
+        let filmed = watch.end(&mut disk).unwrap();
+        let takes = filmed.footage.cutting.takes();
+        let all: Vec<HostOp> =
+            takes.iter().flat_map(|take| &take.requests).map(|request| request.op).collect();
+        assert_eq!(all, [HostOp::Cut]);
+    }
+
+    #[test]
+    fn a_disk_at_work_gives_the_memory_of_an_old_film_back() {
+        let (mut disk, mut watch) = (disk(), Watch::default());
+        watch.begin(&mut disk).unwrap();
+        disk.cut_now();
+        watch.power_failed(&mut disk);
+        watch.performed(&mut disk, HostOp::Flush, 0, 0);
+        assert!(watch.camera.is_some());
+        watch.camera.as_mut().unwrap().cut_at = Instant::now().checked_sub(KEPT);
+        watch.performed(&mut disk, HostOp::Flush, 0, 0);
+        assert!(watch.camera.is_none());
+    }
 }

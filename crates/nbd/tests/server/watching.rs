@@ -43,9 +43,10 @@ fn a_film_of_a_disk_at_work_has_its_requests_and_counters() {
     let mut server = serving("fast");
     let (mut client, mut operator) = (Client::agreed(&server), Operator::of(&server));
     (0..40).for_each(|page| client.write(0, 2048 * page, &[1; 2048]));
+    assert_eq!(client.read(0, 4096), [1; 4096]);
     let filmed = filmed_while_writing(&mut server, &mut client, 10);
     assert!(filmed.has_requests);
-    let expected: Vec<_> = (41..51).map(|number| (number, HostOp::Write)).collect();
+    let expected: Vec<_> = (42..52).map(|number| (number, HostOp::Write)).collect();
     assert_eq!(requests(&filmed), expected);
     let end = filmed.footage.course.last().unwrap();
     let flash = &operator.ask(r#"{"stats":true}"#)["flash"];
@@ -60,7 +61,7 @@ fn a_film_of_a_disk_at_work_has_its_requests_and_counters() {
     // What is done between two films is in neither.
     (0..30).for_each(|page| client.write(0, 2048 * page, &[2; 2048]));
     let next = filmed_while_writing(&mut server, &mut client, 70);
-    let expected: Vec<_> = (81..145).map(|number| (number, HostOp::Write)).collect();
+    let expected: Vec<_> = (82..146).map(|number| (number, HostOp::Write)).collect();
     assert_eq!(requests(&next), expected, "at most 64 requests");
 }
 

@@ -115,7 +115,7 @@ pub struct Played {
     number: u64,
     source: u32,
     correction: u32,
-    places: [u32; 5],
+    places: [u32; 8],
     take: usize,
     left: u64,
 }
@@ -124,12 +124,41 @@ pub struct Played {
 pub struct PlayedRequest {
     /// Its number in the pass.
     pub number: u64,
-    /// The names of its scenes, and the operations of each.
-    pub scenes: Vec<(String, u64)>,
-    /// Copies in its scenes.
-    pub copies: u64,
+    /// Its scenes.
+    pub scenes: Vec<PlayedScene>,
     /// Its operations; a copy is one.
+    pub steps: Vec<PlayedStep>,
+}
+
+/// An operation.
+#[derive(Clone, Copy, Debug)]
+pub struct PlayedStep {
+    /// 0 read, 1 read of a spare area, 2 program, 3 erase, 4 copy.
+    pub kind: usize,
+    /// The number of its cause.
+    pub cause: usize,
+    /// The block of its place.
+    pub block: u32,
+    /// The owner of the page.
+    pub owner: u32,
+    /// Of a copy: the block of its source.
+    pub from: Option<u32>,
+}
+
+/// What the film says of a scene.
+#[derive(Clone, Debug)]
+pub struct PlayedScene {
+    /// The name of its kind.
+    pub name: String,
+    /// Its first operation, and their number.
+    pub first: u64,
     pub steps: u64,
+    /// Reads, programs, copies, erases and source blocks.
+    pub counts: [u64; 5],
+    /// The logical block; the block that takes pages; the first block that is emptied or erased.
+    pub lbn: Option<u32>,
+    pub target: Option<u32>,
+    pub victim: Option<u32>,
 }
 
 impl Played {
@@ -170,7 +199,7 @@ impl Played {
             number: 0,
             source: 0,
             correction: 0,
-            places: [0; 5],
+            places: [0; 8],
             take: 0,
             left: 0,
         }
@@ -179,6 +208,11 @@ impl Played {
     /// The state now.
     pub fn state(&self) -> &State {
         &self.state
+    }
+
+    /// Pages in each block.
+    pub fn pages_per_block(&self) -> u32 {
+        self.per_block as u32
     }
 
     /// Plays the next request.
@@ -199,13 +233,11 @@ impl Played {
         for gauge in 0..self.state.gauges.len() {
             self.state.gauges[gauge] = self.column(&format!("gauge_{gauge}")).real();
         }
-        let steps = (0..bulks).map(|_| self.bulk()).sum();
-        let scenes: Vec<_> = (0..scenes).map(|_| self.scene()).collect();
-        let copies = scenes.iter().map(|(_, _, copies)| copies).sum();
-        let scenes = scenes.into_iter().map(|(name, steps, _)| (name, steps)).collect();
+        let steps = (0..bulks).flat_map(|_| self.bulk()).collect();
+        let scenes = (0..scenes).map(|_| self.scene()).collect();
         (0..corrections).for_each(|_| self.correct());
         (0..roles).for_each(|_| self.role());
-        Some(PlayedRequest { number: self.number, scenes, copies, steps })
+        Some(PlayedRequest { number: self.number, scenes, steps })
     }
 
     fn column(&mut self, name: &str) -> &mut Column {
@@ -254,33 +286,53 @@ impl Played {
         self.header["roles"][usize::from(number)].as_str().unwrap().to_owned()
     }
 
-    fn bulk(&mut self) -> u64 {
+    fn bulk(&mut self) -> Vec<PlayedStep> {
         let code = self.column("bulk_code").byte();
         let count = self.column("bulk_count").number();
         let (kind, cause) = (usize::from(code >> 4), usize::from(code & 15));
         let expected = self.places[kind];
         let first = self.column("bulk_place").near(expected);
         self.places[kind] = first + count as u32;
+        let mut steps = Vec::new();
         for place in first..first + count as u32 {
+            let (mut owner, mut from) = (u32::MAX - 1, None);
             match kind {
                 2 => {
                     let mut next = self.program_owner;
-                    let owner = self.column("program_owner").owner(&mut next);
+                    owner = self.column("program_owner").owner(&mut next);
                     self.program_owner = next;
                     self.program(place as usize, owner, cause);
                 }
                 3 => self.erase(place as usize, cause),
+                5 => self.state.tally[2][cause] += 1,
+                6 => self.state.tally[3][cause] += 1,
+                7 => {
+                    let expected = self.source;
+                    self.source = self.column("copy_from").near(expected) + 1;
+                    from = Some(self.block_of(self.source - 1));
+                    self.state.tally[0][cause] += 1;
+                    self.state.tally[2][cause] += 1;
+                }
                 4 => {
                     let expected = self.source;
-                    let from = self.column("copy_from").near(expected);
-                    self.source = from + 1;
+                    let source = self.column("copy_from").near(expected);
+                    self.source = source + 1;
                     self.state.tally[0][cause] += 1;
-                    self.program(place as usize, self.state.owners[from as usize], cause);
+                    owner = self.state.owners[source as usize];
+                    from = Some(self.block_of(source));
+                    self.program(place as usize, owner, cause);
                 }
                 read => self.state.tally[read][cause] += 1,
             }
+            let block = if kind % 3 == 0 && kind > 0 { place } else { self.block_of(place) };
+            let kind = if kind > 4 { kind - 3 } else { kind };
+            steps.push(PlayedStep { kind, cause, block, owner, from });
         }
-        count
+        steps
+    }
+
+    fn block_of(&self, ppn: u32) -> u32 {
+        ppn / self.per_block as u32
     }
 
     fn program(&mut self, ppn: usize, owner: u32, cause: usize) {
@@ -316,13 +368,13 @@ impl Played {
         }
     }
 
-    /// The name of a scene, its operations, and its copies.
-    fn scene(&mut self) -> (String, u64, u64) {
+    fn scene(&mut self) -> PlayedScene {
         let column = self.column("scene");
-        let numbers = [0; 8].map(|_: u64| column.number());
-        (0..3).for_each(|_| assert!(column.optional() < Some(u32::MAX)));
-        let name = self.header["scenes"][numbers[0] as usize]["name"].as_str().unwrap();
-        (name.to_owned(), numbers[2], numbers[5])
+        let [kind, first, steps] = [0; 3].map(|_: u64| column.number());
+        let counts = [0; 5].map(|_: u64| column.number());
+        let [lbn, target, victim] = [None; 3].map(|_: Option<u32>| column.optional());
+        let name = self.header["scenes"][kind as usize]["name"].as_str().unwrap().to_owned();
+        PlayedScene { name, first, steps, counts, lbn, target, victim }
     }
 
     fn correct(&mut self) {

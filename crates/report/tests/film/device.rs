@@ -58,7 +58,18 @@ impl Filmed {
 
     /// Films these requests. Returns the footage and the truth after each request; `is_even` as in
     /// the plan.
-    pub fn footage(mut self, requests: &[Asked], is_even: bool) -> (Footage, Vec<State>) {
+    pub fn footage(self, requests: &[Asked], is_even: bool) -> (Footage, Vec<State>) {
+        self.footage_with_cut(requests, is_even, usize::MAX)
+    }
+
+    /// The same; before the request at this place the power fails, and the device is mounted again.
+    /// The cut and the mount have numbers like requests, but no truth.
+    pub fn footage_with_cut(
+        mut self,
+        requests: &[Asked],
+        is_even: bool,
+        cut_at: usize,
+    ) -> (Footage, Vec<State>) {
         let scheme = self.device.choice.scheme;
         let about = About {
             scheme: scheme.name,
@@ -69,16 +80,55 @@ impl Filmed {
         let plan = Plan { about, acts: scheme.acts, is_even };
         let mut recorder = Recorder::begin(plan, &self.moment());
         let mut truths = Vec::new();
-        for (number, (op, span)) in (1..).zip(requests) {
-            self.serve(*op, span);
-            let record: &mut OpRecord = self.nand.sink_mut().unwrap();
-            let operations = core::mem::take(record);
-            let request = Request { number, op: *op, spans: &[*span] };
-            recorder.request(&request, &operations, &self.moment());
-            self.note_programs(&operations);
-            truths.push(self.truth());
+        for (at, asked) in requests.iter().enumerate() {
+            if at == cut_at {
+                self = self.cut_and_mounted(&mut recorder, truths.len() as u64);
+                truths.extend([State::default(), State::default()]);
+            }
+            truths.push(self.filmed(asked, truths.len() as u64 + 1, &mut recorder));
         }
         (recorder.finish(), truths)
+    }
+
+    /// Serves a request, films it, and returns the truth after it.
+    fn filmed(&mut self, (op, span): &Asked, number: u64, recorder: &mut Recorder) -> State {
+        self.serve(*op, span);
+        let operations = self.operations();
+        let request = Request { number, op: *op, spans: &[*span] };
+        recorder.request(&request, &operations, &self.moment());
+        self.note_programs(&operations);
+        self.truth()
+    }
+
+    fn operations(&mut self) -> OpRecord {
+        core::mem::take(self.nand.sink_mut::<OpRecord>().unwrap())
+    }
+
+    fn cut_and_mounted(self, recorder: &mut Recorder, number: u64) -> Filmed {
+        let Filmed { device, mut nand, .. } = self;
+        nand.power().cycle();
+        let flash = nand.into_array();
+        recorder.cut(&flash, number + 1).unwrap();
+        let mut nand = Nand::power_up(flash);
+        nand.attach(Some(Box::new(OpRecord::default())));
+        let ftl = device.mount(&mut nand).unwrap();
+        let mut mounted = Filmed { device, nand, ftl, written: 0, below: HashMap::new() };
+        let operations = mounted.operations();
+        let request = Request { number: number + 2, op: HostOp::Mount, spans: &[] };
+        recorder.request(&request, &operations, &mounted.moment());
+        mounted.note_mounted();
+        mounted
+    }
+
+    /// A mount may know of a page that was trimmed or superseded before.
+    fn note_mounted(&mut self) {
+        let (ftl, nand) = (&self.ftl, &self.nand);
+        let blocks = (0..nand.geometry().blocks()).map(BlockId);
+        let owners = blocks.flat_map(|block| nand.array().owners(block));
+        let placed = (0..).zip(owners).filter(|&(ppn, &owner)| {
+            Lpn(owner).is_host() && ftl.place(nand, Lpn(owner)) == Some(Ppn(ppn))
+        });
+        self.below = placed.map(|(ppn, &owner)| (owner, ppn)).collect();
     }
 
     fn moment(&mut self) -> Moment<'_> {
@@ -144,7 +194,7 @@ impl Filmed {
     /// What chip and FTL say.
     fn truth(&self) -> State {
         let array = self.nand.array();
-        let blocks = array.geometry().blocks();
+        let blocks = self.nand.geometry().blocks();
         let owners: Vec<u32> =
             (0..blocks).flat_map(|block| array.owners(BlockId(block)).to_vec()).collect();
         let is_valid = |(ppn, &owner): (u32, &u32)| match Lpn(owner) {
@@ -170,7 +220,7 @@ impl Filmed {
         let array = self.nand.array();
         let plain = if self.is_guest() { "of the guest" } else { "data" };
         let plain = (plain.to_owned(), None);
-        let mut roles = vec![plain.clone(); array.geometry().blocks() as usize];
+        let mut roles = vec![plain.clone(); self.nand.geometry().blocks() as usize];
         let mut named: Vec<BlockRole> = Vec::new();
         self.ftl.roles(&self.nand, &mut named);
         for role in named.iter().filter(|role| array.filled(role.block) > 0) {

@@ -142,26 +142,30 @@ pub static SCHEME: Scheme = Scheme {
             from: "log",
             to: "log",
             name: "second chance",
-            says: "The oldest log block is reclaimed. Its valid pages that had no chance yet \
-               are not merged: they are carried over to the newest log block, where the \
-               host may still rewrite them. That saves the merge of their data blocks.",
+            says: "The oldest log block must make room. To merge each valid page would cost a \
+               block of copies. Instead they are carried over to the newest log block and \
+               stay in the log a second time; those that the host rewrites meanwhile need no \
+               merge. A page gets this chance once, or again if its block has fewer valid pages \
+               than the threshold.",
         },
         Act {
             cause: Cause::Merge,
             from: "log",
             to: "isolation",
             name: "isolation",
-            says: "These pages had a second chance and were not rewritten, so they count as \
-               cold. They are collected in the isolation area, and their data blocks are \
-               merged later, a few at a time.",
+            says: "These pages are still valid after their second time in the log, so they are \
+               taken to be cold. They are collected in the isolation area, a part of the log. \
+               Their merges come later, a few at a time: if all were made now, this write \
+               would have to wait for them.",
         },
         Act {
             cause: Cause::Merge,
             from: "isolation",
             to: "data",
             name: "progressive merge",
-            says: "The data block of a cold page is merged: its newest pages are gathered in a \
-               clean block. Only a few such merges go with each write, so no write waits \
+            says: "The merge of an isolated page, put off until now: the newest pages of its \
+               logical block are gathered in a clean block, from the old data block and from \
+               the whole log. Only a few such merges go with each write, so no write waits \
                for many of them.",
         },
         Act {

@@ -1,7 +1,7 @@
 "use strict";
 // What a moment shows, in sentences. Needs no browser.
 const filmCaptions = (function () {
-  const { READ, SPARE, PROGRAM, ERASE, COPY, NONE, SYSTEM } = filmFlash;
+  const { READ, SPARE, PROGRAM, ERASE, COPY, MEDIA_PROGRAM, MEDIA_ERASE, MEDIA_COPY, NONE, SYSTEM } = filmFlash;
   const OPS = ["reads", "writes", "trims", "flushes"];
   const EVENTS = {
     4: "The power returns, and the FTL is mounted: it finds out from the flash what it held.",
@@ -15,6 +15,8 @@ const filmCaptions = (function () {
     "Flash cannot be overwritten. The new version of a page goes to an erased page, and the old one becomes stale: a dot.",
     "The host does not need these pages any more. They become stale, and nothing is copied.",
     "All that was answered so far must survive a power cut.",
+    "What was in RAM is lost. The spare area of a page says which logical page it holds and how new it is.",
+    "The operation under way was cut short, so a page may be torn (a cross) or a block half erased.",
   ];
   const GUEST_SAYS = "What the guest does for it is seen on the chip. Where its pages are, only the guest knows.";
   const CAUSES = {
@@ -97,6 +99,10 @@ const filmCaptions = (function () {
       case COPY:
         return "Copies " + owner + " from " + place(flash, steps.from[at]) + " to " + place(flash, where) +
           " (" + cause + ").";
+      case MEDIA_PROGRAM: return "Programs a page below the FTL, or fails to program one (" + cause + ").";
+      case MEDIA_ERASE: return "Erases a block in reserve (" + cause + ").";
+      case MEDIA_COPY:
+        return "Copies a page from " + place(flash, steps.from[at]) + " to a block in reserve (" + cause + ").";
       default: return "";
     }
   }
@@ -108,14 +114,24 @@ const filmCaptions = (function () {
     return flash.of[block] === NONE ? name : name + " of " + flash.of[block];
   }
 
-  function blockOf(flash, block) {
+  // A block, and the page in it that the reader points at.
+  function blockOf(flash, block, ppn) {
     const valid = flash.validPages(block);
     const stale = flash.filled[block] - valid;
     const erased = flash.per - flash.filled[block];
     const ofScheme = valid + " valid, " + stale + " stale, ";
     const filled = isGuest(flash.film) ? flash.filled[block] + " programmed, " : ofScheme;
     return "Block " + block + ", " + roleOf(flash, block) + ": " + filled + erased + " erased pages; erased " +
-      number(flash.wear[block]) + " times.";
+      number(flash.wear[block]) + " times." + (ppn === undefined ? "" : pageOf(flash, ppn));
+  }
+
+  function pageOf(flash, ppn) {
+    const name = " Page " + (ppn % flash.per) + ": ";
+    if (flash.owner[ppn] === NONE) return name + "erased.";
+    const owner = ownerName(flash, flash.owner[ppn]);
+    const state = isGuest(flash.film) ? "" : ["stale", "valid", "torn"][flash.state[ppn]] + ", ";
+    const cause = CAUSES[flash.film.header.causes[flash.cause[ppn]]];
+    return name + owner + ", " + state + "programmed (" + cause + ").";
   }
 
   // Why the scene, or the request, happens.

@@ -7,24 +7,33 @@ const filmCurves = (function () {
   const COLUMN = 18; // pixels of a request in the strip
   const STRIP = 78;
 
-  // The quantities that have curves: for each its name and its value at the end of each request.
+  // The quantities that have curves: for each its name, its value before the first request and at the end of each, and
+  // that of a moment.
   function quantities(film) {
     const { requests, header, steps } = film;
+    const [before] = header.takes;
     const programs = new Float64Array(requests.count);
     let sum = 0;
     for (let request = 0; request < requests.count; request++) {
       const take = requests.take[request];
       if (request === 0 || requests.take[request - 1] !== take) sum = header.takes[take].tally[2].reduce((a, b) => a + b);
       for (let at = requests.steps[request]; at < requests.steps[request + 1]; at++) {
-        if (steps.kind[at] === filmFlash.PROGRAM || steps.kind[at] === filmFlash.COPY) sum += 1;
+        if (filmFlash.isProgram(steps.kind[at])) sum += 1;
       }
       programs[request] = sum;
     }
     const amplification = programs.map((count, at) => (requests.entered[at] > 0 ? count / requests.entered[at] : NaN));
-    const gauges = header.gauges.map((name, at) => ({ name: name.replaceAll("_", " "), values: requests.gauges[at] }));
+    const gauges = header.gauges.map((name, at) => ({
+      name: name.replaceAll("_", " "),
+      first: before.gauges[at],
+      values: requests.gauges[at],
+      now: (flash) => flash.gauges[at],
+    }));
     // How many blocks are free, only a guest knows.
-    const free = header.about.is_guest ? [] : [{ name: "free blocks", values: requests.free }];
-    return [{ name: "write amplification", values: amplification }, ...free, ...gauges].slice(0, CURVES_MAX);
+    const blocks = { name: "free blocks", first: before.free_blocks, values: requests.free, now: (flash) => flash.free };
+    const free = header.about.is_guest ? [] : [blocks];
+    const now = (flash) => (flash.entered > 0 ? flash.figures().programs / flash.entered : NaN);
+    return [{ name: "write amplification", first: 0, values: amplification, now }, ...free, ...gauges].slice(0, CURVES_MAX);
   }
 
   class Curves {
@@ -32,10 +41,11 @@ const filmCurves = (function () {
       this.canvas = canvas;
       const all = films.map(quantities);
       const names = [...new Set(all.flatMap((list) => list.map((it) => it.name)))];
-      this.rows = names.map((name) => ({
-        name,
-        values: all.map((list) => list.find((it) => it.name === name)?.values),
-      }));
+      this.rows = names.map((name) => {
+        const found = all.map((list) => list.find((it) => it.name === name));
+        const first = Math.max(...found.map((it) => it?.first || 0));
+        return { name, first, values: found.map((it) => it?.values), now: found.map((it) => it?.now) };
+      });
       // A quantity that never changes needs no curve.
       const isMoving = (values) => values !== undefined && values.some((value) => value !== values[0]);
       this.rows = this.rows.filter((row, at) => at === 0 || row.values.some(isMoving));
@@ -70,8 +80,9 @@ const filmCurves = (function () {
     drawRow(context, row, index) {
       const [left, top] = this.corner(index);
       this.gaps(context, left, top);
-      const [low, high] = range(row.values);
-      row.scale = (value) => top + HEIGHT - 2 - ((value - low) / (high - low || 1)) * (HEIGHT - 4);
+      const [low, high] = range(row.values, index === 0 ? Math.floor(this.count / 20) : 0, row.first);
+      row.high = high;
+      row.scale = (value) => top + HEIGHT - 2 - (Math.min(value - low, high - low) / (high - low || 1)) * (HEIGHT - 4);
       context.lineWidth = 1.4;
       row.values.forEach((values, film) => {
         if (values === undefined) return;
@@ -133,6 +144,11 @@ const filmCurves = (function () {
       }
     }
 
+    // Takes the values of the moment, which the titles show.
+    note(flashes) {
+      for (const row of this.rows) row.title = row.name + "  " + this.valuesOf(row, flashes);
+    }
+
     draw(request) {
       const context = this.canvas.getContext("2d");
       context.setTransform(1, 0, 0, 1, 0, 0);
@@ -149,9 +165,18 @@ const filmCurves = (function () {
         context.moveTo(x, top);
         context.lineTo(x, top + HEIGHT);
         context.stroke();
-        const values = row.values.filter((it) => it !== undefined).map((it) => filmCaptions.real(it[request]));
-        context.fillText(row.name + "  " + values.join(" / "), left, top - 4);
+        context.fillText(row.title, left, top - 4);
       });
+    }
+
+    valuesOf(row, flashes) {
+      return row.now.map((of, at) => of && filmCaptions.real(of(flashes[at]))).filter((it) => it !== undefined).join(" / ");
+    }
+
+    // The curves in words, for those who cannot see them.
+    inWords(flashes) {
+      return this.rows.map((row) => row.name + " now " + this.valuesOf(row, flashes) + ", at most " +
+        filmCaptions.real(row.high)).join("; ");
     }
 
     // The request at a point.
@@ -161,10 +186,12 @@ const filmCurves = (function () {
     }
   }
 
-  function range(lists) {
-    let [low, high] = [0, -Infinity];
+  // From 0 to the highest value from a request on. Write amplification starts with peaks of the first few requests, which
+  // would leave no room for the rest.
+  function range(lists, first, before) {
+    let [low, high] = [0, before];
     for (const values of lists.filter((it) => it !== undefined)) {
-      for (const value of values) if (value > high) high = value;
+      for (let at = first; at < values.length; at++) if (values[at] > high) high = values[at];
     }
     if (!(high > low)) high = 1;
     return [low, high];

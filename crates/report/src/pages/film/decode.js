@@ -3,6 +3,8 @@
 const filmFormat = (function () {
   const MAGIC = "ftlfilm1";
   const COPY = 4; // behind read, spare, program, erase
+  // Of the media: they count, but no block of the map changes.
+  const [MEDIA_PROGRAM, MEDIA_ERASE, MEDIA_COPY] = [5, 6, 7];
   const NONE = 0xffffffff; // the owner of an erased page, and every number that is missing
   const SYSTEM = 0xfffffffe;
 
@@ -221,7 +223,7 @@ const filmFormat = (function () {
     all.from = new Uint32Array(count);
     const first = new Uint32Array(requests.count + 1);
     const owners = new Owners(columns.program_owner);
-    const expected = [0, 0, 0, 0, 0];
+    const expected = new Array(MEDIA_COPY + 1).fill(0);
     let [at, source] = [0, 0];
     for (let request = 0; request < requests.count; request++) {
       for (let bulk = requests.bulks[request]; bulk < requests.bulks[request + 1]; bulk++) {
@@ -234,7 +236,7 @@ const filmFormat = (function () {
           all.cause[at] = code & 15;
           all.place[at] = place;
           if (kind === 2) all.owner[at] = owners.owner();
-          if (kind === COPY) {
+          if (kind === COPY || kind === MEDIA_COPY) {
             all.from[at] = source + columns.copy_from.signed();
             source = all.from[at] + 1;
           }
@@ -260,5 +262,5 @@ const filmFormat = (function () {
     return film;
   }
 
-  return { read, COPY, NONE, SYSTEM };
+  return { read, COPY, MEDIA_PROGRAM, MEDIA_ERASE, MEDIA_COPY, NONE, SYSTEM };
 })();

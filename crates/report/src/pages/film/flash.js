@@ -4,7 +4,7 @@
 // A moment is a request and the number of its operations that are done. Going back means going forward from the last
 // checkpoint before it.
 const filmFlash = (function () {
-  const { COPY, NONE, SYSTEM } = filmFormat;
+  const { COPY, MEDIA_PROGRAM, MEDIA_ERASE, MEDIA_COPY, NONE, SYSTEM } = filmFormat;
   const [STALE, VALID] = [0, 1];
   const [READ, SPARE, PROGRAM, ERASE] = [0, 1, 2, 3];
   const CHECKPOINT_BYTES = 48e6; // of all checkpoints together
@@ -214,6 +214,16 @@ const filmFlash = (function () {
           this.count(ERASE, cause);
           this.erase(place);
           break;
+        case MEDIA_PROGRAM:
+          this.count(PROGRAM, cause);
+          break;
+        case MEDIA_ERASE:
+          this.count(ERASE, cause);
+          break;
+        case MEDIA_COPY:
+          this.count(READ, cause);
+          this.count(PROGRAM, cause);
+          break;
         default:
           this.count(kind, cause);
       }
@@ -300,5 +310,10 @@ const filmFlash = (function () {
     return most;
   }
 
-  return { Flash, READ, SPARE, PROGRAM, ERASE, COPY, NONE, SYSTEM, STALE, VALID };
+  // Whether an operation of this kind programs a page.
+  const isProgram = (kind) => [PROGRAM, COPY, MEDIA_PROGRAM, MEDIA_COPY].includes(kind);
+
+  return {
+    Flash, READ, SPARE, PROGRAM, ERASE, COPY, MEDIA_PROGRAM, MEDIA_ERASE, MEDIA_COPY, NONE, SYSTEM, STALE, VALID, isProgram,
+  };
 })();

@@ -5,7 +5,7 @@ const filmLive = (function () {
   const BETWEEN_MS = 250; // from one picture to the next
   const AGAIN_MS = 2000; // until the server is asked again after an error
   const POWER_CUT = 5; // the number of its kind among the requests
-  const CONTROLS = ".transport, .scenes, .curves, .strip";
+  const CONTROLS = ".transport, .kinds, .scenes, .curves, .strip";
   const KEYS = /^(Arrow|Page|Home$|End$| $|[np]$)/;
   const element = (id) => document.getElementById(id);
   const pause = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -30,7 +30,6 @@ const filmLive = (function () {
     set(isFollowing, why) {
       this.isFollowing = isFollowing;
       element("follow").textContent = isFollowing ? "Stop" : "Follow";
-      element("follow").setAttribute("aria-pressed", String(isFollowing));
       this.tell(isFollowing ? "live" : why);
     }
 
@@ -39,7 +38,8 @@ const filmLive = (function () {
     }
 
     async run() {
-      this.set(true);
+      this.page.jump(this.page.player.end);
+      this.set(!this.hasFailed(), "the power failed");
       for (;;) {
         const began = performance.now();
         let rest = BETWEEN_MS;
@@ -63,8 +63,13 @@ const filmLive = (function () {
       if (packed.length === 0) return; // nothing has happened
       await this.page.renew(packed);
       document.body.dataset.pictures = String(++this.pictures);
+      if (this.hasFailed()) this.set(false, "the power failed");
+    }
+
+    // Whether the film that is shown ends with a power cut.
+    hasFailed() {
       const { op, count } = this.page.player.films[0].requests;
-      if (op[count - 1] === POWER_CUT) this.set(false, "the power failed");
+      return op[count - 1] === POWER_CUT;
     }
   }
 

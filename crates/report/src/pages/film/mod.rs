@@ -4,7 +4,8 @@
 //! * `flash.js`     the flash at any moment
 //! * `player.js`    time: requests, and the operations of each
 //! * `captions.js`  what happens, in sentences
-//! * `map.js`       the blocks, drawn on a canvas
+//! * `pixels.js`    a canvas as an array of pixels
+//! * `map.js`       the blocks, drawn on it
 //! * `curves.js`    curves and the strip of requests
 //! * `live.js`      films of a disk at work, one after the other
 //! * `page.js`      controls
@@ -17,6 +18,7 @@ mod terms;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use film::Film;
+use film::scene::SceneKind;
 use minijinja::{Environment, context};
 use serde::Serialize;
 
@@ -34,8 +36,12 @@ pub const MODEL: [&str; 4] = [
     include_str!("captions.js"),
 ];
 
-const VIEW: [&str; 3] =
-    [include_str!("map.js"), include_str!("curves.js"), include_str!("page.js")];
+const VIEW: [&str; 4] = [
+    include_str!("pixels.js"),
+    include_str!("map.js"),
+    include_str!("curves.js"),
+    include_str!("page.js"),
+];
 
 /// For the page of a disk at work, before the scripts that use it.
 const LIVE: &str = include_str!("live.js");
@@ -78,7 +84,10 @@ fn page(films: &[Film], made_by: &str, live: &str) -> String {
     let shown: Vec<Shown> = films.iter().zip(colours).map(|(film, it)| shown(film, it)).collect();
     let gauges = shown.iter().flat_map(|film| film.gauges.iter().cloned());
     let curves = ["write amplification".to_owned(), "free blocks".to_owned()].into_iter();
-    let text: String = films.iter().map(text_of).collect();
+    // What a disk will do next is not known.
+    let kinds =
+        |film: &Film| if live.is_empty() { film.kinds_seen.clone() } else { film.kinds.clone() };
+    let text: String = films.iter().map(|film| text_of(film, &kinds(film))).collect();
     let of_live: &[&str] = if live.is_empty() { &[] } else { &[LIVE] };
     let scripts = MODEL.iter().chain(of_live).chain(&VIEW).map(|script| inline(script));
     let mut environment = Environment::new();
@@ -133,9 +142,26 @@ fn parts(lecture: &str) -> (String, Vec<String>) {
     let (before, rest) = lecture.split_once("```text\n").unwrap_or(("", lecture));
     let (picture, after) = rest.split_once("```").unwrap_or(("", rest));
     let paragraphs = [before, after].into_iter().flat_map(|part| part.split("\n\n"));
-    let plain = |text: &str| unlinked(text.trim()).replace('\n', " ").replace(['*', '`'], "");
+    let paragraphs = paragraphs.flat_map(points);
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let plain = |text: String| words(unlinked(&text)).replace(['*', '`'], "");
     let paragraphs = paragraphs.map(plain).filter(|text| !text.is_empty());
     (picture.to_owned(), paragraphs.collect())
+}
+
+/// The points of a numbered list, or a paragraph as it is.
+fn points(paragraph: &str) -> Vec<String> {
+    let mut points = vec![String::new()];
+    for line in paragraph.lines() {
+        let number = line.split_once(". ").and_then(|(number, _)| number.parse::<u32>().ok());
+        if number.is_some() {
+            points.push(String::new());
+        }
+        let point = points.last_mut().expect("there is one");
+        *point += line;
+        point.push('\n');
+    }
+    points
 }
 
 /// A text without the targets of its links: `[words](target)` and `` [`words`] `` become words.
@@ -161,10 +187,10 @@ fn unlinked(text: &str) -> String {
 }
 
 /// What readers may want to have explained.
-fn text_of(film: &Film) -> String {
-    let says = film.kinds.iter().map(|kind| format!("{} {}", kind.name, kind.says));
+fn text_of(film: &Film, kinds: &[SceneKind]) -> String {
+    let says = kinds.iter().map(|kind| format!("{} {}", kind.name, kind.says));
     let text: String = says.chain(film.gauges.iter().map(|it| it.replace('_', " "))).collect();
-    text + "write amplification free block LPN LBN stale page frontier " + &film.about.lecture
+    text + "write amplification free block LPN LBN stale page frontier victim valid page"
 }
 
 #[cfg(test)]
@@ -173,9 +199,11 @@ mod tests {
 
     #[test]
     fn a_lecture_is_a_picture_and_plain_paragraphs() {
-        let lecture = "a: *b*.\n\n```text\n [0 1]\n```\nSee [c](d::e) and\n[`f`], not [g].";
+        let lecture = "a: *b*.\n\n```text\n [0 1]\n```\nSee [c](d::e) and\n[`f`], not [g].\n\n\
+                       1. *One.* x\n   y\n2. z";
         let (picture, paragraphs) = parts(lecture);
         assert_eq!(picture, " [0 1]\n");
-        assert_eq!(paragraphs, ["a: b.", "See c and f, not [g]."]);
+        let points = ["1. One. x y", "2. z"];
+        assert_eq!(paragraphs, [["a: b.", "See c and f, not [g]."], points].concat());
     }
 }

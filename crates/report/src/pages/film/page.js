@@ -5,8 +5,29 @@
   const SPEEDS = [1, 4, 15, 60, 250, 1000, 6000]; // operations a second
   const SCENES_SHOWN = 7;
   const FIGURES_MS = 120; // the least time between two updates of figures while the film plays
+  const FAST = 250; // operations a second from which on nobody can follow single ones: they are not marked
+  const LEGENDS = 140; // pixels below the maps
+  const REQUESTS = [["R read", 0], ["W write", 1], ["T trim", 2], ["F flush", 3], ["M mount", 4], ["× power cut", 5],
+    ["C check", 6], ["· nothing", 7]];
+  const CUT = 5;
   const element = (id) => document.getElementById(id);
   const isLive = document.body.dataset.live !== undefined;
+
+  // A line of a legend: words behind a colour, or between the ends of a scale.
+  function legendItem(words, colour, until) {
+    const line = document.createElement("li");
+    if (colour === undefined) line.append(words);
+    else {
+      const mark = document.createElement("i");
+      mark.style.background = colour;
+      if (until === undefined) line.append(mark, words);
+      else {
+        mark.className = "scale";
+        line.append(words, mark, until);
+      }
+    }
+    return line;
+  }
 
   const packedIn = (script) => Uint8Array.from(atob(script.textContent.trim()), (letter) => letter.charCodeAt(0));
 
@@ -57,8 +78,8 @@
 
     resize() {
       const colours = this.colours();
-      const room = window.innerHeight * (window.innerWidth < 960 ? 0.5 : 0.62);
-      for (const map of this.maps) map.resize(map.canvas.parentElement.clientWidth, Math.max(260, Math.round(room)), colours);
+      const room = Math.round(this.room());
+      for (const map of this.maps) map.resize(map.canvas.parentElement.clientWidth, room, colours);
       // Maps side by side have pages of the same size.
       const fitting = Math.min(...this.maps.map((map) => map.fitting));
       for (const map of this.maps) map.fit(fitting);
@@ -67,37 +88,75 @@
       this.curves.resize(element("curves").parentElement.clientWidth, colours);
       for (const strip of this.strips) strip.resize(strip.canvas.parentElement.clientWidth, colours);
       this.legend(colours);
+      this.scale();
+      this.kinds();
       this.draw();
     }
 
+    // The height for maps: they and their legends end above the controls, if the screen is high enough.
+    room() {
+      const top = element("map-0").getBoundingClientRect().top + window.scrollY;
+      const below = document.querySelector(".transport").offsetHeight + LEGENDS;
+      return Math.max(260, window.innerHeight / 2, window.innerHeight - top - below);
+    }
+
     legend(colours) {
-      const { header } = this.player.films[0];
-      const seen = new Set(this.player.films.flatMap((film) => [...new Set(film.steps.cause)]));
-      const causes = header.causes.map((name, at) => [name, at]).filter(([, at]) => seen.has(at));
-      element("causes").replaceChildren(...causes.map(([name, at]) => {
-        const item = document.createElement("li");
-        const colour = document.createElement("i");
-        colour.style.background = colours.causes[at];
-        item.append(colour, name);
-        return item;
+      const { films } = this.player;
+      const requests = REQUESTS.filter(([, op]) => films.some((film) => film.requests.op.includes(op)));
+      const seen = new Set(films.flatMap((film) => [...new Set(film.steps.cause)]));
+      const causes = films[0].header.causes.map((name, at) => [name, at]).filter(([, at]) => seen.has(at));
+      element("causes").replaceChildren(
+        legendItem("Requests (" + requests.map(([words]) => words).join(", ") + "), and the operations that each caused:"),
+        ...causes.map(([name, at]) => legendItem(name, colours.causes[at])));
+      const hasTorn = ({ state }) => state.some((it) => (it & 3) === 2);
+      element("torn").hidden = !films.some((film) => film.requests.op.includes(CUT) || film.frames.some(hasTorn));
+    }
+
+    // What the colours of pages mean.
+    scale() {
+      const items = this.maps[0].legend().map(({ name, colour, until }) => legendItem(name, colour, until));
+      element("scale").replaceChildren(...items);
+    }
+
+    // Buttons that lead to the next scene of a kind.
+    kinds() {
+      const counts = new Map();
+      for (const { name } of this.player.scenes) counts.set(name, (counts.get(name) || 0) + 1);
+      // A button that is replaced loses the keyboard.
+      const key = JSON.stringify([...counts]);
+      if (key === this.counted) return;
+      this.counted = key;
+      element("kinds").replaceChildren(...[...counts].map(([name, count]) => {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.textContent = name + " · " + number(count);
+        button.addEventListener("click", () => this.jump(this.player.nextNamed(name).tick));
+        return button;
       }));
     }
 
     draw() {
+      const isFast = this.isPlaying && this.speed >= FAST;
       this.maps.forEach((map, index) => {
         map.draw();
-        map.drawOverlay(this.recent[index]);
+        map.overlay.hidden = isFast;
+        if (!isFast) map.drawOverlay(this.recent[index], this.sceneOf(map.flash));
       });
-      const { request } = this.player;
-      this.curves.draw(request);
-      this.strips.forEach((strip) => strip.draw(request));
-      const scrub = element("scrub");
-      scrub.value = String(Math.round(this.player.share() * 10000));
       const now = performance.now();
-      if (!this.isPlaying || now - this.figuresAt > FIGURES_MS) {
-        this.figuresAt = now;
-        this.tell();
+      const isDue = !this.isPlaying || now - this.figuresAt > FIGURES_MS;
+      if (isDue) this.figuresAt = now;
+      const { request, flashes } = this.player;
+      if (isDue) this.curves.note(flashes);
+      this.curves.draw(request);
+      if (isDue || !isFast) {
+        this.strips.forEach((strip) => strip.draw(request));
+        element("scrub").value = String(Math.round(this.player.share() * 10000));
       }
+      if (isDue) this.tell();
+    }
+
+    sceneOf(flash) {
+      return filmCaptions.sceneAt(flash.film, flash.request, flash.done);
     }
 
     // Captions and figures.
@@ -110,12 +169,14 @@
         (!isLive && count < pass ? " (" + number(count) + " filmed)" : "");
       element("scrub").setAttribute("aria-valuetext", "request " + number(first));
       this.listScenes();
-      if (!this.isPlaying) this.say();
+      // A film that plays, or a disk at work, would drown what is said.
+      if (!this.isPlaying && !this.live?.isFollowing) this.say();
+      if (!this.isPlaying) element("curves").setAttribute("aria-description", this.curves.inWords(player.flashes));
     }
 
     tellOne(flash, index) {
       const { film } = flash;
-      const scene = filmCaptions.sceneAt(film, flash.request, flash.done);
+      const scene = this.sceneOf(flash);
       const request = filmCaptions.requestOf(film, flash.request);
       element("scene-" + index).textContent = scene ? capital(filmCaptions.titleOf(film, scene)) : request;
       const waits = flash.done === flash.steps(flash.request) && this.player.done > flash.done;
@@ -153,6 +214,7 @@
       if (key === this.listed) return;
       this.listed = key;
       const shown = scenes.slice(first, first + SCENES_SHOWN);
+      const hadFocus = element("scenes").contains(document.activeElement);
       element("scenes").replaceChildren(...shown.map(({ scene, film, tick }, index) => {
         const item = document.createElement("li");
         const button = document.createElement("button");
@@ -164,6 +226,7 @@
         item.append(button);
         return item;
       }));
+      if (hadFocus) element("scenes").querySelector("[aria-current]")?.focus({ preventScroll: true });
     }
 
     // Tells those who cannot see the map what is shown.
@@ -238,7 +301,6 @@
     showState() {
       const button = element("play");
       button.textContent = this.isPlaying ? "Pause" : "Play";
-      button.setAttribute("aria-pressed", String(this.isPlaying));
     }
 
     // The link carries the moment.
@@ -260,7 +322,10 @@
       on("next", "click", () => this.scene(1));
       on("speed", "change", (event) => { this.speed = Number(event.target.value); });
       on("scrub", "input", (event) => this.jump(this.player.tickAt(Number(event.target.value) / 10000)));
-      on("colouring", "change", (event) => this.each((map) => { map.colouring = event.target.value; }));
+      on("colouring", "change", (event) => {
+        this.each((map) => { map.colouring = event.target.value; });
+        this.scale();
+      });
       on("wear", "change", (event) => this.rearrange((map) => { map.showsWear = event.target.checked; }));
       on("arrange", "change", (event) => this.rearrange((map) => { map.isByRole = event.target.value === "role"; }));
       on("closer", "click", () => this.each((map) => map.zoomBy(1.5)));
@@ -319,14 +384,15 @@
 
     listenTo(map) {
       const { canvas } = map;
-      const tell = (block) => {
-        if (block !== undefined) element("block").textContent = filmCaptions.blockOf(map.flash, block);
+      const tell = (block, ppn) => {
+        if (block !== undefined) element("block").textContent = filmCaptions.blockOf(map.flash, block, ppn);
       };
+      const point = (event) => tell(map.blockAt(event.offsetX, event.offsetY), map.pageAt(event.offsetX, event.offsetY));
       let drag;
       canvas.addEventListener("pointerdown", (event) => { drag = [event.offsetX, event.offsetY]; });
       window.addEventListener("pointerup", () => { drag = undefined; });
       canvas.addEventListener("pointermove", (event) => {
-        if (drag === undefined) return tell(map.blockAt(event.offsetX, event.offsetY));
+        if (drag === undefined) return point(event);
         map.pan(drag[0] - event.offsetX, drag[1] - event.offsetY);
         drag = [event.offsetX, event.offsetY];
         map.flash.everything = true;
@@ -334,7 +400,7 @@
       });
       canvas.addEventListener("click", (event) => {
         map.selected = map.blockAt(event.offsetX, event.offsetY);
-        tell(map.selected);
+        point(event);
         this.draw();
       });
       canvas.addEventListener("wheel", (event) => {
@@ -374,7 +440,7 @@
     const page = new Page(new filmPlayer.Player(films));
     window.film = page;
     const speed = element("speed");
-    for (const per of SPEEDS) speed.add(new Option(number(per) + " per second", per, per === 4, per === 4));
+    for (const per of SPEEDS) speed.add(new Option(number(per) + " / s", per, per === 4, per === 4));
     for (const name of filmMap.colourings(films)) element("colouring").add(new Option(name, name));
     for (const map of page.maps) map.colouring = element("colouring").value;
     page.listen();

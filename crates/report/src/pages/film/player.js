@@ -23,7 +23,12 @@ const filmPlayer = (function () {
     // The scenes of all films with the ticks at which they begin, in order.
     allScenes() {
       const all = this.films.flatMap((film, index) =>
-        film.scenes.map((scene) => ({ scene, film: index, tick: this.ticks[scene.request] + scene.first + 1 })));
+        film.scenes.map((scene) => ({
+          scene,
+          film: index,
+          name: film.header.scenes[scene.kind].name,
+          tick: this.ticks[scene.request] + scene.first + 1,
+        })));
       return all.sort((one, other) => one.tick - other.tick);
     }
 
@@ -76,6 +81,12 @@ const filmPlayer = (function () {
     // The first scene behind the moment.
     nextScene() {
       return this.scenes[this.sceneIndex()];
+    }
+
+    // The first scene of a kind behind the moment, or in the film.
+    nextNamed(name) {
+      const isOf = (scene) => scene.name === name;
+      return this.scenes.slice(this.sceneIndex()).find(isOf) || this.scenes.find(isOf);
     }
 
     // The number of scenes that begin at the moment or before.
