@@ -224,6 +224,6 @@ impl SharedRuns<'_> {
             let setup = &self.setups[index];
             run(setup, options).map_err(|error| exception(&error, replayable(setup)))
         })?;
-        Ok((input.loads()[0].name().to_owned(), results))
+        Ok((input.names(), results))
     }
 }
