@@ -173,8 +173,8 @@ fn no_match(pattern: &str, others: &[String]) -> String {
     format!("no member matches `{pattern}`; it has {} members: {shown}{more}", others.len())
 }
 
-/// Whether a pattern selects a member, or a file in a folder. It matches the name or a directory above it; `*` stands for
-/// any number of any characters.
+/// Whether a pattern selects a member, or a file in a folder. It matches the name or a directory
+/// above it; `*` stands for any number of any characters.
 pub(crate) fn is_selected(pattern: &str, name: &str) -> bool {
     let pattern = pattern.trim_end_matches('/');
     let above = name.match_indices('/').map(|(end, _)| &name[..end]);

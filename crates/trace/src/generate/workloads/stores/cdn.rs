@@ -7,9 +7,9 @@
 //! stream     1                               2
 //! ```
 //! The default is CacheLib's cache on flash after its documentation: small objects are hashed to
-//! buckets of 4 KiB, each of which is read, changed and written as a whole (its BigHash); large ones
-//! fill regions of 16 MiB, which are replaced in the order in which they were written (its
-//! BlockCache), or, with `evict=lru`, the one that was read longest ago first. The small store has
+//! buckets of 4 KiB, each of which is read, changed and written as a whole (its BigHash); large
+//! ones fill regions of 16 MiB, which are replaced in the order in which they were written (its
+//! BlockCache), or, with `evict=lru`, the one that was used longest ago first. The small store has
 //! 4 % of the space, as in the measurement with placement that the documentation gives.
 //!
 //! The documentation says nothing about the share of the writes that go to small objects. The
@@ -86,8 +86,8 @@ const EVICT: Param = Param {
     kind: Kind::Choice(&["fifo", "lru"]),
     default: "fifo",
     unit: "",
-    doc: "the region that makes room: fifo: the one that was written longest ago; lru: the one that \
-          was written or read longest ago",
+    doc: "the region that makes room: fifo: the one that was written longest ago; lru: the one \
+          that was written or read longest ago",
 };
 const PIECE: Param = Param {
     name: "request",

@@ -17,21 +17,21 @@
 //! replace entries. Tables are written whole, read when they are merged, and discarded after that.
 //! While tables are flushed and compacted, the log of the next memtable is written at an even rate.
 //!
+//! * `keys`: what a spec may give
 //! * `shape`: sizes, and the room that they need
 //! * `tree`: levels and compactions
 //! * `free_space`: where tables and logs are placed
 
 mod free_space;
+mod keys;
 mod shape;
 mod tree;
 
 use rustc_hash::FxHashMap;
-use spec::{Kind, Param, Params, Value};
+use spec::{Params, Value};
 
 use crate::generate::course::Course;
-use crate::generate::params::{
-    ARRIVALS, INPUTS, INTERARRIVAL, READS, REQUEST, REQUESTS, SEED, WRITES,
-};
+use crate::generate::params::{ARRIVALS, INPUTS, INTERARRIVAL, REQUESTS, SEED, WRITES};
 use crate::generate::random::Random;
 use crate::generate::scatter::Scatter;
 use crate::generate::workload::{AddressSpace, Placement, PlacementResult, Workload};
@@ -39,6 +39,10 @@ use crate::generate::zipf_ranks::ZipfRanks;
 use crate::request::{Op, Request, SECTOR_BYTES};
 
 use free_space::Extent;
+use keys::{
+    COMPACTION, DATA, DISCARDS, ENTRY, FANOUT, LEVEL, LEVELS, LOG, LOOKUPS, MEMTABLE, PIECE, SPACE,
+    TABLE, THETA, YOUNG,
+};
 use shape::Shape;
 use tree::{Tree, Work};
 
@@ -73,85 +77,6 @@ pub static WORKLOAD: Workload = Workload {
     ],
     placement,
 };
-
-const LOOKUPS: Param = Param {
-    doc: "the share of the requests that are lookups: reads of a page of any table",
-    ..READS
-};
-const SPACE: Param = Param {
-    default: "4GiB",
-    doc: "the size of the store's space, from the start of the device",
-    ..crate::generate::params::SPACE
-};
-const DATA: Param = Param {
-    name: "data",
-    kind: Kind::Share,
-    default: "70%",
-    unit: "of the space",
-    doc: "the entries of the store, each counted once",
-};
-const ENTRY: Param = size("entry", "1KiB", "the size of an entry: a key and its value");
-const THETA: Param = Param {
-    default: "0",
-    doc: "the exponent of Zipf's law of the keys that are put, from 0 (uniform) upwards",
-    ..crate::generate::zipf_ranks::THETA
-};
-const COMPACTION: Param = Param {
-    name: "compaction",
-    kind: Kind::Choice(&["leveled", "tiered"]),
-    default: "leveled",
-    unit: "",
-    doc: "leveled: tables are merged into the run of the next level; tiered: all runs of a level \
-          become one of the next level",
-};
-const MEMTABLE: Param = size("memtable", "4MiB", "the size of the memtable and of its log");
-const TABLE: Param = size("table", "2MiB", "the largest size of a table");
-const LEVEL: Param = size("level", "10MiB", "leveled: the size of level 1 that is not exceeded");
-const FANOUT: Param = Param {
-    name: "fanout",
-    kind: Kind::Count,
-    default: "10",
-    unit: "",
-    doc: "leveled: how many times as large a level is as the one above; tiered: the runs of a level \
-          that are merged",
-};
-const YOUNG: Param = Param {
-    name: "young",
-    kind: Kind::Count,
-    default: "4",
-    unit: "runs",
-    doc: "leveled: the runs of level 0 that are merged into level 1",
-};
-const LEVELS: Param = Param::key(
-    "levels",
-    Kind::Count,
-    "levels",
-    "the levels below level 0; default: as many as the data need",
-);
-const LOG: Param = Param {
-    name: "log",
-    kind: Kind::SizeOr(&["off"]),
-    default: "4KiB",
-    unit: "bytes",
-    doc: "the size of a write to the log of the memtable; off: there is no log",
-};
-const DISCARDS: Param = Param {
-    name: "discards",
-    kind: Kind::Switch,
-    default: "true",
-    unit: "",
-    doc: "whether the places of deleted tables and logs are discarded; discards come on top",
-};
-const PIECE: Param = Param {
-    name: "request",
-    default: "128KiB",
-    doc: "the largest request; tables are written and read in requests of this size",
-    ..REQUEST
-};
-
-const fn size(name: &'static str, default: &'static str, doc: &'static str) -> Param {
-    Param { name, kind: Kind::Size, default, unit: "bytes", doc }
-}
 
 /// The stream of the log; that of level 0 is the next one.
 const LOG_STREAM: u8 = 1;

@@ -2,8 +2,7 @@
 
 use spec::Params;
 
-use super::{COMPACTION, DATA, ENTRY, FANOUT, LEVEL, LEVELS, MEMTABLE, TABLE, YOUNG};
-use crate::generate::params::SPACE;
+use super::keys::{COMPACTION, DATA, ENTRY, FANOUT, LEVEL, LEVELS, MEMTABLE, SPACE, TABLE, YOUNG};
 
 /// How runs become fewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

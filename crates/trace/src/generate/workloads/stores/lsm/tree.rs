@@ -200,8 +200,8 @@ fn united(mut keys: Vec<u32>) -> Vec<u32> {
     keys
 }
 
-/// The tables of a run whose ranges overlap the keys from `first` to `last`. If there are none, keys
-/// that would be a small table join a neighbour, so that small tables do not accumulate.
+/// The tables of a run whose ranges overlap the keys from `first` to `last`. If there are none,
+/// keys that would be a small table join a neighbour, so that small tables do not accumulate.
 fn overlap(run: &Run, first: u32, last: u32, is_small: bool) -> std::ops::Range<usize> {
     let start = run.partition_point(|table| table.last() < first);
     let end = run.partition_point(|table| table.first() <= last);
