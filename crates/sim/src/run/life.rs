@@ -32,7 +32,8 @@ use crate::run::simulator::Simulator;
 use crate::run::{RunOptions, Stages};
 
 /// Options of experiments that a life does not have: it has no time, and everything in it counts.
-const LEFT_OUT: [&str; 10] = [
+const LEFT_OUT: [&str; 11] = [
+    "policy",
     "each_volume",
     "volumes",
     "replay",
