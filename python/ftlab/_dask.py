@@ -316,6 +316,11 @@ def _folder_of(worker: distributed.Worker, plugin: str) -> Path:
     raise RunError(f"the traces of the sweep did not arrive within {PATIENCE_S:.0f} s")
 
 
+def _inside(folder: str) -> str:
+    """The beginning of the names of all files in a folder."""
+    return folder + os.sep if folder and not folder.endswith(os.sep) else folder
+
+
 class SentTraces(distributed.WorkerPlugin):
     """Trace files on their way to each worker, also to one that joins later."""
 
@@ -333,12 +338,12 @@ class SentTraces(distributed.WorkerPlugin):
         """Read the files of a trace, which go to a folder of its own."""
         if not files:
             return  # It is missing, and its rows will say so.
-        there = os.path.dirname(files[0])
-        there = there + os.sep if there and not there.endswith(os.sep) else there
-        there = there if name.startswith(there) else ""
+        there = _inside(os.path.dirname(name))
+        while not all(file.startswith(there) for file in files):
+            there = _inside(os.path.dirname(there.rstrip(os.sep)))
         self.copies.append((there, copy, name.removeprefix(there)))
         for file in files:
-            self._files.append((copy, os.path.basename(file), self._content(file)))
+            self._files.append((copy, file.removeprefix(there), self._content(file)))
 
     def _content(self, file: str) -> bytes:
         sent = sum(len(content) for _, _, content in self._files)
@@ -355,9 +360,9 @@ class SentTraces(distributed.WorkerPlugin):
         for (copy, name, content), digest in zip(self._files, self._digests):
             if hashlib.sha256(content).hexdigest() != digest:
                 raise RunError(f"trace file {name} was damaged on its way to the worker")
-            place = Path(folder, copy)
-            place.mkdir(exist_ok=True)
-            (place / name).write_bytes(content)
+            place = Path(folder, copy, name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
         self._files = []
         self.folder = folder
 

@@ -61,6 +61,8 @@ class Options(SharedOptions, total=False):
 class LifeOptions(TypedDict, total=False):
     """The options of :func:`ftlab.life`, apart from trace and FTLs."""
 
+    load: Sequence[str] | str | None
+    shared: bool | None
     format: Value
     skip_bad: bool | None
     sort: bool | None

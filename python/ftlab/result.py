@@ -151,8 +151,8 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
     ----------
     labels, results
         Names and results, as many as each other; no name is given twice. Results may come from
-        other processes, by pickle or :meth:`Result.from_json`. Their table lists fields by name;
-        they have no page and no LaTeX.
+        other processes, by pickle or :meth:`Result.from_json`. The tables of such a comparison, of
+        its page and in LaTeX list fields by name.
 
     Raises
     ------
@@ -193,16 +193,9 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
         """Whether all results were made in this process, which alone can set them side by side."""
         return all(result._native is not None for result in self._results)
 
-    def _natives(self, what: str) -> list[_native.NativeResult]:
-        """The results, as far as they were made in this process; all of them, or an error."""
-        natives = [result._native for result in self._results if result._native is not None]
-        if len(natives) < len(self._results):
-            raise UsageError(
-                f"{what} needs results of this process, and {len(self._results) - len(natives)} of "
-                f"{len(self._results)} came by pickle or JSON. Pickle the whole comparison where "
-                "it was run; or use ftlab.figures.of(comparison), comparison.frame() and to_json()"
-            )
-        return natives
+    def _side_by_side(self) -> _native.NativeComparison:
+        """What makes the texts of the command."""
+        return _native.NativeComparison(self.labels, self._given_rows(), self._groups())
 
     def __getstate__(self) -> dict[str, Any]:
         kept = self._kept
@@ -236,13 +229,13 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
         """
         if self._kept is not None:
             return zlib.decompress(self._kept["page"]).decode()
-        return _native.results_page(self.labels, self._natives("a report"))
+        return self._side_by_side().page()
 
     def to_latex(self) -> str:
         """The table that ``ftlab compare --latex`` writes: LaTeX with booktabs, for a paper."""
         if self._kept is not None:
             return str(self._kept["latex"])
-        return _native.results_latex(self.labels, self._natives("a table in LaTeX"))
+        return self._side_by_side().latex()
 
     def write_svg(self, folder: str | os.PathLike[str]) -> None:
         """Write the figures of the report to a folder, as ``ftlab compare --svg`` does.
@@ -250,23 +243,23 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
         They have the widths and letters of a two-column page; ``figures.tex`` places them with
         their captions. Figures along the trace need ``interval="auto"``.
         """
-        natives = self._natives("a folder of figures")
-        write_files(folder, _native.results_svg(self.labels, natives))
+        write_files(folder, self._side_by_side().svg())
 
     def __str__(self) -> str:
         """The table of ``ftlab compare``."""
         if self._kept is not None:
             return str(self._kept["text"])
         if self._is_from_here():
-            return _native.results_text(self.labels, self._natives("a table"))
+            return self._side_by_side().text()
         return f"{self.headline}\n\n{groups_text(self.labels, self._groups())}"
 
     def _groups(self) -> Groups:
         if self._kept is not None:
             kept: Groups = self._kept["groups"]
             return kept
-        if self._is_from_here():
-            return _native.result_groups(self._natives("a table"))
+        natives = [result._native for result in self._results if result._native is not None]
+        if len(natives) == len(self._results):
+            return _native.result_groups(natives)
         return column_groups(self._given_rows())
 
     def __repr__(self) -> str:

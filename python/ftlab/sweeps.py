@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, overload
 
@@ -21,6 +21,8 @@ from ftlab.tables import rows_html
 
 if TYPE_CHECKING:
     import distributed
+
+    from ftlab.policy import Policy
 
 LOST = (
     "the worker that ran this row died each time it was tried, perhaps because the row needs more "
@@ -45,6 +47,7 @@ def sweep(
     memory: int | None = None,
     progress: Progress = None,
     memory_limit: int | str | None = None,
+    policies: Mapping[str, Callable[[], Policy]] | None = None,
 ) -> Sweep:
     """Run all rows of a plan; rows, order and bytes are those of ``ftlab sweep``.
 
@@ -78,6 +81,10 @@ def sweep(
         Memory that all runs of a process may take together: bytes, a size such as ``"8GiB"``, or
         ``"unlimited"``. By default half of what is available; a worker of Dask with a limit takes
         at most half of that limit.
+    policies
+        Policies that the plan names as ``policy``: for each name a class derived from
+        :class:`ftlab.policy.Policy`, or a function that makes one, because each row gets its own.
+        Only without a client.
 
     Raises
     ------
@@ -96,6 +103,8 @@ def sweep(
         from ftlab import _dask
 
         _dask.refuse_unusable(client)
+        if policies:
+            raise UsageError("policies run on the cores of this machine: leave the client out")
     lost: list[int] = []
     native = _read(
         plan,
@@ -110,7 +119,12 @@ def sweep(
         running = _native.NativeSweep(native, file, page)
         try:
             if client is None:
-                running.run(jobs=jobs, progress=callback, memory_limit=memory_limit)
+                running.run(
+                    jobs=jobs,
+                    progress=callback,
+                    memory_limit=memory_limit,
+                    policies=dict(policies or {}),
+                )
             else:
                 lost = _dask.run(client, native, running, send_traces, memory_limit, callback)
             with _journal_stays(f"{file}.journal", bool(lost)):

@@ -300,3 +300,51 @@ def test_policies_are_compared_with_ftls() -> None:
         ftlab.compare(TRACE, policy=Greedy(), trim=["honour", "ignore"], **options)
     with pytest.raises(TypeError, match="takes an object of ftlab.policy.Policy"):
         ftlab.compare(TRACE, policy={"a": "greedy"}, **options)
+
+
+class Counted(HotCold):
+    """Knows how many of it were made, and serves a single device."""
+
+    made = 0
+
+    def __init__(self) -> None:
+        Counted.made += 1
+        self.devices = 0
+
+    def start(self, device: Device) -> None:
+        self.devices += 1
+        assert self.devices == 1, "rows share a policy"
+        super().start(device)
+
+
+def test_policies_in_plans_are_the_runs_with_them(tmp_path: Path) -> None:
+    plan = {
+        "base": {"trace": TRACE, "capacity": "8MiB", "extra": "20blocks"},
+        "list": [{"policy": ["hot and cold", "greedy"]}],
+        "grid": [{"seed": [1, 2]}],
+    }
+    policies = {"hot and cold": Counted, "greedy": Greedy}
+    sweep = ftlab.sweep(plan, jobs=2, policies=policies, out=tmp_path / "rows.jsonl")
+    varied = [row["sweep"]["varied"] for row in sweep]
+    assert varied == [{"policy": "hot and cold"}, {"policy": "greedy"}, {"seed": 1}, {"seed": 2}]
+    assert Counted.made >= 2
+    alone = ftlab.run(TRACE, policy=HotCold(), capacity="8MiB", extra="20blocks")
+    assert sweep[0]["programs"] == alone["programs"]
+    assert sweep[0]["ftl"]["params"]["policy"] == "Counted, written in Python"
+    assert "policy" not in sweep[2]["ftl"]["params"], "rows without a policy are those of the FTL"
+
+
+def test_policies_that_a_plan_lacks_or_that_fail_are_named() -> None:
+    class Bad(Policy):
+        def place(self, lpn: int, write: Write) -> int:
+            raise ValueError("no idea")
+
+    plan = {"base": {"trace": "uniform:writes=2K", "capacity": "4MiB", "policy": "mine"}}
+    with pytest.raises(ftlab.UsageError, match="no policy is called `mine`"):
+        ftlab.sweep(plan)
+    with pytest.raises(TypeError, match="a class of policies, or a function"):
+        ftlab.sweep(plan, policies={"mine": Greedy()})  # type: ignore[dict-item]
+    with pytest.raises(TypeError, match="takes an object of ftlab.policy.Policy"):
+        ftlab.sweep(plan, policies={"mine": dict})  # type: ignore[dict-item]
+    [failed] = ftlab.sweep(plan, policies={"mine": Bad}).failed
+    assert "no idea" in failed["sweep"]["error"]["message"]

@@ -108,7 +108,7 @@ impl<S> ExperimentArgs<S> {
 
 impl<S: Selection> ExperimentArgs<S> {
     fn options() -> impl Iterator<Item = &'static ExperimentOption> {
-        options().iter().filter(|option| S::takes(option))
+        options().iter().filter(|option| S::takes(option) && !option.usage.is_of_python)
     }
 
     fn arg(option: &'static ExperimentOption) -> Arg {

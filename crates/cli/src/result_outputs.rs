@@ -169,8 +169,8 @@ impl ResultOutputs {
             csv.write(|out| {
                 let failed = |error| Failure::failed(format!("cannot write the rows: {error}"));
                 let mut rows = RowWriter::new(out, RowFormat::Csv).map_err(failed)?;
-                for result in compared.results {
-                    rows.write(&output::value(result).to_string()).map_err(failed)?;
+                for result in &compared.values {
+                    rows.write(&result.to_string()).map_err(failed)?;
                 }
                 rows.finish().map_err(failed)
             })?;

@@ -110,10 +110,10 @@ fn a_missing_trace_is_named() {
 }
 
 #[test]
-fn a_directory_is_not_a_trace() {
+fn a_folder_without_files_is_not_a_trace() {
     let directory = tempfile::tempdir().unwrap();
-    let stderr = refused(1, &["run", directory.path().to_str().unwrap()]);
-    assert!(stderr.contains("is a directory"), "{stderr}");
+    let stderr = refused(1, &["run", &format!("{}/", directory.path().display())]);
+    assert!(stderr.contains("no file in the folder"), "{stderr}");
 }
 
 #[test]

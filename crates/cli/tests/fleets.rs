@@ -153,6 +153,41 @@ fn the_bytes_are_the_same_however_the_rows_are_run() {
     assert!(results("grid.jsonl") == results("one.jsonl"), "a grid of volumes");
 }
 
+/// A folder is one trace of its files, in the order of their names, and is split as a file is.
+#[test]
+fn a_folder_is_split_as_a_file_with_the_same_lines() {
+    let place = Place::new(3000);
+    let text = trace(3000);
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    std::fs::create_dir_all(place.path("week/b")).unwrap();
+    for (name, part) in ["a.csv", "b/1.csv", "b/2.csv"].into_iter().zip(lines.chunks(1000)) {
+        std::fs::write(place.path("week").join(name), part.concat()).unwrap();
+    }
+    std::fs::write(place.path("week/.README"), "not a trace").unwrap();
+    place.done(&place.compare(&["--csv", "file.jsonl", "--quiet"]));
+    let words = |trace: &'static str, rows: &'static str| {
+        let mut words = place.compare(&["--csv", rows, "--quiet"]);
+        words[1] = trace;
+        words
+    };
+    place.done(&words("week", "folder.jsonl"));
+    place.done(&words("week/*.csv", "pattern.jsonl"));
+    let figures = |name: &str| -> Vec<Value> {
+        let mut rows = place.rows(name);
+        for row in &mut rows {
+            let row = row.as_object_mut().unwrap();
+            row.remove("trace_sha256");
+            row["trace"].as_object_mut().unwrap().remove("name").unwrap();
+        }
+        rows
+    };
+    assert_eq!(figures("folder.jsonl").len(), 8);
+    assert!(figures("folder.jsonl") == figures("file.jsonl"));
+    assert!(figures("pattern.jsonl") == figures("file.jsonl"));
+    let info = place.done(&["trace", "info", "week", "--each-volume"]);
+    assert!(info.starts_with("week (alibaba): 4 volumes\n"), "{info}");
+}
+
 #[test]
 fn a_killed_fleet_goes_on_where_it_was() {
     let place = Place::new(60_000);

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The number of blocks that are not run. Whoever adds one changes this number, too.
-const NOT_RUN: usize = 33;
+const NOT_RUN: usize = 35;
 
 /// The mark of a block that is not run.
 const MARK: &str = "not-run: ";

@@ -55,15 +55,23 @@ fn of_runs<T>(
     results: &[String],
     work: impl FnOnce(&[LabelledResult]) -> T,
 ) -> PyResult<T> {
+    let values = values_of(labels, results)?;
+    let runs = labels.iter().zip(&values);
+    let runs: Vec<_> = runs.map(|(label, result)| LabelledResult { label, result }).collect();
+    Ok(work(&runs))
+}
+
+/// Results that are given as JSON, as many as labels.
+///
+/// # Errors
+/// As for [`figures_json`].
+pub fn values_of(labels: &[String], results: &[String]) -> PyResult<Vec<Value>> {
     if labels.len() != results.len() {
         let (labels, results) = (labels.len(), results.len());
         let what = format!("{labels} labels for {results} results");
         return Err(UsageError::new_err(what));
     }
-    let values = results.iter().map(|text| parsed(text)).collect::<PyResult<Vec<Value>>>()?;
-    let runs = labels.iter().zip(&values);
-    let runs: Vec<_> = runs.map(|(label, result)| LabelledResult { label, result }).collect();
-    Ok(work(&runs))
+    results.iter().map(|text| parsed(text)).collect()
 }
 
 /// All figures of these sections, as the JSON of a list.

@@ -60,10 +60,9 @@ mod _native {
         policy::{CopyFacts, DeviceFacts, ErasedFacts, WriteFacts},
         power_cuts::{NativeCheck, power_cuts},
         run::{
-            NativeResult, compare,
+            NativeComparison, NativeResult, compare,
             films::{NativeFilms, films},
-            result_groups, results_json, results_latex, results_page, results_svg, results_text,
-            run,
+            result_groups, results_json, run,
         },
         sweeps::plan::NativePlan,
         sweeps::sweep::{NativeRows, NativeSweep, rows_text},

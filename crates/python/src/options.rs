@@ -103,9 +103,9 @@ pub fn memory_limit(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
     Ok(MemoryLimit::bytes(limit))
 }
 
-/// Every option of a run: its name, help, default as text, keywords to choose from, whether it
-/// takes several values, the heading under which help lists it, and whether a life and an advice
-/// have it, too.
+/// Every option of a run that the command has, too: its name, help, default as text, keywords to
+/// choose from, whether it takes several values, the heading under which help lists it, and whether
+/// a life and an advice have it.
 #[pyfunction]
 pub fn run_options(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let described = |option: &ExperimentOption| {
@@ -121,5 +121,5 @@ pub fn run_options(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         entry.set_item("is_of_advice", sim::advise::takes(option))?;
         Ok(entry)
     };
-    options().iter().map(described).collect()
+    options().iter().filter(|option| !option.usage.is_of_python).map(described).collect()
 }

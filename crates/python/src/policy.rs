@@ -88,6 +88,45 @@ impl PolicySource for PythonPolicy {
     }
 }
 
+/// What makes a policy for each run, so that runs at the same time share no state: a class, or any
+/// other callable.
+#[derive(Debug)]
+pub struct MadePolicy {
+    name: String,
+    maker: Py<PyAny>,
+}
+
+impl MadePolicy {
+    /// Makes a policy to see that it is one.
+    ///
+    /// # Errors
+    /// What the callable raises, and as for [`PythonPolicy::new`].
+    pub fn new(maker: &Bound<'_, PyAny>) -> PyResult<MadePolicy> {
+        if !maker.is_callable() {
+            let kind = maker.get_type().name()?;
+            let what = format!(
+                "a policy of a sweep is a class of policies, or a function that makes one, and not \
+                 of {kind}: each row gets its own"
+            );
+            return Err(PyTypeError::new_err(what));
+        }
+        let name = PythonPolicy::new(&maker.call0()?)?.name;
+        Ok(MadePolicy { name, maker: maker.clone().unbind() })
+    }
+}
+
+impl PolicySource for MadePolicy {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn policy(&self, device: &PlacedDevice) -> ftl::Result<Box<dyn PagePolicy>> {
+        let made = Python::attach(|py| PythonPolicy::new(&self.maker.bind(py).call0()?));
+        made.map_err(|raised| ftl::Error::Policy(format!("{}: {raised}", self.name)))?
+            .policy(device)
+    }
+}
+
 fn base(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     py.import("ftlab.policy")?.getattr("Policy")
 }

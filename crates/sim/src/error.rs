@@ -151,6 +151,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// A policy of a plan is made in Python, and is not here.
+    pub(crate) fn no_policy(name: &str) -> Error {
+        Error::Impossible(format!(
+            "no policy is called `{name}`: policies are made in Python, so run the plan there, \
+             with `ftlab.sweep(plan, policies={{\"{name}\": …}})`"
+        ))
+    }
+
     /// The exit code of the command: 1 the run failed, 2 wrong usage or an impossible device,
     /// 3 a violation, 130 interrupted.
     pub fn exit_code(&self) -> u8 {

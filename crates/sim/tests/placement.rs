@@ -191,3 +191,54 @@ fn a_cache_of_a_language_model_costs_what_was_measured() {
         assert!(error.abs() <= 0.1, "{ftl}: {error:.3} from {measured}");
     }
 }
+
+/// The same for a cache with a store of small objects in 4 % of the space, after CacheLib's
+/// documentation (docs/workloads.md), on a drive of which the cache takes all.
+#[test]
+fn a_cache_of_small_and_large_objects_costs_what_was_measured() {
+    let of = |ftl: &str| {
+        let experiment = Experiment {
+            trace: Some("cdn:space=2GiB,writes=1500K,inputs=cached".to_owned()),
+            ftl: ftl.to_owned(),
+            chip: "slc-fast2010:page=4KiB,pages_per_block=256".to_owned(),
+            capacity_bytes: Some(2 << 30),
+            extra: Some("7%".parse().unwrap()),
+            precondition: Precondition::Fill,
+            streams: Streams::Column,
+            warmup: 0,
+            measure_after: 300_000,
+            ..Experiment::default()
+        };
+        let result = run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap();
+        amplification(&result)
+    };
+    for (ftl, measured) in [("streams:streams=1", 3.22), ("streams:streams=2", 1.03)] {
+        let error = of(ftl) / measured - 1.0;
+        assert!(error.abs() <= 0.1, "{ftl}: {error:.3} from {measured}");
+    }
+}
+
+/// The tables of a level die together: with a stream for each level a drive copies little, although
+/// its reclaim units are larger than tables.
+#[test]
+fn a_stream_for_each_level_saves_copies() {
+    let of = |ftl: &str| {
+        let experiment = Experiment {
+            trace: Some("lsm:space=512MiB,memtable=2MiB,table=1MiB,level=5MiB,writes=100K".into()),
+            ftl: format!("streams:unit=8,{ftl}"),
+            chip: "slc-fast2010:page=16KiB,pages_per_block=64".to_owned(),
+            capacity_bytes: Some(512 << 20),
+            extra: Some(Extra::Blocks(56)),
+            precondition: Precondition::None,
+            streams: Streams::Column,
+            warmup: 0,
+            measure_after: 50_000,
+            ..Experiment::default()
+        };
+        let result = run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap();
+        agrees_with_the_chip(&result);
+        amplification(&result)
+    };
+    let (mixed, apart) = (of("streams=1"), of("streams=5"));
+    assert!(mixed > 1.2 && apart - 1.0 < (mixed - 1.0) / 3.0, "{mixed} and {apart}");
+}

@@ -23,10 +23,19 @@ pub enum Error {
         /// The error of the system.
         source: io::Error,
     },
-    /// The path is a directory.
-    #[error("trace `{name}` is a directory; name one of the files in it")]
-    Directory {
-        /// The trace.
+    /// A folder without files that could be a trace.
+    #[error(
+        "no file in the folder of `{name}` is a trace: hidden and empty files are left out; name a \
+         file, or a folder with files"
+    )]
+    Folder {
+        /// The folder, perhaps with a pattern.
+        name: String,
+    },
+    /// A file in a folder is an archive.
+    #[error("`{name}` is an archive in a folder of traces; name it alone, or extract it")]
+    ArchiveInFolder {
+        /// The archive.
         name: String,
     },
     /// The file is empty, or its decompressed content is.

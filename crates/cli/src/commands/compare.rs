@@ -62,7 +62,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let outcomes = outcomes(args, &setups, logs.as_deref(), film.is_some(), limit_bytes)?;
     let (results, footage): (Vec<RunResult>, Vec<Option<Footage>>) = outcomes.into_iter().unzip();
     let labels = labels(&args.experiments.experiments);
-    let compared = Comparison { labels: &labels, results: &results, command: "compare" };
+    let compared = Comparison::of(&labels, &results, "compare");
     if let Some(film) = film {
         let films = film::films(footage.into_iter().flatten().collect(), film::BYTES_MAX);
         film.write(&films, compared.command)?;

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use serde_json::{Map, Value};
 use sim::config::experiment::options;
 use sim::plan::{Plan, Row, Scale};
-use sim::sweep::{Journals, Shard, SharedInputs, Sweep, TraceDigests};
+use sim::sweep::{Journals, NO_POLICIES, Shard, SharedInputs, Sweep, TraceDigests};
 use sim::{Experiment, Setup};
 
 use crate::commands::sweep::{end, run_rows, stopped, warn_without_lock};
@@ -72,7 +72,7 @@ pub fn run(
     if !quiet {
         warn_without_lock(&journal);
     }
-    let sweep = Sweep { plan, shard, digests, inputs, jobs, limit_bytes };
+    let sweep = Sweep { plan, shard, digests, inputs, jobs, limit_bytes, policies: &NO_POLICIES };
     let ran = run_rows(sweep, &mut journal, quiet);
     ran.map_err(|error| match out {
         Some(_) => stopped(error, &journal),

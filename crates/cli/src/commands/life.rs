@@ -58,8 +58,8 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let shared = SharedInput::open(&setups[0], &args.parallel, limit_bytes, monitor)?;
     let labels = labels(experiments);
     let lives = shared.each(&labels, |index, options| Ok(life::life(&setups[index], options)?))?;
-    let trace = shared.input.loads()[0].name();
-    let lives = Lives::new(trace, &lives);
+    let trace = shared.input.names();
+    let lives = Lives::new(&trace, &lives);
     if let Some(report) = report {
         report.write(|out| write_text(out, &lives.page().html()))?;
     }

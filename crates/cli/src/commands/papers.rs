@@ -9,7 +9,7 @@ use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::{Plan, Scale};
 use sim::sweep::key::journal_key;
 use sim::sweep::{
-    Findings, Journal, RowFormat, RowWriter, Shard, SharedInputs, Sweep, TraceDigests,
+    Findings, Journal, NO_POLICIES, RowFormat, RowWriter, Shard, SharedInputs, Sweep, TraceDigests,
 };
 
 use crate::commands::sweep::args::ScaleName;
@@ -150,7 +150,7 @@ impl Study {
         monitor.begin(self.all.rows.len(), journal.count());
         let (plan, shard, jobs) = (&self.all, Shard::WHOLE, args.parallel.jobs());
         let inputs = &SharedInputs::new(plan, args.parallel.memory, limit_bytes);
-        Sweep { plan, shard, digests, inputs, jobs, limit_bytes }
+        Sweep { plan, shard, digests, inputs, jobs, limit_bytes, policies: &NO_POLICIES }
             .run(&mut journal, &*monitor)
             .map_err(|error| Failure::from(error).with("; the same command continues from here"))?;
         self.rows_file.write(|out| {

@@ -89,7 +89,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     };
     let results = std::slice::from_ref(&result);
     let labels = labels(std::slice::from_ref(&setup.experiment));
-    let compared = Comparison { labels: &labels, results, command: "run" };
+    let compared = Comparison::of(&labels, results, "run");
     if let Some(film) = film {
         let films = film::films(footage.into_iter().collect(), film::BYTES_MAX);
         film.write(&films, compared.command)?;

@@ -34,26 +34,40 @@ pub fn labels(experiments: &[Experiment]) -> Vec<String> {
 }
 
 /// Results of several runs, each with its name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Comparison<'a> {
     /// The names.
     pub labels: &'a [String],
-    /// The results, as many as names.
-    pub results: &'a [RunResult],
+    /// The JSON of the results, as many as names.
+    pub values: Vec<Value>,
+    /// The quantities by which they are compared.
+    pub groups: Vec<Group>,
     /// The subcommand that made them.
     pub command: &'static str,
+}
+
+impl<'a> Comparison<'a> {
+    /// Results of this process.
+    pub fn of(
+        labels: &'a [String],
+        results: &[RunResult],
+        command: &'static str,
+    ) -> Comparison<'a> {
+        let (values, groups) =
+            (results.iter().map(output::value).collect(), groups::groups(results));
+        Comparison { labels, values, groups, command }
+    }
 }
 
 impl Comparison<'_> {
     /// What came out, what was run in one line, then a column for each run.
     pub fn text(&self) -> String {
-        let values = self.values();
         let mut table = Table::new(&self.head());
-        for group in groups::groups(self.results) {
+        for group in &self.groups {
             table.title(&group.title);
             group.rows.iter().for_each(|row| table.row(&indented(row)));
         }
-        let runs = self.labelled(&values);
+        let runs = self.labelled();
         let (headline, provenance) = (as_lines(&headline::runs::of(&runs)), provenance(&runs));
         let notes: String = self.notes().iter().map(|note| noted(note)).collect();
         let caveat = self.caveat();
@@ -62,11 +76,10 @@ impl Comparison<'_> {
 
     /// The report: figures, and the same groups in one table.
     pub fn page(&self) -> HtmlPage {
-        let values = self.values();
-        let runs = self.labelled(&values);
-        let rows = groups::groups(self.results)
-            .into_iter()
-            .flat_map(|group| [vec![capitalised(&group.title)]].into_iter().chain(group.rows));
+        let runs = self.labelled();
+        let titled =
+            |group: &Group| [vec![vec![capitalised(&group.title)]], group.rows.clone()].concat();
+        let rows = self.groups.iter().flat_map(titled);
         let numbers = Section {
             text: vec!["The best of a row is bold. Rows of zeros are left out.".to_owned()],
             ..Section::of_table("All numbers", DataTable::new(self.head(), rows))
@@ -83,19 +96,19 @@ impl Comparison<'_> {
 
     /// The same groups as a table for a paper; its caption says what was run and what came out.
     pub fn latex(&self) -> String {
-        let values = self.values();
-        let runs = self.labelled(&values);
+        let runs = self.labelled();
         let headline = headline::runs::of(&runs).join(" ");
-        let groups = groups::groups(self.results).into_iter();
-        let groups: Vec<LatexGroup> = groups
-            .map(|Group { title, rows }| LatexGroup { title: capitalised(&title), rows })
-            .collect();
+        let group = |Group { title, rows }: &Group| LatexGroup {
+            title: capitalised(title),
+            rows: rows.clone(),
+        };
+        let groups: Vec<LatexGroup> = self.groups.iter().map(group).collect();
         latex::table(&format!("{headline} {}", provenance(&runs)), &self.head(), 1, &groups)
     }
 
     /// The limit of the clock that all results share.
     fn caveat(&self) -> &'static str {
-        match self.results.iter().any(|result| result.drive.is_some()) {
+        match self.values.iter().any(|result| !result["drive"].is_null()) {
             true => DRIVE_CAVEAT,
             false => SERIAL_CAVEAT,
         }
@@ -104,7 +117,10 @@ impl Comparison<'_> {
     /// The notes of the results. A note that not all results share names its runs.
     fn notes(&self) -> Vec<String> {
         let mut notes = SharedNotes::default();
-        self.results.iter().for_each(|result| notes.add(result.notes.iter().map(String::as_str)));
+        for result in &self.values {
+            let sentences = result["notes"].as_array().map_or(&[][..], Vec::as_slice);
+            notes.add(sentences.iter().filter_map(Value::as_str));
+        }
         notes.sentences(|some| {
             some.iter().map(|&at| &*self.labels[at]).collect::<Vec<_>>().join(", ")
         })
@@ -114,13 +130,9 @@ impl Comparison<'_> {
         std::iter::once(String::new()).chain(self.labels.iter().cloned()).collect()
     }
 
-    fn values(&self) -> Vec<Value> {
-        self.results.iter().map(output::value).collect()
-    }
-
     /// The results as the figures and the line above a table take them.
-    fn labelled<'b>(&'b self, values: &'b [Value]) -> Vec<LabelledResult<'b>> {
-        let runs = self.labels.iter().zip(values);
+    fn labelled(&self) -> Vec<LabelledResult<'_>> {
+        let runs = self.labels.iter().zip(&self.values);
         runs.map(|(label, result)| LabelledResult { label, result }).collect()
     }
 }

@@ -267,7 +267,8 @@ fn every_layer_is_registered() {
     assert_eq!(seen, ftl::LAYERS.len());
 }
 
-/// Each file that exports an entry is a line of the list, which also declares it as a module.
+/// Each file or folder that exports an entry is a line of the list, which also declares it as a
+/// module.
 #[test]
 fn every_trace_format_and_workload_is_listed() {
     let trace = root().join("crates/trace/src");
@@ -280,7 +281,9 @@ fn every_trace_format_and_workload_is_listed() {
         let files = rust_files(&trace.join(folder));
         let entries: Vec<_> = files.iter().filter(|path| read(path).contains(export)).collect();
         for path in &entries {
-            let name = path.file_stem().expect("a file").to_string_lossy();
+            let in_folder = path.ends_with("mod.rs");
+            let entry = if in_folder { path.parent().expect("a folder") } else { path };
+            let name = entry.file_stem().expect("a name").to_string_lossy();
             let line = format!("        {name},");
             assert!(list.lines().any(|one| one == line), "{name} is not listed");
         }
@@ -337,7 +340,8 @@ fn the_readme_names_every_scheme_and_every_trace_format() {
 #[test]
 fn every_option_has_a_type_in_python() {
     let types = read(&root().join("python/ftlab/options.py"));
-    for option in sim::config::experiment::options().iter().filter(|it| it.name != "trace") {
+    let options = sim::config::experiment::options().iter();
+    for option in options.filter(|it| it.name != "trace" && !it.usage.is_of_python) {
         assert!(
             types.contains(&format!("\n    {}: ", option.name)),
             "python/ftlab/options.py lacks `{}`: write it there as its neighbours are, in the \

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use cli::texts::comparison::{Comparison, labels};
+use cli::texts::groups::Group;
 use cli::texts::{self, groups};
 use ftl::contract::page_policy::PolicySource;
 use pyo3::prelude::*;
@@ -16,7 +17,7 @@ use sim::{Experiment, Input, MemoryBudget, RunOptions, RunResult, Setup, paralle
 
 use crate::columns::requests::NativeRequests;
 use crate::failure::{exception, raised};
-use crate::figures::{PrintedFiles, printed};
+use crate::figures::{PrintedFiles, printed, values_of};
 use crate::options::{experiment, memory_limit};
 use crate::policy::PythonPolicy;
 use crate::watched::{Watch, watched};
@@ -46,36 +47,66 @@ pub fn results_json(results: Vec<PyRef<'_, NativeResult>>) -> String {
     texts::json(&cloned(&results))
 }
 
-/// Several results side by side, as the table of `ftlab compare`.
-#[pyfunction]
-pub fn results_text(labels: Vec<String>, results: Vec<PyRef<'_, NativeResult>>) -> String {
-    Comparison { labels: &labels, results: &cloned(&results), command: "compare" }.text()
-}
-
-/// Several results side by side, as the report of `ftlab compare`: a page of HTML.
-#[pyfunction]
-pub fn results_page(labels: Vec<String>, results: Vec<PyRef<'_, NativeResult>>) -> String {
-    Comparison { labels: &labels, results: &cloned(&results), command: "compare" }.page().html()
-}
-
-/// Several results side by side, as the table of `ftlab compare --latex`.
-#[pyfunction]
-pub fn results_latex(labels: Vec<String>, results: Vec<PyRef<'_, NativeResult>>) -> String {
-    Comparison { labels: &labels, results: &cloned(&results), command: "compare" }.latex()
-}
-
-/// The files that `ftlab compare --svg` writes for several results.
-///
-/// # Errors
-/// A figure cannot be drawn.
-#[pyfunction]
-pub fn results_svg(
-    py: Python<'_>,
+/// Results side by side, given as JSON with the quantities by which they are compared: the texts
+/// that `ftlab compare` makes of them.
+#[pyclass(frozen, module = "ftlab._native")]
+pub struct NativeComparison {
     labels: Vec<String>,
-    results: Vec<PyRef<'_, NativeResult>>,
-) -> PyResult<PrintedFiles> {
-    let results = cloned(&results);
-    printed(py, &Comparison { labels: &labels, results: &results, command: "compare" }.page())
+    results: Vec<String>,
+    groups: Groups,
+}
+
+#[pymethods]
+impl NativeComparison {
+    #[new]
+    fn new(labels: Vec<String>, results: Vec<String>, groups: Groups) -> NativeComparison {
+        NativeComparison { labels, results, groups }
+    }
+
+    /// The table of `ftlab compare`.
+    ///
+    /// # Errors
+    /// `UsageError` if a text is not the JSON of a result, or if labels and results do not match.
+    fn text(&self) -> PyResult<String> {
+        Ok(self.comparison()?.text())
+    }
+
+    /// The report of `ftlab compare`: a page of HTML.
+    ///
+    /// # Errors
+    /// As for `text`.
+    fn page(&self) -> PyResult<String> {
+        Ok(self.comparison()?.page().html())
+    }
+
+    /// The table of `ftlab compare --latex`.
+    ///
+    /// # Errors
+    /// As for `text`.
+    fn latex(&self) -> PyResult<String> {
+        Ok(self.comparison()?.latex())
+    }
+
+    /// The files that `ftlab compare --svg` writes.
+    ///
+    /// # Errors
+    /// As for `text`, or a figure cannot be drawn.
+    fn svg(&self, py: Python<'_>) -> PyResult<PrintedFiles> {
+        printed(py, &self.comparison()?.page())
+    }
+}
+
+impl NativeComparison {
+    fn comparison(&self) -> PyResult<Comparison<'_>> {
+        let values = values_of(&self.labels, &self.results)?;
+        let groups = self.groups.iter().cloned().map(|(title, rows)| Group { title, rows });
+        Ok(Comparison {
+            labels: &self.labels,
+            values,
+            groups: groups.collect(),
+            command: "compare",
+        })
+    }
 }
 
 /// Titles of groups of quantities, each with the rows of the group: the name of the quantity, then
@@ -224,6 +255,6 @@ impl SharedRuns<'_> {
             let setup = &self.setups[index];
             run(setup, options).map_err(|error| exception(&error, replayable(setup)))
         })?;
-        Ok((input.loads()[0].name().to_owned(), results))
+        Ok((input.names(), results))
     }
 }

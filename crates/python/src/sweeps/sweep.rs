@@ -1,11 +1,14 @@
 //! A sweep: its journal while it runs, its rows and findings when it is done.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cli::sweeps::{PlanSource, SweepNames, SweepOutputs, plan_of_rows};
 use cli::texts::sweep as texts;
+use ftl::contract::page_policy::PolicySource;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use report::html_page::HtmlPage;
@@ -14,12 +17,15 @@ use serde_json::{Value, json};
 use sim::plan::Scale;
 use sim::plan::claim::{Claim, Verdict, Wanted};
 use sim::sweep::failed_row::RowFailure;
-use sim::sweep::{Findings, Journal, Journals, RowFormat, RowWriter, Shard, Sweep, SweepProgress};
+use sim::sweep::{
+    Findings, Journal, Journals, Policies, RowFormat, RowWriter, Shard, Sweep, SweepProgress,
+};
 use sim::{Progress, Stage, parallel_runs};
 
 use crate::failure::{UsageError, failed, raised};
 use crate::figures::{self, PrintedFiles, printed};
 use crate::options::memory_limit;
+use crate::policy::MadePolicy;
 use crate::sweeps::plan::NativePlan;
 use crate::watched::{Watch, watched};
 
@@ -70,20 +76,25 @@ impl NativeSweep {
     /// for one run, with the number of rows.
     ///
     /// # Errors
-    /// `KeyboardInterrupt`, with what is done kept in the journal; or it cannot be written.
-    #[pyo3(signature = (*, jobs=None, progress=None, memory_limit=None))]
+    /// `KeyboardInterrupt`, with what is done kept in the journal; or it cannot be written, or a
+    /// policy that a row names is none.
+    #[pyo3(signature = (
+        *, jobs=None, progress=None, memory_limit=None, policies=BTreeMap::new()
+    ))]
     fn run(
         &mut self,
         py: Python<'_>,
         jobs: Option<NonZeroUsize>,
         progress: Option<Py<PyAny>>,
         memory_limit: Option<&Bound<'_, PyAny>>,
+        policies: BTreeMap<String, Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let limit_bytes = self::memory_limit(memory_limit)?;
+        let policies = &self::policies(policies)?;
         let journal = self.journal.as_mut().ok_or_else(closed)?;
         let NativePlan { source, digests, inputs, .. } = self.plan.get();
         let (plan, shard, jobs) = (&source.plan, Shard::WHOLE, parallel_runs::jobs(jobs));
-        let sweep = Sweep { plan, shard, digests, inputs, jobs, limit_bytes };
+        let sweep = Sweep { plan, shard, digests, inputs, jobs, limit_bytes, policies };
         let rows = source.plan.rows.len();
         let ran = watched(py, 1, progress.as_ref(), |watch| {
             let done = AtomicUsize::new(journal.count());
@@ -149,6 +160,15 @@ impl NativeSweep {
     fn journal(&self) -> PyResult<&Journal> {
         self.journal.as_ref().ok_or_else(closed)
     }
+}
+
+/// The policies of a sweep, each made by what Python gives for its name.
+fn policies(makers: BTreeMap<String, Bound<'_, PyAny>>) -> PyResult<Policies> {
+    let source = |(name, maker): (String, Bound<'_, PyAny>)| {
+        let source: Arc<dyn PolicySource> = Arc::new(MadePolicy::new(&maker)?);
+        Ok((name, source))
+    };
+    makers.into_iter().map(source).collect()
 }
 
 fn closed() -> PyErr {

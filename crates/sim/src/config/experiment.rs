@@ -144,6 +144,9 @@ experiment! {
     /// FTL with its parameters; see `ftlab list ftls`
     ftl: String = "page".into(), TEXT, DEVICE.value("SPEC").with_keys();
 
+    /// In sweeps that Python runs, the policy that places the pages of `page`, by its name there
+    policy: Option<String> = None, TEXT, DEVICE.value("NAME").of_python();
+
     /// Chip with its parameters; see `ftlab list chips`
     chip: String = "slc-fast2010".into(), TEXT, DEVICE.value("SPEC").with_keys();
 
@@ -284,6 +287,8 @@ pub struct Usage {
     pub place_in_result: Option<u32>,
     /// Whether a result leaves it out if it has its default.
     pub is_left_out: bool,
+    /// Whether its value is made in Python, so that the command does not have it.
+    pub is_of_python: bool,
 }
 
 impl Usage {
@@ -295,6 +300,7 @@ impl Usage {
             has_keys: false,
             place_in_result: None,
             is_left_out: false,
+            is_of_python: false,
         }
     }
 
@@ -308,6 +314,10 @@ impl Usage {
 
     const fn with_keys(self) -> Usage {
         Usage { has_keys: true, ..self }
+    }
+
+    const fn of_python(self) -> Usage {
+        Usage { is_of_python: true, ..self }
     }
 
     const fn reported(self, place: u32) -> Usage {

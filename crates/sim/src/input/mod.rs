@@ -238,6 +238,16 @@ impl Input {
         &self.loads
     }
 
+    /// The names of the traces.
+    pub fn names(&self) -> String {
+        self.joined(InputLoad::name)
+    }
+
+    /// A text for each trace, joined.
+    pub fn joined<'a>(&'a self, text: impl Fn(&'a InputLoad) -> &'a str) -> String {
+        self.loads.iter().map(text).collect::<Vec<_>>().join(" + ")
+    }
+
     /// The requests of a pass in their order, from the first.
     ///
     /// # Errors

@@ -88,7 +88,7 @@ impl FinishedRun<'_> {
         let statistics = reclaim_units::statistics(&report, tally, nand.geometry());
         report.figures.extend(statistics.into_iter().flatten());
         let read = self.read(measured);
-        let trace = measure.trace_part(self.names(), self.formats(), &read);
+        let trace = measure.trace_part(self.input.names(), self.formats(), &read);
         let trace_bytes = (trace.read_bytes, trace.written_bytes);
         let programs = Causes::of(tally, Op::Program);
         let programmed_bytes = programs.total * u64::from(nand.geometry().page_bytes());
@@ -159,16 +159,8 @@ impl FinishedRun<'_> {
         }
     }
 
-    fn names(&self) -> String {
-        self.joined(InputLoad::name)
-    }
-
     fn formats(&self) -> String {
-        self.joined(|load| load.source().trace().format())
-    }
-
-    fn joined<'a>(&'a self, text: impl Fn(&'a InputLoad) -> &'a str) -> String {
-        self.input.loads().iter().map(text).collect::<Vec<_>>().join(" + ")
+        self.input.joined(|load| load.source().trace().format())
     }
 
     /// The hash of a single trace; loads have theirs among the tenants.

@@ -12,30 +12,30 @@ use ftl::contract::guest::GuestFaultKind;
 use ftl::{Metric, Report};
 use nand::{Error as ChipError, Op};
 use serde::Serialize;
+use trace::Op as TraceOp;
 
 use crate::config::choices::Precondition;
 use crate::config::experiment::ExperimentOption;
 use crate::config::setup::Setup;
 use crate::device;
 use crate::error::{Error, Result};
-use crate::input::Input;
+use crate::input::batch::Batch;
+use crate::input::{Input, InputLoad};
 use crate::progress::Stage;
 use crate::result::counts::Causes;
 use crate::result::media_part::MediaPart;
 use crate::result::wear::WearPart;
 use crate::run::life_course::{Course, Ended, LifePoint, Sizes};
-use crate::run::measure::Unmeasured;
+use crate::run::measure::Observer;
 use crate::run::repeated::Repeated;
 use crate::run::simulator::Simulator;
 use crate::run::{RunOptions, Stages};
 
-/// Options of experiments that a life does not have: it has one load and no time, and everything in
-/// it counts.
-const LEFT_OUT: [&str; 12] = [
+/// Options of experiments that a life does not have: it has no time, and everything in it counts.
+const LEFT_OUT: [&str; 11] = [
+    "policy",
     "each_volume",
     "volumes",
-    "load",
-    "shared",
     "replay",
     "warmup",
     "measure_after",
@@ -81,6 +81,9 @@ pub struct Life {
     /// Who wears the device out, if the scheme separates pages by classes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_class: Vec<ClassWear>,
+    /// What each of several loads wrote.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_load: Vec<LoadWear>,
     pub course: Vec<LifePoint>,
 }
 
@@ -116,6 +119,28 @@ impl ClassWear {
             share: (written + copied) as f64 / all.max(1) as f64,
         };
         (1..).zip(writes.iter().zip(copies)).map(class).collect()
+    }
+}
+
+/// What a load wrote over the life.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "docs/lifetime.md documents every field")]
+pub struct LoadWear {
+    pub trace: String,
+    pub written_bytes: u64,
+    /// Of everything that the loads wrote.
+    pub share: f64,
+}
+
+/// The bytes that each load asks to write.
+struct WrittenBytes(Vec<u64>);
+
+impl Observer for WrittenBytes {
+    fn announced(&mut self, batch: &Batch) {
+        for (load, request) in batch.requests().filter(|(_, request)| request.op == TraceOp::Write)
+        {
+            self.0[load] += request.bytes;
+        }
     }
 }
 
@@ -156,14 +181,16 @@ impl Stages<'_> {
             page_bytes: geometry.page_bytes(),
             blocks: geometry.blocks(),
         });
-        match self.live(simulator, &mut course) {
+        let mut written = WrittenBytes(vec![0; self.input.loads().len()]);
+        match self.live(simulator, &mut course, &mut written) {
             Err(Error::Ftl(ftl::Error::Chip(ChipError::WornOut { .. }))) => {}
             Err(Error::Ftl(ftl::Error::Guest(fault))) if fault.kind == GuestFaultKind::ReadOnly => {
             }
             Err(error) => return Err(error),
             Ok(never) => match never {},
         }
-        Ok(self.lived(simulator, course.end(simulator)))
+        let by_load = self.by_load(&written);
+        Ok(Life { by_load, ..self.lived(simulator, course.end(simulator)) })
     }
 
     /// Serves the load until it fails.
@@ -171,6 +198,7 @@ impl Stages<'_> {
         &self,
         simulator: &mut Simulator,
         course: &mut Course,
+        written: &mut WrittenBytes,
     ) -> Result<core::convert::Infallible> {
         let pages = u64::from(self.device.logical_pages());
         if self.setup.experiment.precondition == Precondition::Fill {
@@ -192,7 +220,7 @@ impl Stages<'_> {
                 }
                 self.next_batch(&mut repeated, left)?;
                 let before = simulator.asked().written;
-                let served = repeated.pass.serve(simulator, &mut Unmeasured);
+                let served = repeated.pass.serve(simulator, written);
                 // Blocks do not fail in every batch, so it is enough to look after each.
                 course.look(simulator);
                 served?;
@@ -200,6 +228,20 @@ impl Stages<'_> {
             }
         }
         unreachable!("a life has fewer rounds than 32 bits can count")
+    }
+
+    /// What each load wrote, if there are several.
+    fn by_load(&self, written: &WrittenBytes) -> Vec<LoadWear> {
+        let all: u64 = written.0.iter().sum();
+        let load = |(load, &written_bytes): (&InputLoad, &u64)| LoadWear {
+            trace: load.name().to_owned(),
+            written_bytes,
+            share: written_bytes as f64 / all.max(1) as f64,
+        };
+        match self.input.loads() {
+            [_] => Vec::new(),
+            loads => loads.iter().zip(&written.0).map(load).collect(),
+        }
     }
 
     fn lived(&self, simulator: &Simulator, course: Ended) -> Life {
@@ -239,6 +281,7 @@ impl Stages<'_> {
             wear: WearPart::of(nand.array().wear_of_blocks()),
             blocks_failed: MediaPart::of(media, simulator.failed_requests()),
             by_class: ClassWear::of(&simulator.ftl().report(), device.geometry().page_bytes()),
+            by_load: Vec::new(),
             course: course.points,
         }
     }
@@ -376,7 +419,17 @@ mod tests {
         assert_eq!(random.host_bytes + log.host_bytes, life.programs.host * 2048);
         assert_eq!(random.copied_bytes + log.copied_bytes, life.programs.gc * 2048);
         assert!(random.share > 0.76 && (random.share + log.share - 1.0).abs() < 1e-9, "{life:?}");
-        assert!(lived(|_| ()).unwrap().by_class.is_empty(), "page has no classes");
+        let [first, second] = &life.by_load[..] else { panic!("{:?}", life.by_load) };
+        assert_eq!((&*first.trace, &*second.trace), ("uniform:writes=3K", "sequential:writes=1K"));
+        assert!(
+            (first.share - 0.75).abs() < 0.01 && (first.share + second.share - 1.0).abs() < 1e-9
+        );
+        // The device does not live to see the end of the last batch of 64 requests.
+        let (asked, fill) = (first.written_bytes + second.written_bytes, 8 << 20);
+        assert!(asked.abs_diff(life.host_bytes - fill) <= 64 * 2048, "{asked}: {life:?}");
+        let alone = lived(|_| ()).unwrap();
+        assert!(alone.by_class.is_empty(), "page has no classes");
+        assert!(alone.by_load.is_empty(), "a single load needs no share");
     }
 
     #[test]

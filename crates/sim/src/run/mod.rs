@@ -160,9 +160,10 @@ fn run_on(setup: &Setup, input: &Input, options: RunOptions) -> Result<RunResult
     let started = Instant::now();
     let log = operation_log.map(OpLog::new).transpose()?;
     let device = device::of(setup, input.needed_bytes())?;
-    let device = match policy {
-        Some(policy) => device.placed_by(policy)?,
-        None => device,
+    let device = match (policy, &setup.experiment.policy) {
+        (Some(policy), _) => device.placed_by(policy)?,
+        (None, Some(name)) => return Err(Error::no_policy(name)),
+        (None, None) => device,
     };
     if setup.experiment.until.is_some() {
         Stages::new(setup, input, &device, progress)?.needs_writes()?;

@@ -95,6 +95,7 @@ mod tests {
     use crate::plan::Scale;
     use crate::progress::NoProgress;
     use crate::sweep::key::journal_key;
+    use crate::sweep::largest_first;
 
     const LINES: &str = "7,0,4096,W,0.0\n5,8,4096,W,0.1\n7,0,4096,W,0.2\n5,0,8192,R,0.3\n";
 
@@ -105,8 +106,12 @@ mod tests {
     }
 
     fn expanded(text: &str) -> Result<(Plan, SharedInputs)> {
+        expanded_on(LINES, text)
+    }
+
+    fn expanded_on(lines: &str, text: &str) -> Result<(Plan, SharedInputs)> {
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), LINES).unwrap();
+        std::fs::write(file.path(), lines).unwrap();
         let plan = plan(text, &file);
         let inputs = SharedInputs::new(&plan, 1 << 20, None);
         let plan = with_each_volume(plan, &inputs, &TraceDigests::default(), &NoProgress)?;
@@ -133,6 +138,13 @@ mod tests {
                      seed = [1, 2]";
         let (plan, _) = expanded(mixed).unwrap();
         assert_eq!(varied(&plan), ["7 1", "7 2", "5 1", "5 2", "false 1", "false 2"]);
+    }
+
+    #[test]
+    fn the_largest_volumes_are_begun_first() {
+        let (plan, inputs) = expanded_on(&LINES.replacen('7', "3", 1), GRID).unwrap();
+        assert_eq!(varied(&plan)[..3], ["3 page", "3 block", "5 page"]);
+        assert_eq!(largest_first(&plan, (0..6).collect(), &inputs), [2, 3, 0, 1, 4, 5]);
     }
 
     #[test]

@@ -27,8 +27,12 @@
 
 use core::cmp::Reverse;
 use core::num::NonZeroUsize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
+
+use ftl::contract::page_policy::PolicySource;
 
 use crate::config::setup::Setup;
 use crate::error::{Error, Result};
@@ -93,15 +97,27 @@ pub struct Sweep<'a> {
     pub jobs: NonZeroUsize,
     /// Memory for everything, if it is limited.
     pub limit_bytes: Option<u64>,
+    /// The policies that rows name.
+    pub policies: &'a Policies,
 }
+
+/// Policies by the names that plans give them.
+pub type Policies = BTreeMap<String, Arc<dyn PolicySource>>;
+
+/// What a sweep has whose plan names no policy.
+pub static NO_POLICIES: Policies = Policies::new();
 
 impl Sweep<'_> {
     /// Runs the rows of the shard that the journal does not have. A row whose run fails is kept
     /// with its error message; the sweep goes on.
     ///
     /// # Errors
-    /// The sweep was stopped, or the journal cannot be written.
+    /// The sweep was stopped, a policy is missing, or the journal cannot be written.
     pub fn run(&self, journal: &mut Journal, progress: &dyn SweepProgress) -> Result<()> {
+        let policies = self.plan.rows.iter().filter_map(|row| row.experiment.policy.as_ref());
+        for name in policies {
+            self.policies.get(name).ok_or_else(|| Error::no_policy(name))?;
+        }
         let mut left = self.shard.rows(self.plan);
         left.retain(|&row| !journal.has(row));
         let experiment = |row: usize| &self.plan.rows[row].experiment;
@@ -111,6 +127,7 @@ impl Sweep<'_> {
         let work = Work {
             plan: self.plan,
             inputs: self.inputs,
+            policies: self.policies,
             digests: self.digests,
             memory: MemoryBudget::new(self.limit_bytes.map(|limit| limit - cache_bytes)),
             left: &left,
@@ -152,6 +169,7 @@ struct Work<'a> {
     plan: &'a Plan,
     inputs: &'a SharedInputs,
     digests: &'a TraceDigests,
+    policies: &'a Policies,
     memory: MemoryBudget,
     left: &'a [usize],
     next: AtomicUsize,
@@ -190,6 +208,11 @@ impl Work<'_> {
                 input: Some(&input),
                 progress: &progress,
                 memory: &self.memory,
+                policy: row
+                    .experiment
+                    .policy
+                    .as_ref()
+                    .and_then(|name| self.policies.get(name).cloned()),
                 ..RunOptions::default()
             };
             Ok(run(&setup, options)?)
@@ -245,13 +268,18 @@ mod tests {
 
     fn sweep_into(journal: &mut Journal, progress: &dyn SweepProgress) -> Result<()> {
         let plan = Plan::parse("p", PLAN, Scale::Full).unwrap();
+        swept_plan(&plan, journal, progress)
+    }
+
+    fn swept_plan(plan: &Plan, journal: &mut Journal, progress: &dyn SweepProgress) -> Result<()> {
         let sweep = Sweep {
-            plan: &plan,
+            plan,
             shard: Shard::WHOLE,
             digests: &TraceDigests::default(),
-            inputs: &SharedInputs::new(&plan, 0, None),
+            inputs: &SharedInputs::new(plan, 0, None),
             jobs: NonZeroUsize::MIN,
             limit_bytes: None,
+            policies: &NO_POLICIES,
         };
         sweep.run(journal, progress)
     }
@@ -289,6 +317,17 @@ mod tests {
                 (&json!(row), &json!(row + 1))
             );
         }
+    }
+
+    #[test]
+    fn a_plan_that_names_a_policy_needs_it_before_the_first_row() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(&directory.path().join("journal"), "plan", 4).unwrap();
+        let text = PLAN.replace("[base]", "[base]\npolicy = \"mine\"");
+        let plan = Plan::parse("p", &text, Scale::Full).unwrap();
+        let why = swept_plan(&plan, &mut journal, &NoProgress).unwrap_err();
+        assert!(why.to_string().contains("no policy is called `mine`"), "{why}");
+        assert_eq!((why.exit_code(), journal.count()), (2, 0));
     }
 
     #[test]

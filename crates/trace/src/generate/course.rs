@@ -14,6 +14,8 @@ pub(crate) struct Course {
     arrivals: Arrivals,
     requests: u64,
     done: u64,
+    /// The number of requests that were made on top.
+    beside: u64,
     flushes_left: u64,
     reads_left: u64,
 }
@@ -35,6 +37,7 @@ impl Course {
             arrivals: Arrivals::new(params, seed),
             requests: requests.ok_or("the requests take more than 584 years")?,
             done: 0,
+            beside: 0,
             flushes_left: flushes,
             reads_left: reads,
         })
@@ -45,7 +48,7 @@ impl Course {
         self.requests
     }
 
-    /// The number of requests that have been made.
+    /// The number of requests that have been made, without those on top.
     pub(crate) fn done(&self) -> u64 {
         self.done
     }
@@ -97,9 +100,21 @@ impl Course {
             Op::Flush => (0, 0),
             _ => place(op, &mut self.random),
         };
-        let time_ns = self.arrivals.next_ns(self.done);
+        let time_ns = self.arrivals.next_ns(self.done + self.beside);
         self.done += 1;
         Request { time_ns, offset, bytes, device: 0, op, flags: Flags::empty(), stream: 0 }
+    }
+
+    /// Makes a request on top of those that the spec asks for. It takes an interval, too.
+    pub(crate) fn beside(&mut self, op: Op, offset: u64, bytes: u64) -> Request {
+        let time_ns = self.arrivals.next_ns(self.done + self.beside);
+        self.beside += 1;
+        Request { time_ns, offset, bytes, device: 0, op, flags: Flags::empty(), stream: 0 }
+    }
+
+    /// The random numbers, for what is decided between requests.
+    pub(crate) fn random(&mut self) -> &mut Random {
+        &mut self.random
     }
 
     /// Draws the next operation. Flushes and reads occur in exact numbers and random order.
@@ -195,7 +210,7 @@ impl Arrivals {
     #[inline]
     fn next_ns(&mut self, done: u64) -> u64 {
         match self {
-            Arrivals::Fixed { interarrival_ns } => done * *interarrival_ns,
+            Arrivals::Fixed { interarrival_ns } => done.saturating_mul(*interarrival_ns),
             Arrivals::Poisson { mean_ns, next_ns, random } => {
                 let gap_ns = -ln(1.0 - random.fraction()) * *mean_ns;
                 let after_ns = next_ns.saturating_add(gap_ns.round() as u64);

@@ -24,7 +24,8 @@
 //!   pages of the device. docs/workloads.md compares them with published and captured figures.
 //! * *Standard* workloads are those of a standard, with its sizes and its places.
 //! * *Stores* are caches and databases of today after published descriptions. They name a stream
-//!   with each write.
+//!   with each write. What they discard, and read in order to rewrite it, comes on top of the reads
+//!   and writes.
 //!
 //! No result depends on a mathematical library or on the version of a crate: random words come from
 //! Xoshiro256++, and all further arithmetic is in these files.
@@ -40,6 +41,7 @@
 //! * `checkpoint_queue`: dirty pages of a buffer, written back oldest first
 //! * `weighted_choice`: a choice among items with weights
 //! * `recency`: places in the order of their last use
+//! * `zipf_ranks`: ranks whose probabilities follow Zipf's law
 //! * `random`, `math`: random numbers, logarithm and exponential
 
 pub(crate) mod checkpoint_queue;
@@ -56,3 +58,4 @@ pub(crate) mod tiers;
 pub(crate) mod weighted_choice;
 pub mod workload;
 pub mod workloads;
+pub(crate) mod zipf_ranks;

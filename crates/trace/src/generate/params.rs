@@ -82,6 +82,15 @@ pub(crate) const SPACE: Param = Param::key(
     "bytes",
     "the size of the workload's space, from the start of the device; scale it with `writes`",
 );
+/// Whether a store reads what it rewrites; such reads come on top.
+pub(crate) const INPUTS: Param = Param {
+    name: "inputs",
+    kind: Kind::Choice(&["read", "cached"]),
+    default: "read",
+    unit: "",
+    doc: "read: what is merged into new data is read before, on top of `reads`; cached: it is in \
+          memory",
+};
 /// The start of the partition, which shifts requests relative to the pages of the device.
 pub(crate) const START: Param = Param {
     name: "start",

@@ -41,8 +41,9 @@ pub(crate) trait Placement: Send {
         false
     }
 
-    /// Makes the next `count` requests of a course and appends them to `out`. A placement is called
-    /// once for all of them, so that drawing a place can be compiled into the loop.
+    /// Makes the next `count` requests of a course and appends them to `out`. Some of them may be
+    /// on top of the course. A placement is called once for all of them, so that drawing a place
+    /// can be compiled into the loop.
     fn place(&mut self, course: &mut Course, count: usize, out: &mut Vec<Request>) {
         if let Some(interval_ns) = course.interval_of_writes() {
             let place = |random: &mut Random| self.next_range(Op::Write, random);

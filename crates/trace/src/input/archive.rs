@@ -173,9 +173,9 @@ fn no_match(pattern: &str, others: &[String]) -> String {
     format!("no member matches `{pattern}`; it has {} members: {shown}{more}", others.len())
 }
 
-/// Whether a pattern selects a member. It matches the name or a directory above it; `*` stands for
-/// any number of any characters.
-fn is_selected(pattern: &str, name: &str) -> bool {
+/// Whether a pattern selects a member, or a file in a folder. It matches the name or a directory
+/// above it; `*` stands for any number of any characters.
+pub(crate) fn is_selected(pattern: &str, name: &str) -> bool {
     let pattern = pattern.trim_end_matches('/');
     let above = name.match_indices('/').map(|(end, _)| &name[..end]);
     above.chain([name]).any(|name| matches(pattern.as_bytes(), name.as_bytes()))

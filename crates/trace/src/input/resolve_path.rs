@@ -5,12 +5,15 @@
 //! disk, disk.blktrace,         the files that blktrace wrote, one for each CPU, as `blkparse -i`
 //!   disk.blktrace.3            finds them: disk.blktrace.0, disk.blktrace.1.zst, …
 //! set.tgz/2016/*.csv           members of an archive
+//! week, 'week/*.csv'           files in a folder
 //! ```
 //!
 //! A file that has exactly the given name takes precedence.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use crate::input::archive::is_selected;
 
 /// What an argument names.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,6 +24,8 @@ pub(crate) enum ResolvedPath {
     Cpus(Vec<PathBuf>),
     /// The members of an archive that match a pattern.
     Members(PathBuf, String),
+    /// The files in a folder that match a pattern, or all.
+    Folder(PathBuf, Option<String>),
 }
 
 impl ResolvedPath {
@@ -30,7 +35,13 @@ impl ResolvedPath {
         if !files.is_empty() {
             return ResolvedPath::Cpus(files);
         }
+        if Path::new(word).is_dir() {
+            return ResolvedPath::Folder(PathBuf::from(word), None);
+        }
         match members(word) {
+            Some((folder, pattern)) if folder.is_dir() => {
+                ResolvedPath::Folder(folder, Some(pattern))
+            }
             Some((archive, pattern)) => ResolvedPath::Members(archive, pattern),
             None => ResolvedPath::File(PathBuf::from(word)),
         }
@@ -42,6 +53,10 @@ pub fn stored_files(word: &str) -> Vec<PathBuf> {
     let files = match ResolvedPath::of(word) {
         ResolvedPath::File(path) | ResolvedPath::Members(path, _) => vec![path],
         ResolvedPath::Cpus(files) => files,
+        ResolvedPath::Folder(folder, pattern) => {
+            let files = files_in(&folder, pattern.as_deref()).unwrap_or_default();
+            files.into_iter().map(|(_, path)| path).collect()
+        }
     };
     files.into_iter().filter(|path| fs::symlink_metadata(path).is_ok()).collect()
 }
@@ -93,20 +108,76 @@ pub(crate) fn common_of_cpus<'a>(names: impl IntoIterator<Item = &'a str>) -> Op
     commons.all(|common| common == Some(first)).then_some(first)
 }
 
-/// The archive in a path such as `set.tar/a/b.csv`, and the rest of the path.
+/// The archive in a path such as `set.tar/a/b.csv`, or the folder in one with a star, and the rest
+/// of the path.
 fn members(word: &str) -> Option<(PathBuf, String)> {
     if Path::new(word).exists() {
         return None;
     }
+    let has_members = |end: usize| {
+        let path = Path::new(&word[..end.max(1)]);
+        path.is_file() || word[end..].contains('*') && path.is_dir()
+    };
     let ends = word.rmatch_indices('/').map(|(end, _)| end);
-    let file = ends.into_iter().find(|&end| Path::new(&word[..end]).is_file())?;
-    let pattern = &word[file + 1..];
-    (!pattern.is_empty()).then(|| (PathBuf::from(&word[..file]), pattern.to_owned()))
+    let end = ends.into_iter().find(|&end| has_members(end))?;
+    let (path, pattern) = (&word[..end.max(1)], &word[end + 1..]);
+    (!pattern.is_empty()).then(|| (PathBuf::from(path), pattern.to_owned()))
+}
+
+/// The files in a folder and below that match a pattern, or all, in the order of their names below
+/// the folder. What is hidden is left out, and so are folders that are links, and what is no file.
+pub(crate) fn files_in(folder: &Path, pattern: Option<&str>) -> io::Result<Vec<(String, PathBuf)>> {
+    let (mut files, mut folders) = (Vec::new(), vec![(String::new(), folder.to_owned())]);
+    while let Some((above, folder)) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with('.') {
+                continue;
+            }
+            if entry.file_type()?.is_dir() {
+                folders.push((format!("{above}{name}/"), entry.path()));
+            } else if fs::metadata(entry.path()).is_ok_and(|found| found.is_file()) {
+                files.push((format!("{above}{name}"), entry.path()));
+            }
+        }
+    }
+    files.retain(|(name, _)| pattern.is_none_or(|pattern| is_selected(pattern, name)));
+    files.sort();
+    Ok(files)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_has_its_files_in_the_order_of_their_names() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+        fs::create_dir_all(at("week/b")).unwrap();
+        fs::create_dir(at("week/.git")).unwrap();
+        for name in ["b/1.csv", "a.csv", "c.txt", ".hidden", ".git/config"] {
+            fs::write(at(&format!("week/{name}")), "x").unwrap();
+        }
+        std::os::unix::fs::symlink(at("week"), at("week/loop")).unwrap();
+        let names = |pattern| -> Vec<String> {
+            let found = files_in(&directory.path().join("week"), pattern).unwrap();
+            found.into_iter().map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(None), ["a.csv", "b/1.csv", "c.txt"]);
+        assert_eq!(names(Some("*.csv")), ["a.csv", "b/1.csv"]);
+        assert_eq!(names(Some("b")), ["b/1.csv"]);
+        let folder = |pattern: &str| {
+            ResolvedPath::Folder(directory.path().join("week"), Some(pattern.to_owned()))
+        };
+        assert_eq!(ResolvedPath::of(&at("week/*.txt")), folder("*.txt"));
+        assert_eq!(stored_files(&at("week/*.txt")), [PathBuf::from(at("week/c.txt"))]);
+        assert_eq!(stored_files(&at("week")).len(), 3);
+        // Without a star it is the name of a file that does not exist.
+        let missing = at("week/d.csv");
+        assert_eq!(ResolvedPath::of(&missing), ResolvedPath::File(PathBuf::from(missing)));
+    }
 
     #[test]
     fn files_of_all_cpus_are_found() {

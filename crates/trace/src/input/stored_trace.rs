@@ -1,5 +1,5 @@
-//! A stored trace: a file, several files, members of an archive, or standard input, compressed or
-//! not.
+//! A stored trace: a file, several files, the files in a folder, members of an archive, or standard
+//! input, compressed or not.
 //!
 //! A trace is read more than once: to detect its format, to warm up, to measure. So input that
 //! cannot be read again, such as a pipe, is first copied to a temporary file. A compressed archive
@@ -8,7 +8,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -18,7 +18,7 @@ use crate::error::{Error, Result, STANDARD_INPUT};
 use crate::input::archive::{self, Member};
 use crate::input::compression::{Compression, MAGIC_BYTES};
 use crate::input::read_ahead::ReadAhead;
-use crate::input::resolve_path::ResolvedPath;
+use crate::input::resolve_path::{ResolvedPath, files_in};
 use crate::input::sliding_window::SlidingWindow;
 use crate::input::storage::{PositionedReader, Storage};
 
@@ -43,13 +43,15 @@ enum Parts {
     Cpus(Vec<StoredTrace>),
     /// The members of this archive.
     Members(Vec<StoredTrace>),
+    /// The files in this folder.
+    Files(Vec<StoredTrace>),
 }
 
 impl StoredTrace {
     /// Opens the trace that an argument names; `-` is standard input.
     ///
     /// # Errors
-    /// An error of the system, a directory, an empty file, unsupported compression, or an archive
+    /// An error of the system, an empty file, unsupported compression, or an archive or a folder
     /// that cannot be read or has no suitable members.
     pub(crate) fn open(word: &str) -> Result<StoredTrace> {
         if word == "-" {
@@ -69,7 +71,37 @@ impl StoredTrace {
                 let files = paths.iter().map(|path| StoredTrace::file(&path_name(path), path));
                 StoredTrace::of_cpus(word, files)
             }
+            ResolvedPath::Folder(folder, pattern) => {
+                StoredTrace::of_folder(word, folder, pattern.as_deref())
+            }
         }
+    }
+
+    /// The files in a folder, which are read like the members of an archive. Empty ones are left
+    /// out.
+    fn of_folder(word: &str, folder: PathBuf, pattern: Option<&str>) -> Result<StoredTrace> {
+        let failed = |source| Error::Open { name: word.to_owned(), source };
+        let shown = folder.to_string_lossy();
+        let files = files_in(&folder, pattern).map_err(failed)?;
+        let open = |(name, path): &(String, PathBuf)| {
+            StoredTrace::file(&format!("{}/{name}", shown.trim_end_matches('/')), path)
+        };
+        let opened = files.iter().map(open).filter(|it| !matches!(it, Err(Error::Empty { .. })));
+        let files = opened.collect::<Result<Vec<_>>>()?;
+        if files.is_empty() {
+            return Err(Error::Folder { name: word.to_owned() });
+        }
+        if let Some(archive) = files.iter().find(|file| file.is_archive()) {
+            return Err(Error::ArchiveInFolder { name: archive.name.clone() });
+        }
+        Ok(StoredTrace {
+            name: word.to_owned(),
+            storage: Storage::Path(folder),
+            size_bytes: 0,
+            compression: Compression::None,
+            has_rest: Arc::default(),
+            parts: Parts::Files(files),
+        })
     }
 
     /// The files of one run of blktrace, which leaves an empty file for a CPU without events.
@@ -86,9 +118,6 @@ impl StoredTrace {
     fn file(name: &str, path: &Path) -> Result<StoredTrace> {
         let failed = |source| Error::Open { name: name.to_owned(), source };
         let metadata = std::fs::metadata(path).map_err(failed)?;
-        if metadata.is_dir() {
-            return Err(Error::Directory { name: name.to_owned() });
-        }
         if !metadata.is_file() {
             return StoredTrace::spooled(name, File::open(path).map_err(failed)?);
         }
@@ -232,12 +261,13 @@ impl StoredTrace {
         self.parts().map(|part| part.size_bytes).sum()
     }
 
-    /// The parts in order: the trace itself, the files of all CPUs, or the members of an archive.
+    /// The parts in order: the trace itself, the files of all CPUs, the members of an archive, or
+    /// the files in a folder.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &StoredTrace> {
         let (first, more) = match &self.parts {
             Parts::Itself => (Some(self), &[][..]),
             Parts::Cpus(others) => (Some(self), others.as_slice()),
-            Parts::Members(members) => (None, members.as_slice()),
+            Parts::Members(parts) | Parts::Files(parts) => (None, parts.as_slice()),
         };
         first.into_iter().chain(more)
     }
@@ -323,9 +353,11 @@ impl StoredTrace {
     /// files concatenated.
     pub(crate) fn sha256(&self) -> Result<String> {
         let mut hasher = Sha256::new();
-        self.digest(&mut hasher)?;
-        if let Parts::Cpus(others) = &self.parts {
-            others.iter().try_for_each(|other| other.digest(&mut hasher))?;
+        match &self.parts {
+            Parts::Itself | Parts::Members(_) => self.digest(&mut hasher)?,
+            Parts::Cpus(_) | Parts::Files(_) => {
+                self.parts().try_for_each(|part| part.digest(&mut hasher))?;
+            }
         }
         Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }

@@ -17,7 +17,7 @@ use report::number_format::count;
 use sim::memory::limit::MemoryLimit;
 use sim::plan::Plan;
 use sim::sweep::findings::{FailedRow, Findings};
-use sim::sweep::{Journal, Journals, Shard, SharedInputs, Sweep, TraceDigests};
+use sim::sweep::{Journal, Journals, NO_POLICIES, Shard, SharedInputs, Sweep, TraceDigests};
 
 use crate::failure::{Failure, Result};
 use crate::output;
@@ -44,7 +44,8 @@ pub fn run(args: &Args, limit_bytes: Option<u64>, memory_limit: Option<MemoryLim
     let mut journal = journal(args, plan, outputs.rows_path(), digests)?;
     if runs_here {
         let (jobs, inputs) = (args.parallel.jobs(), &inputs);
-        let sweep = Sweep { plan, shard, digests, inputs, jobs, limit_bytes };
+        let sweep =
+            Sweep { plan, shard, digests, inputs, jobs, limit_bytes, policies: &NO_POLICIES };
         let ran = run_rows(sweep, &mut journal, args.quiet);
         ran.map_err(|error| stopped(error, &journal))?;
     }

@@ -38,6 +38,8 @@ catalogue! {
     /// Caches and databases of today, after published descriptions.
     stores {
         kvcache,
+        lsm,
+        cdn,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::request::{Op, Request};
 pub(crate) const SPACE: AddressSpace = AddressSpace { capacity_bytes: 64 << 20, page_bytes: 2048 };
 pub(crate) const SPACE_PAGES: u64 = SPACE.capacity_bytes / SPACE.page_bytes as u64;
 
-fn trace(spec: &str, space: &AddressSpace, seed: u64) -> Result<Trace> {
+pub(crate) fn trace(spec: &str, space: &AddressSpace, seed: u64) -> Result<Trace> {
     Trace::generate(&Spec::parse(spec).unwrap(), space, seed)
 }
 
@@ -72,14 +72,31 @@ fn has_key(workload: &Workload, key: &str) -> bool {
     workload.params.iter().any(|param| param.name == key)
 }
 
-/// A spec for a space of this size. Calibrated workloads have a key for it; the others fill the
-/// device.
+/// A spec for a space of this size. Calibrated workloads and stores have a key for it; the others
+/// fill the device. The parts of stores are scaled to it, and stores make no reads on top.
 fn within(workload: &Workload, space_bytes: u64, keys: &str) -> String {
-    let space = match has_key(workload, "space") {
-        true => format!(",space={space_bytes}"),
-        false => String::new(),
-    };
-    format!("{}:{keys}{space}", workload.name)
+    let mut spec = format!("{}:{keys}", workload.name);
+    if has_key(workload, "space") {
+        spec += &format!(",space={space_bytes}");
+    }
+    if has_key(workload, "inputs") {
+        spec += ",inputs=cached";
+    }
+    let parts = [
+        ("entry", 1 << 16),
+        ("memtable", 1 << 10),
+        ("table", 2048),
+        ("level", 100),
+        ("region", 64),
+    ];
+    for (part, of_space) in parts.into_iter().filter(|(part, _)| has_key(workload, part)) {
+        let sectors = space_bytes / of_space / 512;
+        spec += &format!(",{part}={}", sectors * 512);
+    }
+    if has_key(workload, "bucket") {
+        spec += &format!(",bucket={}", (space_bytes >> 26) * 512);
+    }
+    spec
 }
 
 #[test]

@@ -45,11 +45,35 @@ fn garbage_after_a_magic_number_is_an_error() {
     }
 }
 
+/// The files are read one after the other, and the digest is that of their bytes in this order.
+#[test]
+fn a_folder_is_read_like_an_archive() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("2.gz"), gzip(b"two")).unwrap();
+    std::fs::write(at("1"), "one").unwrap();
+    std::fs::write(at("3"), "").unwrap();
+    let input = StoredTrace::open(folder.path().to_str().unwrap()).unwrap();
+    let texts: Vec<_> = parts(&input).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, ["one", "two"]);
+    assert!(parts(&input)[0].0.ends_with("/1") && !input.is_member());
+    let together = [b"one".to_vec(), gzip(b"two")].concat();
+    let digest = Sha256::digest(&together);
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(input.sha256().unwrap(), digest);
+    assert_eq!(input.size_bytes(), together.len() as u64);
+    std::fs::write(at("set.tar"), tar_with(tar::EntryType::Regular)).unwrap();
+    let error = StoredTrace::open(folder.path().to_str().unwrap()).unwrap_err().to_string();
+    assert!(error.contains("set.tar` is an archive in a folder"), "{error}");
+}
+
 #[test]
 fn errors_say_why_a_trace_cannot_be_opened() {
     let message = |path: &str| StoredTrace::open(path).unwrap_err().to_string();
     assert!(message("/nowhere/at/all").starts_with("cannot open trace `/nowhere/at/all`: No"));
-    assert_eq!(message("/"), "trace `/` is a directory; name one of the files in it");
+    let empty = tempfile::tempdir().unwrap();
+    let message_of_empty = message(empty.path().to_str().unwrap());
+    assert!(message_of_empty.starts_with("no file in the folder of `/"), "{message_of_empty}");
     assert_eq!(spooled(b"").unwrap_err().to_string(), "trace `test` is empty");
     let nothing = spooled(&gzip(b"")).unwrap().head(10).unwrap_err();
     assert_eq!(nothing.to_string(), "trace `test` is empty");
