@@ -87,7 +87,8 @@ def test_lives_give_the_bytes_of_the_command(command: Command, tmp_path: Path) -
     load = ["uniform:writes=3K@stream=1", "sequential:writes=3K@stream=2"]
     device = {"capacity": "8MiB", "extra": "20%", "reserve": "10%", "media": "real:endurance=40"}
     tenants = ftlab.life(load=load, ftl="streams:streams=2", **device)[0]  # type: ignore[arg-type]
-    assert [one["trace"] for one in tenants["by_load"]] == ["uniform:writes=3K", "sequential:writes=3K"]
+    traces = [one["trace"] for one in tenants["by_load"]]
+    assert traces == ["uniform:writes=3K", "sequential:writes=3K"]
     assert [one["class"] for one in tenants["by_class"]] == [1, 2]
     with pytest.raises(TypeError, match="a life has no option `warmup`"):
         ftlab.life(TRACE, media="real:endurance=40", warmup=2)  # type: ignore[call-arg]
