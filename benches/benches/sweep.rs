@@ -13,7 +13,7 @@ use std::path::Path;
 use ftlab_benches::{Contender, compare};
 use sim::NoProgress;
 use sim::plan::{Plan, Scale};
-use sim::sweep::{Journal, Shard, SharedInputs, Sweep, TraceDigests};
+use sim::sweep::{Journal, NO_POLICIES, Shard, SharedInputs, Sweep, TraceDigests};
 use spec::Spec;
 use trace::writer::{OutputFormat, TraceWriter};
 use trace::{AddressSpace, Trace};
@@ -38,6 +38,7 @@ fn swept(plan: &Plan, jobs: NonZeroUsize, folder: &Path) -> u64 {
         inputs: &SharedInputs::new(plan, 1 << 30, None),
         jobs,
         limit_bytes: None,
+        policies: &NO_POLICIES,
     };
     sweep.run(&mut journal, &NoProgress).expect("nobody stops the sweep");
     assert_eq!(journal.count(), plan.rows.len(), "every row is in the journal");
