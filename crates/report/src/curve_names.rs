@@ -22,10 +22,11 @@ const HEIGHT: f64 = 200.0;
 pub(crate) fn put_at_ends(values: &[Value], parts: &mut Value) {
     let Some(names) = Curves::find(values, parts).and_then(|curves| curves.names()) else { return };
     if parts.get("layer").is_none() {
-        let own = Map::from_iter(["mark", "encoding", "transform"].iter().filter_map(|&key| {
-            let taken = parts.as_object_mut()?.remove(key)?;
-            Some((key.to_owned(), taken))
-        }));
+        let mut own = Map::new();
+        for key in ["mark", "encoding", "transform"] {
+            let taken = parts.as_object_mut().and_then(|parts| parts.remove(key));
+            own.extend(taken.map(|taken| (key.to_owned(), taken)));
+        }
         parts["layer"] = json!([own]);
     }
     without_legends(parts);
