@@ -43,7 +43,7 @@ pub(super) const FANOUT: Param = Param {
     name: "fanout",
     kind: Kind::Count,
     default: "10",
-    unit: "",
+    unit: "levels or runs",
     doc: "leveled: how many times as large a level is as the one above; tiered: the runs of a \
           level that are merged",
 };
