@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::colours;
-use crate::curve_names::put_at_ends;
+use crate::names::curve_ends::put_at_ends;
 
 /// A figure that a page, a notebook or a printer can draw.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

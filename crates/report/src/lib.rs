@@ -4,11 +4,10 @@
 //! results, rows, traces ──▶ Figure (Vega-Lite spec, caption, table) ──▶ HtmlPage ──▶ HTML file
 //! ```
 //! * [`figure`]        a figure: what it shows, its spec, its numbers
-//! * `curve_names`   names at the ends of curves
 //! * `curves`          curves of several runs: a few in one view, more in panels
 //! * [`runs`]          figures that compare results: cost, times of requests, merges, wear, volumes
 //! * [`traces`]        figures of traces: load over time, locality of writes, request sizes
-//! * `name_places`     names beside points, none over another
+//! * `names`           names beside points and at the ends of curves, none over another
 //! * [`charts`]        charts of the rows of a sweep over the parameter that varies
 //! * [`plan_figures`]  the figures that a plan asks for
 //! * [`headline`]      what came out, in one or two sentences
@@ -30,14 +29,13 @@ pub mod axis_labels;
 pub mod captions;
 pub mod charts;
 pub mod colours;
-mod curve_names;
 mod curves;
 pub mod drawing;
 pub mod figure;
 pub mod headline;
 pub mod html_page;
 pub mod latex;
-mod name_places;
+mod names;
 pub mod number_format;
 pub mod pages;
 pub mod plan_figures;

@@ -111,7 +111,8 @@ impl FigureFolder {
 /// The program that makes PDF of SVG.
 const CONVERTER: &str = "rsvg-convert";
 
-/// A drawing as PDF. Its date is the beginning of time, so that the same drawing has the same bytes.
+/// A drawing as PDF. Its date is the beginning of time, so that the same drawing has the same
+/// bytes.
 fn as_pdf(svg: &str) -> Result<Vec<u8>> {
     let failed = |why: String| {
         Failure::failed(format!(

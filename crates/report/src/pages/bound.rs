@@ -8,7 +8,7 @@ use crate::colours;
 use crate::figure::{DataTable, Figure, colour_channel, logarithmic_axis, spec};
 use crate::headline;
 use crate::html_page::{HtmlPage, Section};
-use crate::name_places::{Place, extent, places};
+use crate::names::places::{Place, extent, places};
 use crate::number_format::{bytes, count, decimals, percent};
 
 /// The page; `made_by` is for its footer.

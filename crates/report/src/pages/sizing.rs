@@ -11,7 +11,7 @@ use crate::curves::{TOGETHER_MAX, drawn};
 use crate::figure::{DECADES, DataTable, Figure, axis, logarithmic_axis, share_axis, spec};
 use crate::headline;
 use crate::html_page::{HtmlPage, Section};
-use crate::name_places::{Place, places};
+use crate::names::places::{Place, places};
 use crate::number_format::{bytes, count, decimals, number, percent};
 
 /// The page of a search on a trace; `made_by` is for its footer.

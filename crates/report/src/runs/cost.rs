@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::labelled_result::{LabelledResult, ends, float};
 use crate::figure::{DataTable, Figure, colour_channel, spec, value_axis};
-use crate::name_places::{Place, Side, extent, places};
+use crate::names::places::{Place, Side, extent, places};
 use crate::number_format::number;
 
 /// One bar for each of several runs, the cheapest first; `None` if fewer than two wrote anything.
