@@ -117,7 +117,7 @@ fn the_estimate_for_one_budget_of_dram_is_true() {
 /// use once the device is filled.
 #[test]
 fn the_estimate_for_cached_entries_follows_the_table_that_finds_them() {
-    let run = ["run", "uniform:writes=500", "--warmup", "0", "--capacity", "1GiB"];
+    let run = ["run", "uniform:writes=500", "--warmup", "0", "--capacity", "2GiB"];
     for entries in ["1400KiB", "2048KiB", "2049KiB", "3000KiB"] {
         let ftl = format!("dftl:cmt={entries}");
         let ftl = ["--chip", "slc-lsb", "--ftl", &ftl];
