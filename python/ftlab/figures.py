@@ -68,6 +68,8 @@ class Figure:
         # Only the outermost chart may have these; Altair adds its own.
         for name in ("$schema", "autosize"):
             spec.pop(name, None)
+        # Composed charts may not have two tables of the same name.
+        spec["data"].pop("name", None)
         return altair.Chart.from_dict(spec)
 
     def to_svg(self) -> str:

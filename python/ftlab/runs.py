@@ -119,6 +119,8 @@ def compare(
     ------
     As :func:`run`, for the first run that fails.
     """
+    if isinstance(ftl, Mapping):
+        raise TypeError("FTLs have no labels: give a list, such as ftl=['page', 'fast']")
     ftls = [ftl] if isinstance(ftl, str) else list(ftl)
     policies = _labelled(policy)
     if not ftls and not policies:

@@ -8,12 +8,15 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
+import pathlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Union
 
 from ftlab import _native
+from ftlab.errors import UsageError
 from ftlab.requests import Requests
 from ftlab.tables import fields_html
 
@@ -71,10 +74,15 @@ class Trace:
         Raises
         ------
         UsageError
-            There is no such format.
+            There is no such format, or the file is one that the trace is read from.
         RunError
             The trace cannot be read or written, or the format cannot express a request.
         """
+        if _is_read(self.name, os.fspath(path)):
+            raise UsageError(
+                f"{os.fspath(path)} belongs to the trace {self.name}, which would be overwritten; "
+                "name another file"
+            )
         unfinished = f"{os.fspath(path)}.unfinished-{os.getpid()}"
         try:
             self._native.write(unfinished, format)
@@ -85,6 +93,20 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"<ftlab.trace.Trace: {self.name} ({self.format})>"
+
+
+def _is_read(name: str, path: str) -> bool:
+    """Whether a file is one of those that the trace with this name may be read from.
+
+    A name is that of a file, of a folder, of a file in an archive, a pattern, or what files of
+    blktrace have in common.
+    """
+    if not os.path.exists(path):
+        return False
+    target = pathlib.Path(path).resolve()
+    named = pathlib.Path(name).resolve()
+    found = {pathlib.Path(file).resolve() for file in glob.glob(name) + glob.glob(f"{name}.*")}
+    return target in {named, *named.parents, *found} or named in target.parents
 
 
 class TraceInfo(Mapping[str, Any]):

@@ -12,7 +12,7 @@ import ftlab
 import pytest
 
 altair = pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
+vl_convert = pytest.importorskip("vl_convert")
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -55,7 +55,7 @@ def test_figures_compose(comparison: ftlab.Comparison) -> None:
     along = {figure.id: figure for figure in ftlab.figures.of(comparison)}
     layered = along["write-amplification-along-the-trace"].chart()
     for composed in (charts[0] | charts[1], altair.vconcat(*charts), layered + layered):
-        assert composed.to_dict()
+        assert vl_convert.vegalite_to_svg(composed.to_dict()).startswith("<svg")
     assert layered.facet("run:N").to_dict()["facet"]
     assert charts[0].to_dict()["width"] == 300
 

@@ -222,6 +222,8 @@ def test_labels_that_are_given_twice_are_refused() -> None:
     ):
         with pytest.raises(ftlab.UsageError, match="two results are called `.*`; give each"):
             twice()
+    with pytest.raises(TypeError, match="FTLs have no labels"):
+        ftlab.compare(TRACE, {"page": "dac"}, capacity="16MiB")  # type: ignore[arg-type]
     with pytest.raises(ftlab.UsageError, match="1 labels for 2 results"):
         ftlab.Comparison(["a"], [result, result])
 

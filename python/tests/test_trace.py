@@ -127,6 +127,20 @@ def test_what_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["odd.csv"]
 
 
+def test_a_trace_is_not_written_over_itself(tmp_path: Path) -> None:
+    (tmp_path / "week").mkdir()
+    path = write_csv(tmp_path / "week" / "monday.csv", DATA)
+    before = path.read_bytes()
+    (tmp_path / "link.csv").symlink_to(path)
+    for name in (path, tmp_path / "week", tmp_path / "week" / "*.csv", tmp_path / "link.csv"):
+        for target in (path, tmp_path / "link.csv"):
+            with pytest.raises(ftlab.UsageError, match="would be overwritten"):
+                ftlab.trace.open(name, limit=10).write(target)
+    assert path.read_bytes() == before
+    ftlab.trace.open(path, limit=10).write(tmp_path / "week" / "new.csv")
+    assert len(ftlab.trace.open(tmp_path / "week" / "new.csv").requests()) == 10
+
+
 def test_errors_say_where_and_what(tmp_path: Path) -> None:
     path = tmp_path / "disk.spc"
     path.write_text("0,0,512,W,0.0\n0,1,nonsense,W,0.5\n0,2,512,R,1.0\n")
