@@ -132,8 +132,8 @@ class _Connection:
     def gone(self) -> RunError:
         """The error for a sweep without a scheduler."""
         return RunError(
-            f"the client lost the scheduler of the cluster ({self._address}); what is done is kept "
-            "in the journal of `out`, and the same call with a new client runs the rest"
+            f"the client lost the scheduler of the cluster ({self._address}); with `out`, its journal "
+            "keeps what is done, and the same call with a new client runs the rest"
         )
 
 
