@@ -9,9 +9,9 @@
 //!
 //! **Whole passes are measured**, because parts of a trace differ. The trace is repeated in rounds
 //! of whole passes that write the device at least once, until they are steady: the best line
-//! through five rounds rises or falls by at most 3 %. What the answer is about is measured in longer
-//! rounds if the trace is short: there are few blocks, so that single rounds differ, and the device
-//! forgets only slowly how it was filled.
+//! through five rounds rises or falls by at most 3 %. What the answer is about is measured in
+//! longer rounds if the trace is short: there are few blocks, so that single rounds differ, and the
+//! device forgets only slowly how it was filled.
 
 use std::sync::Arc;
 
