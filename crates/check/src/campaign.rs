@@ -170,7 +170,7 @@ enum ChosenDevice {
 const DRAWS_MAX: u64 = 1000;
 
 /// An observer that also stops the campaign when its time is over: three cuts deep, a single case
-/// can take an hour.
+/// has taken 13 minutes.
 struct WithBudget<'a> {
     observer: &'a dyn Observer,
     start: Instant,

@@ -164,6 +164,14 @@ fn initially_isolated_logs_cost_no_more_than_mixed_and_no_less_than_isolated_one
     }
 }
 
+/// Write amplification without a warm-up, with a stream for each number in the trace's column.
+fn by_column(experiment: Experiment) -> f64 {
+    let experiment = Experiment { streams: Streams::Column, warmup: 0, ..experiment };
+    let result = run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap();
+    agrees_with_the_chip(&result);
+    amplification(&result)
+}
+
 /// A drive with Flexible Data Placement under a cache of a language model, at 1/64 of the size
 /// (docs/workloads.md): 960 GiB, units of 16 GiB, nine writers of five classes, filled in order,
 /// then written four times. Its write amplification was 2.600 without and 1.425 with placement. The
@@ -171,20 +179,15 @@ fn initially_isolated_logs_cost_no_more_than_mixed_and_no_less_than_isolated_one
 #[test]
 fn a_cache_of_a_language_model_costs_what_was_measured() {
     let of = |ftl: &str| {
-        let experiment = Experiment {
+        by_column(Experiment {
             trace: Some("kvcache:space=13680MiB,request=16KiB,writes=3932160".to_owned()),
             ftl: format!("streams:unit=64,{ftl}"),
             chip: "slc-fast2010:page=16KiB,pages_per_block=256".to_owned(),
             capacity_bytes: Some(15 << 30),
             extra: Some(Extra::Blocks(6 * 64 + 1)),
             precondition: Precondition::Fill,
-            streams: Streams::Column,
-            warmup: 0,
             ..Experiment::default()
-        };
-        let result = run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap();
-        agrees_with_the_chip(&result);
-        amplification(&result)
+        })
     };
     for (ftl, measured) in [("streams=1", 2.600), ("streams=5,isolation=initial", 1.425)] {
         let error = of(ftl) / measured - 1.0;
@@ -197,20 +200,16 @@ fn a_cache_of_a_language_model_costs_what_was_measured() {
 #[test]
 fn a_cache_of_small_and_large_objects_costs_what_was_measured() {
     let of = |ftl: &str| {
-        let experiment = Experiment {
+        by_column(Experiment {
             trace: Some("cdn:space=2GiB,writes=1500K,inputs=cached".to_owned()),
             ftl: ftl.to_owned(),
             chip: "slc-fast2010:page=4KiB,pages_per_block=256".to_owned(),
             capacity_bytes: Some(2 << 30),
             extra: Some("7%".parse().unwrap()),
             precondition: Precondition::Fill,
-            streams: Streams::Column,
-            warmup: 0,
             measure_after: 300_000,
             ..Experiment::default()
-        };
-        let result = run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap();
-        amplification(&result)
+        })
     };
     for (ftl, measured) in [("streams:streams=1", 3.22), ("streams:streams=2", 1.03)] {
         let error = of(ftl) / measured - 1.0;
@@ -223,21 +222,16 @@ fn a_cache_of_small_and_large_objects_costs_what_was_measured() {
 #[test]
 fn a_stream_for_each_level_saves_copies() {
     let of = |ftl: &str| {
-        let experiment = Experiment {
+        by_column(Experiment {
             trace: Some("lsm:space=512MiB,memtable=2MiB,table=1MiB,level=5MiB,writes=100K".into()),
             ftl: format!("streams:unit=8,{ftl}"),
             chip: "slc-fast2010:page=16KiB,pages_per_block=64".to_owned(),
             capacity_bytes: Some(512 << 20),
             extra: Some(Extra::Blocks(56)),
             precondition: Precondition::None,
-            streams: Streams::Column,
-            warmup: 0,
             measure_after: 50_000,
             ..Experiment::default()
-        };
-        let result = run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap();
-        agrees_with_the_chip(&result);
-        amplification(&result)
+        })
     };
     let (mixed, apart) = (of("streams=1"), of("streams=5"));
     assert!(mixed > 1.2 && apart - 1.0 < (mixed - 1.0) / 3.0, "{mixed} and {apart}");

@@ -225,12 +225,18 @@ mod tests {
         Disk::in_memory(device.unwrap()).unwrap()
     }
 
-    /// Whether the film of a cut is still shown this long after it.
-    fn is_kept_for(seconds: u64) -> bool {
+    /// A disk whose power failed while somebody watched.
+    fn cut_while_watched() -> (Disk, Watch) {
         let (mut disk, mut watch) = (disk(), Watch::default());
         watch.begin(&mut disk).unwrap();
         disk.cut_now();
         watch.power_failed(&mut disk);
+        (disk, watch)
+    }
+
+    /// Whether the film of a cut is still shown this long after it.
+    fn is_kept_for(seconds: u64) -> bool {
+        let (mut disk, mut watch) = cut_while_watched();
         let cut_at = &mut watch.camera.as_mut().expect("it was watched").cut_at;
         *cut_at = Instant::now().checked_sub(Duration::from_secs(seconds));
         watch.begin(&mut disk).unwrap();
@@ -245,10 +251,7 @@ mod tests {
 
     #[test]
     fn what_follows_a_cut_is_not_in_its_film() {
-        let (mut disk, mut watch) = (disk(), Watch::default());
-        watch.begin(&mut disk).unwrap();
-        disk.cut_now();
-        watch.power_failed(&mut disk);
+        let (mut disk, mut watch) = cut_while_watched();
         watch.performed(&mut disk, HostOp::Flush, 0, 0);
         let filmed = watch.end(&mut disk).unwrap();
         let takes = filmed.footage.cutting.takes();
@@ -259,10 +262,7 @@ mod tests {
 
     #[test]
     fn a_disk_at_work_gives_the_memory_of_an_old_film_back() {
-        let (mut disk, mut watch) = (disk(), Watch::default());
-        watch.begin(&mut disk).unwrap();
-        disk.cut_now();
-        watch.power_failed(&mut disk);
+        let (mut disk, mut watch) = cut_while_watched();
         watch.performed(&mut disk, HostOp::Flush, 0, 0);
         assert!(watch.camera.is_some());
         watch.camera.as_mut().unwrap().cut_at = Instant::now().checked_sub(KEPT);

@@ -1,7 +1,8 @@
 //! Curves that end side by side are named at their ends; all others have a legend.
 //!
-//! A name beside its curve needs no look elsewhere. Names that would cover each other move apart a
-//! little; where that is not enough, or curves end far from each other, the legend stays.
+//! Whoever reads a name beside its curve need not search a legend. Names that would cover each
+//! other move apart a little; where that is not enough, or curves end far from each other, the
+//! legend stays.
 
 use serde_json::{Map, Value, json};
 
