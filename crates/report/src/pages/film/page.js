@@ -29,7 +29,13 @@
     return line;
   }
 
-  const packedIn = (script) => Uint8Array.from(atob(script.textContent.trim()), (letter) => letter.charCodeAt(0));
+  // A loop, because a function called for each letter of some MB takes as long as all the rest of opening.
+  function packedIn(script) {
+    const letters = atob(script.textContent.trim());
+    const bytes = new Uint8Array(letters.length);
+    for (let at = 0; at < bytes.length; at++) bytes[at] = letters.charCodeAt(at);
+    return bytes;
+  }
 
   async function filmOf(packed) {
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
