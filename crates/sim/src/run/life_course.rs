@@ -46,8 +46,8 @@ pub struct LifePoint {
 pub(super) struct Sizes {
     /// Pages of the capacity.
     pub logical_pages: u32,
-    /// Bytes of a page.
-    pub page_bytes: u32,
+    /// Bytes of the capacity.
+    pub capacity_bytes: u64,
     /// Blocks that the FTL uses.
     pub blocks: u32,
 }
@@ -55,18 +55,21 @@ pub(super) struct Sizes {
 /// What has been counted up to a moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
-    /// Pages that the host wrote.
-    pub written: u64,
+    /// Pages that the host wrote, partly or whole.
+    written: u64,
+    /// Bytes that the host wrote.
+    pub host_bytes: u64,
     programs: u64,
     blocks: MediaPart,
 }
 
 impl Moment {
-    fn of(simulator: &Simulator) -> Moment {
+    fn of(simulator: &Simulator, host_bytes: u64) -> Moment {
         let nand = simulator.nand();
         let media = nand.media().expect("a life is on media that can fail");
         Moment {
             written: simulator.asked().written,
+            host_bytes,
             programs: nand.tally().total(Op::Program),
             blocks: MediaPart::of(media, simulator.failed_requests()),
         }
@@ -77,8 +80,8 @@ impl Moment {
         let host_pages = self.written - before.map_or(0, |before| before.written);
         let programs = self.programs - before.map_or(0, |before| before.programs);
         LifePoint {
-            host_bytes: self.written * u64::from(sizes.page_bytes),
-            drive_writes: self.written as f64 / f64::from(sizes.logical_pages),
+            host_bytes: self.host_bytes,
+            drive_writes: self.host_bytes as f64 / sizes.capacity_bytes as f64,
             in_use: sizes.blocks.into(),
             in_reserve: self.blocks.in_reserve,
             retired: self.blocks.retired,
@@ -124,11 +127,11 @@ impl Course {
 
     /// Takes a moment if one is due, or if a block was retired since the last look.
     #[inline]
-    pub fn look(&mut self, simulator: &Simulator) {
+    pub fn look(&mut self, simulator: &Simulator, host_bytes: u64) {
         // A block that is retired takes one from the reserve. To count reasons takes longer.
         let in_reserve = simulator.nand().media().map_or(0, Media::in_reserve);
         if simulator.asked().written >= self.next || in_reserve != self.in_reserve {
-            self.take(Moment::of(simulator));
+            self.take(Moment::of(simulator, host_bytes));
         }
     }
 
@@ -162,12 +165,12 @@ impl Course {
 
     /// The points of the whole life, in their order; the last one is its end. A moment at an even
     /// distance is left out if it is less than half a distance from one of the others.
-    pub fn end(mut self, simulator: &Simulator) -> Ended {
-        let end = Moment::of(simulator);
+    pub fn end(mut self, simulator: &Simulator, host_bytes: u64) -> Ended {
+        let end = Moment::of(simulator, host_bytes);
         self.note_retired(end);
         let points = self.points(end);
         let [first_retired, last_retired] =
-            [self.first_retired, self.last_retired].map(|it| it.map(|moment| moment.written));
+            [self.first_retired, self.last_retired].map(|it| it.map(|moment| moment.host_bytes));
         Ended { points, first_retired, last_retired }
     }
 
@@ -196,7 +199,7 @@ impl Course {
 pub(super) struct Ended {
     /// The points in their order.
     pub points: Vec<LifePoint>,
-    /// Pages that the host had written when the first block was retired.
+    /// Bytes that the host had written when the first block was retired.
     pub first_retired: Option<u64>,
     /// The same for the last block.
     pub last_retired: Option<u64>,
@@ -206,7 +209,7 @@ pub(super) struct Ended {
 mod tests {
     use super::*;
 
-    const SIZES: Sizes = Sizes { logical_pages: 3200, page_bytes: 2048, blocks: 60 };
+    const SIZES: Sizes = Sizes { logical_pages: 3200, capacity_bytes: 3200 * 2048, blocks: 60 };
 
     fn moment(written: u64, worn_out: u64) -> Moment {
         let blocks = MediaPart {
@@ -221,7 +224,7 @@ mod tests {
             in_reserve: 9 - worn_out,
             read_only: false,
         };
-        Moment { written, programs: 2 * written, blocks }
+        Moment { written, host_bytes: 2048 * written, programs: 2 * written, blocks }
     }
 
     /// The points of a load of this many batches of 64 pages, in which blocks retire behind these
