@@ -39,9 +39,10 @@ const BAD_MARK: [u8; HEADER_BYTES] = [0; HEADER_BYTES];
 /// Owners, fill levels and wear are kept in RAM. Where the chip has a store they are a copy of what
 /// it holds, so [`from_store`](Self::from_store) can rebuild them.
 pub struct FlashArray {
-    /// All pages and blocks.
+    /// All pages and blocks. Only their numbers are asked of it.
     geometry: Geometry,
-    /// Those that the FTL numbers. Behind them are those that replace blocks that fail.
+    /// Those that the FTL numbers. Behind them are those that replace blocks that fail. Arithmetic
+    /// is the same for both, and callers do it with this one, so that a value is in one place.
     of_ftl: Geometry,
     /// Where blocks can fail.
     lives: Option<Box<BlockLives>>,
@@ -177,7 +178,7 @@ impl FlashArray {
     /// Whether operations in flight can be [reordered](crate::Outcome::Reordered): there are
     /// several dies, and pages are kept.
     pub fn can_reorder(&self) -> bool {
-        self.geometry.dies() > 1 && self.keeps_pages()
+        self.of_ftl.dies() > 1 && self.keeps_pages()
     }
 
     // ---- Looking at the array --------------------------------------------------------------
@@ -209,7 +210,7 @@ impl FlashArray {
     /// The owners of all pages of a block; [`Lpn::SYSTEM`] also where a fault has taken it away.
     #[inline]
     pub fn owners(&self, block: BlockId) -> &[u32] {
-        &self.owners[self.geometry.span(block)]
+        &self.owners[self.of_ftl.span(block)]
     }
 
     /// The owners of `pages` pages from `first` on.
@@ -226,9 +227,9 @@ impl FlashArray {
     /// The pages that share the cells of a page and precede it in its block: an interrupted program
     /// of this page can destroy them.
     pub fn lower_pages(&self, ppn: Ppn) -> impl Iterator<Item = Ppn> + use<> {
-        let block = self.geometry.block_of(ppn);
-        let (first, offset) = (self.geometry.first_page(block), self.geometry.offset_of(ppn));
-        let pairing = if self.is_slc(block) { Pairing::NONE } else { self.geometry.pairing() };
+        let block = self.of_ftl.block_of(ppn);
+        let (first, offset) = (self.of_ftl.first_page(block), self.of_ftl.offset_of(ppn));
+        let pairing = if self.is_slc(block) { Pairing::NONE } else { self.of_ftl.pairing() };
         pairing.lower_pages(offset).map(move |offset| first.plus(offset))
     }
 
@@ -241,7 +242,7 @@ impl FlashArray {
     /// [`slc_pages`](Geometry::slc_pages) pages.
     pub(crate) fn use_as_slc(&mut self, block: BlockId) {
         assert!(self.filled[block.0 as usize] == 0, "{block:?} is not erased");
-        if self.geometry.pairing().bits > 1 {
+        if self.of_ftl.pairing().bits > 1 {
             let blocks = self.geometry.blocks() as usize;
             self.slc.get_or_insert_with(|| vec![false; blocks])[block.0 as usize] = true;
         }
@@ -279,7 +280,7 @@ impl FlashArray {
 
     /// Pages of the FTL that can still be programmed before the next erase. Walks all blocks.
     pub fn free_pages(&self) -> u64 {
-        let per_block = u64::from(self.geometry.pages_per_block());
+        let per_block = u64::from(self.of_ftl.pages_per_block());
         self.filled[..self.of_ftl.blocks() as usize]
             .iter()
             .map(|&filled| per_block - u64::from(filled))
@@ -320,13 +321,13 @@ impl FlashArray {
 
     /// Number of pages of a block that are erased, from this one on up to the first that is not.
     pub fn erased_from(&self, first: Ppn) -> u32 {
-        let to_end = self.geometry.pages_per_block() - self.geometry.offset_of(first);
-        match self.geometry.program_order() {
+        let to_end = self.of_ftl.pages_per_block() - self.of_ftl.offset_of(first);
+        match self.of_ftl.program_order() {
             ProgramOrder::Any => {
                 let owners = self.owners_of_run(first, to_end).iter();
                 owners.take_while(|&&owner| owner == Lpn::NONE.0).count() as u32
             }
-            _ if self.geometry.offset_of(first) < self.filled(self.geometry.block_of(first)) => 0,
+            _ if self.of_ftl.offset_of(first) < self.filled(self.of_ftl.block_of(first)) => 0,
             _ => to_end,
         }
     }
@@ -334,9 +335,9 @@ impl FlashArray {
     /// Whether the rules of flash allow to program a page now.
     #[inline]
     pub fn may_program(&self, ppn: Ppn) -> bool {
-        let block = self.geometry.block_of(ppn);
-        let (offset, next) = (self.geometry.offset_of(ppn), self.filled(block));
-        let is_in_order = match self.geometry.program_order() {
+        let block = self.of_ftl.block_of(ppn);
+        let (offset, next) = (self.of_ftl.offset_of(ppn), self.filled(block));
+        let is_in_order = match self.of_ftl.program_order() {
             ProgramOrder::Sequential => offset == next,
             ProgramOrder::Ascending => offset >= next,
             ProgramOrder::Any => self.is_erased(ppn),
@@ -361,7 +362,7 @@ impl FlashArray {
     /// # Errors
     /// The storage failed.
     pub fn fill_level(&self, block: BlockId) -> Result<u32> {
-        let span = self.geometry.span(block);
+        let span = self.of_ftl.span(block);
         for page in span.clone().rev() {
             if !self.reads_as_erased(Ppn(page as u32))? {
                 return Ok((page - span.start) as u32 + 1);
@@ -384,7 +385,7 @@ impl FlashArray {
     fn filled_by_owners(&self, block: BlockId) -> u16 {
         let is_used = |owner: &u32| *owner != Lpn::NONE.0;
         let owners = self.owners(block);
-        let filled = match self.geometry.program_order() {
+        let filled = match self.of_ftl.program_order() {
             ProgramOrder::Any => owners.iter().filter(|&owner| is_used(owner)).count(),
             _ => owners.iter().rposition(is_used).map_or(0, |last| last + 1),
         };
@@ -509,7 +510,7 @@ impl FlashArray {
 
     /// Programs a page with all that it holds in another array.
     pub(crate) fn program_as_in(&mut self, other: &FlashArray, ppn: Ppn) -> Result<()> {
-        let block = self.geometry.block_of(ppn);
+        let block = self.of_ftl.block_of(ppn);
         if other.is_slc(block) && !self.is_slc(block) {
             self.use_as_slc(block);
         }
@@ -572,13 +573,13 @@ impl FlashArray {
 
     /// Erases a block. After an error it counts as half erased.
     pub(crate) fn erase(&mut self, block: BlockId) -> Result<()> {
-        let (index, span) = (block.0 as usize, self.geometry.span(block));
+        let (index, span) = (block.0 as usize, self.of_ftl.span(block));
         debug_assert_eq!(
             self.filled[index],
             self.filled_by_owners(block),
             "{block:?}: the fill level and the owners differ"
         );
-        let per_block = u64::from(self.geometry.pages_per_block());
+        let per_block = u64::from(self.of_ftl.pages_per_block());
         self.lost_pages += per_block - u64::from(core::mem::take(&mut self.filled[index]));
         self.owners[span].fill(Lpn::NONE.0);
         self.wear[index] += 1;
@@ -590,7 +591,7 @@ impl FlashArray {
         }
         let Some(pages) = &mut self.pages else { return Ok(()) };
         self.half_erased.retain(|&half| half != block);
-        let erased = pages.erase(block, self.geometry.span(block));
+        let erased = pages.erase(block, self.of_ftl.span(block));
         if erased.is_err() {
             self.half_erased.push(block);
         }
@@ -679,7 +680,7 @@ impl FlashArray {
     /// Marks a block as bad, in the spare area of its first page, as makers of flash do: all bits
     /// of the header are zero.
     pub(crate) fn mark_bad(&mut self, block: BlockId) -> Result<()> {
-        let first = self.geometry.first_page(block);
+        let first = self.of_ftl.first_page(block);
         if self.keeps_pages() {
             self.finish_copies();
             self.inject(Fault::Header(first, BAD_MARK))?;
@@ -691,7 +692,7 @@ impl FlashArray {
     /// Finds the marks that a store has kept.
     pub(crate) fn find_bad_marks(&mut self) -> Result<()> {
         for block in (0..self.geometry.blocks()).map(BlockId) {
-            let record = self.stored().store().spare(self.geometry.first_page(block))?;
+            let record = self.stored().store().spare(self.of_ftl.first_page(block))?;
             if record.header == Header::Damaged(BAD_MARK) {
                 self.lives.as_mut().expect("the blocks can fail").mark_bad(block);
             }
@@ -707,8 +708,8 @@ impl FlashArray {
     /// Pages that can be programmed in a block.
     pub(crate) fn usable_pages(&self, block: BlockId) -> u32 {
         match self.is_slc(block) {
-            true => self.geometry.slc_pages(),
-            false => self.geometry.pages_per_block(),
+            true => self.of_ftl.slc_pages(),
+            false => self.of_ftl.pages_per_block(),
         }
     }
 
@@ -721,7 +722,7 @@ impl FlashArray {
 
     /// Two blocks exchange their numbers. Their erases, as the FTL counts them, stay.
     pub(crate) fn exchange(&mut self, one: BlockId, other: BlockId) {
-        let spans = [one, other].map(|block| self.geometry.span(block));
+        let spans = [one, other].map(|block| self.of_ftl.span(block));
         swap_ranges(&mut self.owners, spans);
         self.filled.swap(one.0 as usize, other.0 as usize);
         if let Some(slc) = &mut self.slc {
@@ -920,7 +921,7 @@ impl FlashArray {
         block: BlockId,
         left: impl Fn(Ppn) -> Option<Health>,
     ) -> Result<()> {
-        for ppn in self.geometry.span(block).map(|ppn| Ppn(ppn as u32)) {
+        for ppn in self.of_ftl.span(block).map(|ppn| Ppn(ppn as u32)) {
             let health = self.spare(ppn)?.health;
             let is_programmed =
                 matches!(health, Health::Good | Health::Unstable | Health::DataLost);
@@ -961,15 +962,15 @@ impl FlashArray {
     /// Claims the `pages` pages from `to` on for programming; here the rules are enforced.
     #[inline(always)]
     fn claim(&mut self, to: Ppn, pages: u32) {
-        let block = self.geometry.block_of(to);
-        let offset = to.0 - self.geometry.first_page(block).0;
+        let block = self.of_ftl.block_of(to);
+        let offset = to.0 - self.of_ftl.first_page(block).0;
         let end = offset + pages;
         if self.slc.is_some() || !self.half_erased.is_empty() {
             self.check_state(block, end);
         }
         let next = u32::from(self.filled[block.0 as usize]);
-        let fits = end <= self.geometry.pages_per_block();
-        let (in_order, filled) = match self.geometry.program_order() {
+        let fits = end <= self.of_ftl.pages_per_block();
+        let (in_order, filled) = match self.of_ftl.program_order() {
             ProgramOrder::Sequential => (offset == next, end),
             ProgramOrder::Ascending => {
                 self.lost_pages += u64::from(offset.saturating_sub(next));
@@ -987,10 +988,10 @@ impl FlashArray {
     #[cold]
     #[inline(never)]
     fn refuse_program(&self, block: BlockId, offset: u32, pages: u32, next: u32) -> ! {
-        if offset + pages > self.geometry.pages_per_block() {
+        if offset + pages > self.of_ftl.pages_per_block() {
             panic!("{pages} pages from offset {offset} on do not fit {block:?}");
         }
-        match self.geometry.program_order() {
+        match self.of_ftl.program_order() {
             ProgramOrder::Any => {
                 panic!("{block:?}: page {offset} or one of the {pages} from it is programmed")
             }
@@ -1003,7 +1004,7 @@ impl FlashArray {
     fn check_state(&self, block: BlockId, end: u32) {
         let half = self.half_erased.contains(&block);
         assert!(!half, "programmed {block:?}, which a cut left half erased");
-        let most = self.geometry.slc_pages();
+        let most = self.of_ftl.slc_pages();
         let fits = !self.is_slc(block) || end <= most;
         assert!(
             fits,

@@ -419,7 +419,7 @@ impl<'a> Simulator<'a> {
         }
         let run = span.run(request_bytes, Data::None);
         let done = self.ftl.read(&mut self.nand, &run, &mut Sink::None);
-        self.unless_unreadable(done)
+        done.or_else(|error| self.unless_unreadable(error))
     }
 
     /// Reads a span and compares it with the shadow copy.
@@ -448,25 +448,21 @@ impl<'a> Simulator<'a> {
             },
         };
         let written = self.ftl.write(&mut self.nand, &span.run(request_bytes, data), next);
-        let joined = match written {
-            Ok(joined) => joined,
-            failed => self.unless_unreadable(failed.map(drop)).map(|()| 0)?,
-        };
+        let joined = written.or_else(|error| self.unless_unreadable(error).map(|()| 0))?;
         self.host_pages.written += joined as u64;
         Ok(joined)
     }
 
     /// Takes a request that failed because a page cannot be read for done, on media with such
     /// pages. They count their requests.
-    fn unless_unreadable(&mut self, done: ftl::Result<()>) -> Result<()> {
-        match done {
-            Err(ftl::Error::Lost(_) | ftl::Error::Chip(nand::Error::Unreadable(_)))
-                if self.lives_on =>
-            {
+    #[cold]
+    fn unless_unreadable(&mut self, error: ftl::Error) -> Result<()> {
+        match error {
+            ftl::Error::Lost(_) | ftl::Error::Chip(nand::Error::Unreadable(_)) if self.lives_on => {
                 self.failed_requests += 1;
                 Ok(())
             }
-            done => Ok(done?),
+            error => Err(error.into()),
         }
     }
 
@@ -511,7 +507,7 @@ impl<'a> Simulator<'a> {
     /// The FTL gave up, or the storage failed.
     pub fn make_durable(&mut self) -> Result<()> {
         let flushed = self.ftl.flush(&mut self.nand, None);
-        self.unless_unreadable(flushed)?;
+        flushed.or_else(|error| self.unless_unreadable(error))?;
         Ok(self.nand.sync()?)
     }
 
@@ -521,7 +517,7 @@ impl<'a> Simulator<'a> {
         match self.honours_flushes {
             true => {
                 let flushed = self.ftl.flush(&mut self.nand, Some(&run));
-                self.unless_unreadable(flushed)?;
+                flushed.or_else(|error| self.unless_unreadable(error))?;
                 Ok(self.nand.sync()?)
             }
             false => Ok(()),

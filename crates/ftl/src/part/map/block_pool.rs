@@ -54,9 +54,13 @@ impl BlockPool {
     ///
     /// # Errors
     /// The power fails while a doubtful block is erased.
+    #[inline]
     pub fn take(&mut self, nand: &mut Nand) -> Result<BlockId> {
-        let next = if nand.takes_least_worn() { self.least_worn(nand) } else { 0 };
-        let (block, doubtful) = self.free.remove(next).expect("took a block from an empty pool");
+        let next = match nand.takes_least_worn() {
+            true => self.take_least_worn(nand),
+            false => self.free.pop_front(),
+        };
+        let (block, doubtful) = next.expect("took a block from an empty pool");
         if doubtful {
             nand.erase(block, Cause::Meta)?;
         }
@@ -64,11 +68,11 @@ impl BlockPool {
         Ok(block)
     }
 
-    /// The place of the least worn block.
-    fn least_worn(&self, nand: &Nand) -> usize {
+    #[cold]
+    fn take_least_worn(&mut self, nand: &Nand) -> Option<(BlockId, bool)> {
         let wear = nand.array().wear_of_blocks();
         let erases = |&at: &usize| wear[self.free[at].0.0 as usize];
-        (0..self.free.len()).min_by_key(erases).unwrap_or(0)
+        self.free.remove((0..self.free.len()).min_by_key(erases)?)
     }
 
     /// Erases a block in which no page counts, and adds it. A mount that has not committed does not

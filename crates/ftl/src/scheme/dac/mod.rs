@@ -207,7 +207,8 @@ impl Clustered {
         self.make_room(nand, region)?;
         let most = self.pages_along(nand.geometry(), run, index, region);
         let whole = run.whole_pages_from(index, nand.geometry().full_mask()).min(most);
-        let (from, written) = (self.region_of(nand.geometry(), first), self.map.written());
+        let written = self.map.written();
+        let partial_from = (whole == 0).then(|| self.region_of(nand.geometry(), first));
         for (lpn, now) in (0..whole).map(|page| first.plus(page)).zip(written + 1..) {
             self.note(lpn, self.region_of(nand.geometry(), lpn), region, now);
         }
@@ -215,8 +216,8 @@ impl Clustered {
         let frontier = &mut self.frontiers[region as usize];
         let done = self.map.write(nand, run, index, whole.max(1), frontier, kind)?;
         debug_assert_eq!(done, whole.max(1), "{run:?}: pages from {index} on were written");
-        if whole == 0 {
-            // Not before: if its other sectors are lost, the page is not written.
+        // Not before: if its other sectors are lost, the page is not written.
+        if let Some(from) = partial_from {
             self.note(first, from, region, written + 1);
         }
         Ok(done)
