@@ -61,10 +61,7 @@ pub(crate) fn drawn(field: &str, labels: &[String], mut view: Value) -> Value {
     if labels.len() > TOGETHER_MAX {
         return panels(field, labels, view);
     }
-    let curves = match view.get("layer") {
-        Some(_) => &mut view["layer"][0],
-        None => &mut view,
-    };
+    let curves = first_layer(&mut view);
     if let [label] = labels {
         curves["mark"]["color"] = colours::of_one(label).into();
     }
@@ -90,8 +87,24 @@ pub(crate) fn drawn(field: &str, labels: &[String], mut view: Value) -> Value {
     view
 }
 
-/// One panel per value of `field`, with the same axes.
+/// The layer of a view that has its values.
+fn first_layer(view: &mut Value) -> &mut Value {
+    match view.get("layer") {
+        Some(_) => &mut view["layer"][0],
+        None => view,
+    }
+}
+
+/// One panel per value of `field`, with the same axes. That of an FTL has the colour that the FTL
+/// has elsewhere.
 pub(crate) fn panels(field: &str, labels: &[String], mut view: Value) -> Value {
+    let encoding = &mut first_layer(&mut view)["encoding"];
+    let are_schemes = labels.iter().all(|label| colours::names_a_scheme(label));
+    if are_schemes && encoding.get("color").is_none() {
+        let scale = json!({"domain": labels, "range": colours::of(labels)});
+        encoding["color"] =
+            json!({"field": field, "type": "nominal", "legend": null, "scale": scale});
+    }
     view["width"] = 240.into();
     view["height"] = 120.into();
     json!({
@@ -128,6 +141,15 @@ mod tests {
         let parts = drawn("page", &labelled(1), view());
         assert_eq!(parts["encoding"], view()["encoding"]);
         assert_eq!(drawn("ftl", &["dac".into()], view())["mark"]["color"], colours::of_one("dac"));
+    }
+
+    #[test]
+    fn the_panel_of_an_ftl_has_its_colour_and_no_other_panel_has_one() {
+        let ftls = ["dac".to_owned(), "fast:rw=4".to_owned()];
+        let colour = panels("ftl", &ftls, view())["spec"]["encoding"]["color"].clone();
+        assert_eq!(colour["scale"], json!({"domain": ftls, "range": colours::of(&ftls)}));
+        let others = panels("requests", &["reads".into(), "dac".into()], view());
+        assert!(others["spec"]["encoding"].get("color").is_none());
     }
 
     #[test]

@@ -55,6 +55,8 @@ pub struct Section {
     pub text: Vec<String>,
     /// A table. Beside figures it is folded away below them.
     pub table: Option<DataTable>,
+    /// Whether it is folded away without figures, too.
+    pub is_long: bool,
     /// The figures.
     pub figures: Vec<Figure>,
     /// What the reader must know to judge these numbers, as a list below the figures.
@@ -126,14 +128,17 @@ impl Spec {
     }
 }
 
-/// A text in which a line may break behind punctuation, so that no long name breaks in mid-word.
-/// What stands in backticks is code.
+/// A text in which a line may break behind punctuation, so that no long name breaks in mid-word,
+/// and not within a number or before its unit. What stands in backticks is code.
 pub fn soft(text: &str) -> minijinja::Value {
     let mut html = String::with_capacity(text.len());
     let has_code = text.matches('`').count().is_multiple_of(2);
     let mut tags = ["<code>", "</code>"].into_iter().cycle();
-    for character in text.chars() {
+    for (at, character) in text.char_indices() {
+        let is_followed_by_digit =
+            || text[at + character.len_utf8()..].starts_with(|next: char| next.is_ascii_digit());
         match character {
+            ',' if is_followed_by_digit() => html.push(','),
             '`' if has_code => html.extend(tags.next()),
             '&' => html.push_str("&amp;"),
             '<' => html.push_str("&lt;"),
@@ -144,6 +149,7 @@ pub fn soft(text: &str) -> minijinja::Value {
         }
     }
     let html = html.replace(&format!("{WORD_BREAK} "), " ").replace(WORD_BREAK, "<wbr>");
+    let html = html.replace("± ", "±&nbsp;").replace(" %", "&nbsp;%");
     minijinja::Value::from_safe_string(html)
 }
 
@@ -209,6 +215,12 @@ mod tests {
     }
 
     #[test]
+    fn no_line_ends_within_a_number_or_before_its_unit() {
+        let shown = soft("1,234,567.8 pages ± 7 %, 2,page").to_string();
+        assert_eq!(shown, "1,234,567.8 pages ±&nbsp;7&nbsp;%, 2,<wbr>page");
+    }
+
+    #[test]
     fn the_best_of_a_row_is_bold_and_a_single_cell_is_a_line() {
         let rows = [vec!["cost".to_owned()], vec!["WA".into(), "*1.25".into(), "2.5".into()]];
         let table = DataTable::new(["", "page", "fast"], rows);
@@ -216,6 +228,17 @@ mod tests {
         let html = HtmlPage { sections: vec![section], ..HtmlPage::default() }.html();
         assert!(html.contains("<td class=\"line\" colspan=\"3\">cost</td>"));
         assert!(html.contains("<td class=\"best\">1.25</td><td>2.5</td>"));
+    }
+
+    #[test]
+    fn a_long_table_is_folded_away() {
+        let section = |is_long| {
+            let table = DataTable::new(["run"], vec![vec!["a".into()]]);
+            Section { is_long, ..Section::of_table("Numbers", table) }
+        };
+        let html = |is_long| HtmlPage { sections: vec![section(is_long)], ..HtmlPage::default() };
+        let folded = [true, false].map(|is_long| html(is_long).html().contains("<details class="));
+        assert_eq!(folded, [true, false]);
     }
 
     #[test]

@@ -247,6 +247,7 @@ fn section(experiment: &ExperimentFindings) -> Section {
         notes: found.notes.counted_sentences(),
         table: (!judged.is_empty()).then(|| sweep::claim_table(&judged)),
         figures: claims.figures,
+        is_long: false,
     }
 }
 

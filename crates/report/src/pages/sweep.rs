@@ -8,7 +8,7 @@ use sim::plan::{Plan, Scale};
 use sim::sweep::findings::{Findings, OVERVIEW};
 
 use crate::axis_labels::{label, metric_axis, scaled, without_unit};
-use crate::captions::{QUICK_NOTE, common_options};
+use crate::captions::{QUICK_NOTE, common_options, short_name};
 use crate::charts::{Facets, Point, draw};
 use crate::figure::{DataTable, Figure, slug};
 use crate::headline;
@@ -79,7 +79,7 @@ fn caveats(plan: &Plan) -> impl Iterator<Item = String> {
 /// The page of a sweep.
 pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
     let plan = found.plan();
-    let title = if plan.title.is_empty() { "Sweep" } else { &plan.title };
+    let title = if plan.title.is_empty() { unnamed(plan) } else { plan.title.clone() };
     let runs = || format!("{} runs. {}", number(plan.rows.len() as f64), common_options(plan));
     let mut lead = Vec::new();
     lead.extend((!plan.rows.is_empty()).then(runs));
@@ -109,12 +109,25 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
         let figures = if fleet.is_some() { Vec::new() } else { overviews(found, "") };
         sections.push(Section {
             table: Some(sweep_rows::table(found)),
+            is_long: fleet.is_some(),
             notes: found.notes.counted_sentences(),
             ..Section::of_figures("All runs", figures)
         });
     }
-    let (title, headline) = (title.to_owned(), headline::sweep::of(found));
+    let headline = headline::sweep::of(found);
     HtmlPage { title, headline, lead, sections, made_by, ..HtmlPage::default() }
+}
+
+/// The title of a plan that has none: its number of runs, with the trace if all have the same.
+fn unnamed(plan: &Plan) -> String {
+    let runs = format!("sweep of {} runs", number(plan.rows.len() as f64));
+    let mut traces = plan.rows.iter().map(|row| row.experiment.trace_names());
+    match traces.next() {
+        Some(first) if first.len() == 1 && traces.all(|it| it == first) => {
+            format!("{}: {runs}", short_name(first[0]))
+        }
+        _ => capitalised(&runs),
+    }
 }
 
 /// A sentence about runs that failed and traces that could not be read; `None` if there are none.

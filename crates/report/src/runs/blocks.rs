@@ -42,7 +42,10 @@ pub(super) fn associated_blocks(runs: &[LabelledResult]) -> Option<Figure> {
         },
     });
     let labels = curves::labels(&histograms);
-    let parts = if labels.len() == 1 { view } else { panels("run", &labels, view) };
+    let parts = match &*labels {
+        [_] => drawn("run", &labels, view),
+        _ => panels("run", &labels, view),
+    };
     let head = ["run", "full merges", "mean Na"];
     Some(Figure {
         id: "associated-blocks".into(),

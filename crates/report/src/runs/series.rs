@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::labelled_result::{LabelledResult, capitalised, float};
 use crate::axis_labels;
+use crate::colours;
 use crate::curves::{self, Curve, distinct, drawn, panels, shared_note};
 use crate::figure::{
     DECADES, DataTable, Figure, POINTS_MAX, axis, axis_from_zero, rule_at_one, slug, spec,
@@ -152,7 +153,8 @@ pub(super) fn gauges(run: &LabelledResult) -> Option<Figure> {
         samples.iter().map(value)
     });
     let view = json!({
-        "mark": {"type": "line", "strokeWidth": 1.5, "tooltip": true},
+        "mark": {"type": "line", "strokeWidth": 1.5, "tooltip": true,
+                 "color": colours::of_one(run.label)},
         "encoding": {
             "x": axis("requests", "requests served"),
             "y": axis_from_zero("value", ""),
