@@ -27,7 +27,8 @@ pub struct SceneKind {
 
 const COPIED_HOME: &str =
     "{name} of LBN {lbn}: {copies|copy|copies} from {sources|block|blocks} to block {target}";
-const MOVED: &str = "{name}: {copies|copy|copies} from {sources|block|blocks} to block {target}";
+const MOVED: &str = "{name}: {copies|copy|copies} from {sources|block|blocks} to block {target}, \
+                     {erases|erase|erases}";
 const COLLECTED: &str = "{name} of block {victim}: {copies|copy|copies}, {erases|erase|erases}";
 const COUNTED: &str = "{name}: {reads|read|reads}, {programs|program|programs}, \
                        {copies|copy|copies}, {erases|erase|erases}";
@@ -61,7 +62,8 @@ pub const COMMON: [SceneKind; 11] = [
     kind(
         "erase of a dead log block",
         ERASED,
-        "No page of the log block is valid any more. It is erased; nothing needs to be copied.",
+        "No page of this block of the log, or of its isolation area, is valid any more. It is \
+         erased; nothing needs to be copied.",
     ),
     kind(
         "garbage collection",

@@ -143,18 +143,19 @@ pub static SCHEME: Scheme = Scheme {
             to: "log",
             name: "second chance",
             says: "The oldest log block must make room. To merge each valid page would cost a \
-               block of copies. Instead they are carried over to the newest log block and \
-               stay in the log a second time; those that the host rewrites meanwhile need no \
-               merge. A page gets this chance once, or again if its block has fewer valid pages \
-               than the threshold.",
+               block of copies. Instead they are carried over to a new log block, in front of \
+               what the host will write there, and stay in the log a second time; those that \
+               the host rewrites meanwhile need no merge. A page gets this chance once. But of \
+               a block with few valid pages, fewer than `threshold` says (as a rule half of all), \
+               all are carried, also those that were carried before.",
         },
         Act {
             cause: Cause::Merge,
             from: "log",
             to: "isolation",
             name: "isolation",
-            says: "These pages are still valid after their second time in the log, so they are \
-               taken to be cold. They are collected in the isolation area, a part of the log. \
+            says: "The oldest log block must make room. These of its pages are still valid after \
+               their second time in the log, so they are taken to be cold. They are collected in the isolation area, a part of the log. \
                Their merges come later, a few at a time: if all were made now, this write \
                would have to wait for them.",
         },
@@ -165,8 +166,10 @@ pub static SCHEME: Scheme = Scheme {
             name: "progressive merge",
             says: "The merge of an isolated page, put off until now: the newest pages of its \
                logical block are gathered in a clean block, from the old data block and from \
-               the whole log. Only a few such merges go with each write, so no write waits \
-               for many of them.",
+               the whole log. Only a few such merges go with a write (one, unless \
+               `merges_per_write` says otherwise), as long as a full block of the isolation area \
+               holds valid pages, and none if the write had to reclaim a log block. So no write \
+               waits for many of them.",
         },
         Act {
             cause: Cause::Merge,

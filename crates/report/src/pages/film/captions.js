@@ -23,7 +23,7 @@ const filmCaptions = (function () {
     host: "for the host",
     rmw: "because the write covers only a part of the page",
     gc: "garbage collection",
-    merge: "merge",
+    merge: "to make room in the log",
     map: "map in flash",
     log: "sector log",
     wear: "wear levelling",
@@ -130,7 +130,8 @@ const filmCaptions = (function () {
     if (flash.owner[ppn] === NONE) return name + "erased.";
     const owner = ownerName(flash, flash.owner[ppn]);
     const state = isGuest(flash.film) ? "" : ["stale", "valid", "torn"][flash.state[ppn]] + ", ";
-    const cause = CAUSES[flash.film.header.causes[flash.cause[ppn]]];
+    // Nobody saw why the older ones were programmed.
+    const cause = flash.born[ppn] === 0 ? "before the film" : CAUSES[flash.film.header.causes[flash.cause[ppn]]];
     return name + owner + ", " + state + "programmed (" + cause + ").";
   }
 

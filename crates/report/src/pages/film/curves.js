@@ -175,7 +175,7 @@ const filmCurves = (function () {
 
     // The curves in words, for those who cannot see them.
     inWords(flashes) {
-      return this.rows.map((row) => row.name + " now " + this.valuesOf(row, flashes) + ", at most " +
+      return this.rows.map((row) => row.name + " now " + this.valuesOf(row, flashes) + ", drawn up to " +
         filmCaptions.real(row.high)).join("; ");
     }
 

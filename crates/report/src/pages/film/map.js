@@ -163,7 +163,7 @@ const filmMap = (function () {
     colourOf(ppn) {
       const { flash } = this;
       const kinds = this.colours.causes.length;
-      if (this.colouring === "cause") return CAUSES + (flash.cause[ppn] % kinds);
+      if (this.colouring === "cause") return CAUSES + (flash.born[ppn] === 0 ? kinds : flash.cause[ppn] % kinds);
       if (this.colouring === "stream") return CAUSES + (flash.stream[ppn] % kinds);
       if (this.colouring === "role") return CAUSES + (flash.role[Math.floor(ppn / flash.per)] % kinds);
       if (this.colouring === "age") {
@@ -184,7 +184,8 @@ const filmMap = (function () {
       switch (this.colouring) {
         case "cause": {
           const seen = new Set([0, ...new Set(film.steps.cause)]);
-          return named(film.header.causes).filter((_, at) => seen.has(at));
+          const causes = named(film.header.causes).filter((_, at) => seen.has(at));
+          return [...causes, { name: "before the film", colour: colours.soft }];
         }
         case "role": return named(film.header.roles);
         case "stream": {
