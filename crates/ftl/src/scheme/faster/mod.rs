@@ -155,9 +155,9 @@ pub static SCHEME: Scheme = Scheme {
             to: "isolation",
             name: "isolation",
             says: "The oldest log block must make room. These of its pages are still valid after \
-               their second time in the log, so they are taken to be cold. They are collected in the isolation area, a part of the log. \
-               Their merges come later, a few at a time: if all were made now, this write \
-               would have to wait for them.",
+               their second time in the log, so they are taken to be cold. They are collected \
+               in the isolation area, a part of the log. Their merges come later, a few at a \
+               time: if all were made now, this write would have to wait for them.",
         },
         Act {
             cause: Cause::Merge,
@@ -166,10 +166,10 @@ pub static SCHEME: Scheme = Scheme {
             name: "progressive merge",
             says: "The merge of an isolated page, put off until now: the newest pages of its \
                logical block are gathered in a clean block, from the old data block and from \
-               the whole log. Only a few such merges go with a write (one, unless \
-               `merges_per_write` says otherwise), as long as a full block of the isolation area \
-               holds valid pages, and none if the write had to reclaim a log block. So no write \
-               waits for many of them.",
+               the whole log. Only a few such merges go with a write: one, unless \
+               `merges_per_write` says otherwise. With `merge=late` they are made while a full \
+               block of the isolation area holds valid pages, but not by a write that had to \
+               reclaim a log block. So no write waits for many of them.",
         },
         Act {
             cause: Cause::Merge,
