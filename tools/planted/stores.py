@@ -44,7 +44,7 @@ MUTANTS = [
     ("cdn-bucket-not-read", "cdn: a bucket is not read before it is rewritten", CDN,
      "let is_read = self.reads_inputs && self.small.is_written(bucket);", "let is_read = false;"),
     ("cdn-share-of-requests", "cdn: the small store gets its share of the requests, not of the bytes", CDN,
-     "let weights = [weigh(parts[0], request_bytes), weigh(parts[1], bucket_bytes)];",
+     "let weights = [weigh(parts[0], part_bytes), weigh(parts[1], bucket_bytes)];",
      "let weights = [weigh(parts[0], 1), weigh(parts[1], 1)];"),
     ("cdn-fifo-is-lru", "cdn: a read is a use of a region also with fifo", CDN,
      'reads_are_uses: params.choice(EVICT.name) == "lru"', "reads_are_uses: true"),
