@@ -122,6 +122,12 @@ pub enum Error {
         /// The journal.
         path: PathBuf,
     },
+    /// There is no journal beside the file for the rows of a sweep.
+    #[error("{}", nothing_to_merge(output))]
+    NothingToMerge {
+        /// The file for the rows.
+        output: PathBuf,
+    },
     /// The journals of the shards of a sweep lack rows.
     #[error("{}", rows_missing(output, *all, rows, shards, *of))]
     RowsMissing {
@@ -175,7 +181,9 @@ impl Error {
             ) => 2,
             Error::Ftl(ftl::Error::Guest(fault)) if fault.kind == GuestFaultKind::Invalid => 2,
             Error::Journal { .. } | Error::JournalInUse { .. } => 1,
-            Error::JournalLost { .. } | Error::RowsMissing { .. } => 1,
+            Error::JournalLost { .. }
+            | Error::RowsMissing { .. }
+            | Error::NothingToMerge { .. } => 1,
             Error::OpLog(_) | Error::Timeline(_) | Error::Threads(_) => 1,
             Error::Trace(_) | Error::Ftl(_) | Error::BeyondCapacity { .. } => 1,
             Error::Violation { .. } => 3,
@@ -193,12 +201,24 @@ fn rows_missing(output: &Path, all: usize, rows: &[usize], shards: &[u32], of: u
     let (missing, listed) = (rows.len(), listed.join(", "));
     let numbers: Vec<String> = shards.iter().map(u32::to_string).collect();
     let remedy = match shards {
-        [] => "No shard of this plan was begun there".to_owned(),
-        _ => format!("Run shards {} of {of} again", numbers.join(",")),
+        [] => "Run".to_owned(),
+        _ => format!("Run shards {} of {of} again, or run", numbers.join(",")),
     };
     format!(
-        "{missing} of {all} rows are missing beside {}: rows {listed}{more}. {remedy}, or run the \
-         missing rows here: the same command without `--merge`",
+        "{missing} of {all} rows are missing beside {}: rows {listed}{more}. {remedy} the missing \
+         rows here: the same command without `--merge`",
         output.display()
+    )
+}
+
+fn nothing_to_merge(output: &Path) -> String {
+    let name = output.display();
+    let state = match output.exists() {
+        true => format!("{name} stays as it is; if a merge wrote it, its journals are merged"),
+        false => format!("run the shards of the plan first, which keep their rows beside {name}"),
+    };
+    format!(
+        "no journal of a sweep is beside {name}, so there is nothing to merge: {state}. To run all \
+         rows here, give the same command without `--merge`"
     )
 }

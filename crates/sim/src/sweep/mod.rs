@@ -114,10 +114,7 @@ impl Sweep<'_> {
     /// # Errors
     /// The sweep was stopped, a policy is missing, or the journal cannot be written.
     pub fn run(&self, journal: &mut Journal, progress: &dyn SweepProgress) -> Result<()> {
-        let policies = self.plan.rows.iter().filter_map(|row| row.experiment.policy.as_ref());
-        for name in policies {
-            self.policies.get(name).ok_or_else(|| Error::no_policy(name))?;
-        }
+        refuse_missing_policies(self.plan, self.policies)?;
         let mut left = self.shard.rows(self.plan);
         left.retain(|&row| !journal.has(row));
         let experiment = |row: usize| &self.plan.rows[row].experiment;
@@ -155,6 +152,16 @@ impl Sweep<'_> {
             false => Ok(()),
         }
     }
+}
+
+/// Refuses a plan that names other policies. Callers ask before they create a journal, too.
+///
+/// # Errors
+/// A policy is missing.
+pub fn refuse_missing_policies(plan: &Plan, policies: &Policies) -> Result<()> {
+    let mut named = plan.rows.iter().filter_map(|row| row.experiment.policy.as_ref());
+    let missing = named.find(|&name| !policies.contains_key(name));
+    missing.map_or(Ok(()), |name| Err(Error::no_policy(name)))
 }
 
 /// These rows in the order in which they are begun: that of the plan, but volumes of a trace that
