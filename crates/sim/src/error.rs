@@ -48,11 +48,10 @@ pub enum Error {
     /// The run would take more memory than it may.
     #[error(
         "this run would take about {} of memory ({parts}) for a device of {} in pages of {}; the \
-         limit is {}. Take {compact}larger pages (`page=` of `--chip`) or a smaller `--capacity`, \
-         or allow more: `--memory-limit {}` or `unlimited`",
+         limit is {}{}. {remedy}: `--memory-limit {}` or `unlimited`",
         spec::round_size(*needs_bytes), spec::round_size(*capacity_bytes),
         spec::print_size((*page_bytes).into()), spec::round_size(*limit_bytes),
-        spec::print_size(needs_bytes.next_multiple_of(1 << 20))
+        of_which_cached(*cache_bytes), spec::print_size(*enough_bytes)
     )]
     TooMuchMemory {
         /// The estimate.
@@ -65,8 +64,12 @@ pub enum Error {
         page_bytes: u32,
         /// The limit.
         limit_bytes: u64,
-        /// The remedy for a sparse trace, if it is one.
-        compact: &'static str,
+        /// The part of the limit that is for cached requests.
+        cache_bytes: u64,
+        /// What makes the device smaller, if that helps.
+        remedy: &'static str,
+        /// A limit that is enough.
+        enough_bytes: u64,
     },
     /// The FTL returned wrong data or violates an invariant.
     #[error("{ftl}: {mismatch}")]
@@ -189,6 +192,13 @@ impl Error {
             Error::Violation { .. } => 3,
             Error::Interrupted => 130,
         }
+    }
+}
+
+fn of_which_cached(bytes: u64) -> String {
+    match bytes {
+        0 => String::new(),
+        _ => format!(", of which {} are for cached requests of traces", spec::round_size(bytes)),
     }
 }
 
