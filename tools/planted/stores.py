@@ -46,6 +46,8 @@ MUTANTS = [
     ("cdn-share-of-requests", "cdn: the small store gets its share of the requests, not of the bytes", CDN,
      "let weights = [weigh(parts[0], part_bytes), weigh(parts[1], bucket_bytes)];",
      "let weights = [weigh(parts[0], 1), weigh(parts[1], 1)];"),
+    ("cdn-parts-as-large-as-requests", "cdn: parts of a region count as whole requests", CDN,
+     "let part_bytes = region_bytes / region_bytes.div_ceil(request_bytes);", "let part_bytes = request_bytes;"),
     ("cdn-fifo-is-lru", "cdn: a read is a use of a region also with fifo", CDN,
      'reads_are_uses: params.choice(EVICT.name) == "lru"', "reads_are_uses: true"),
     ("cdn-region-read-too-soon", "cdn: a region is read while it is written for the first time", CDN,
