@@ -16,6 +16,7 @@ import os
 import shutil
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ except ImportError as missing:
 
 from ftlab import _native
 from ftlab.errors import Error, RunError, UsageError
+from ftlab.given import kind
 from ftlab.progress import ProgressCallback
 
 SENT_BYTES_MAX = 2 << 30
@@ -41,6 +43,9 @@ SHOWN_EVERY_S = 0.1
 LOST_S = 45.0
 """Seconds without a scheduler after which a sweep ends; by default, clients try for 30."""
 
+IDLE_S = 10.0
+"""Seconds without a result after which the workers of a cluster are counted."""
+
 WAIT_S = 0.02
 
 TRIES_MAX = 3
@@ -48,6 +53,9 @@ TRIES_MAX = 3
 
 AGAIN = "-again"
 """The end of the name of a task that gets a second chance."""
+
+Limits = tuple["int | str | None", int]
+"""The limit of memory as it was given, and the bytes for cached requests of all traces."""
 
 Copy = tuple[str, str, str]
 """A trace that was sent: its folder, the folder of the copy below that of the worker, the rest."""
@@ -58,9 +66,16 @@ def refuse_unusable(client: distributed.Client) -> None:
 
     Raises
     ------
+    TypeError
+        It is no client.
     UsageError
         It is asynchronous, so that its calls return at once; or it is closed.
     """
+    if not isinstance(client, distributed.Client):
+        raise TypeError(
+            "the client of a sweep is a distributed.Client, such as "
+            f"Client('tcp://scheduler:8786'), and not a value of type {kind(client)}"
+        )
     if client.asynchronous:
         raise UsageError(
             "the client is asynchronous, and a sweep waits for its rows; in a coroutine use "
@@ -86,9 +101,9 @@ def run(
     rows = plan.largest_first(sweep.missing())
     if not rows:
         return []
-    orders = plan.orders(rows)
+    orders, cache_bytes = plan.orders(rows), plan.cache_bytes
     plugin = SentTraces(plan.trace_files(rows)) if send_traces else None
-    tasks = _Tasks(client, orders, rows, plugin, memory_limit)
+    tasks = _Tasks(client, orders, rows, plugin, (memory_limit, cache_bytes))
     connection = _Connection(client)
     try:
         if plugin is not None:
@@ -117,17 +132,39 @@ class _Connection:
         # A client that has closed itself does not know it any more.
         self._address = getattr(client.scheduler, "address", "unknown address")
         self._lost_since: float | None = None
+        self._idle_since = time.monotonic()
+        self._said = False
+
+    def has_result(self) -> None:
+        """Note that a worker has just given a result."""
+        self._idle_since = time.monotonic()
 
     def check(self) -> None:
-        """Raise if the scheduler has been away for too long."""
+        """Raise if the scheduler has been away for too long; say once that there are no workers."""
         if self._client.status == "running":
             self._lost_since = None
+            if not self._said and time.monotonic() - self._idle_since > IDLE_S:
+                self._look_for_workers()
             return
         now = time.monotonic()
         since = now if self._lost_since is None else self._lost_since
         self._lost_since = since
         if self._client.status in ("closing", "closed") or now - since > LOST_S:
             raise self.gone()
+
+    def _look_for_workers(self) -> None:
+        self._idle_since = time.monotonic()
+        try:
+            has_workers = bool(self._client.nthreads())
+        except OSError:
+            return  # The scheduler has just gone, which is noticed elsewhere.
+        if not has_workers:
+            self._said = True
+            warnings.warn(
+                f"the cluster at {self._address} has no workers, so the sweep waits for some; "
+                "Ctrl-C ends it, and with `out` its journal keeps what is done",
+                stacklevel=7,
+            )
 
     def gone(self) -> RunError:
         """The error for a sweep without a scheduler."""
@@ -152,6 +189,7 @@ def _keep_as_completed(
             time.sleep(WAIT_S)
             continue
         future = next(completed)
+        connection.has_result()
         again = tasks.keep(future, sweep)
         if again is not None:
             completed.add(again)
@@ -171,14 +209,14 @@ class _Tasks:
         orders: list[tuple[str, str]],
         rows: list[int],
         plugin: SentTraces | None,
-        memory_limit: int | str | None,
+        limits: Limits,
     ) -> None:
         self.client = client
         self.lost: list[int] = []
         self._same_for_all: dict[str, Any] = {
             "copies": [] if plugin is None else plugin.copies,
             "plugin": None if plugin is None else plugin.name,
-            "memory_limit": memory_limit,
+            "limits": limits,
         }
         self._orders = dict(orders)
         self._rows: dict[str, list[int]] = {key: [] for key in self._orders}
@@ -272,9 +310,7 @@ def _key(future: distributed.Future[str]) -> str:
 # ---- on the workers ------------------------------------------------------------------------------
 
 
-def run_on_worker(
-    order: str, copies: list[Copy], plugin: str | None, memory_limit: int | str | None
-) -> str:
+def run_on_worker(order: str, copies: list[Copy], plugin: str | None, limits: Limits) -> str:
     """Run an order in a thread of a worker; returns its outcome as JSON."""
     worker = distributed.get_worker()
     here: list[Copy] = []
@@ -282,8 +318,11 @@ def run_on_worker(
         folder = _folder_of(worker, plugin)
         here = [(there, str(folder / copy) + os.sep, rest) for there, copy, rest in copies]
     look = _stop_if_cancelled(worker, thread_state.key)
-    limit = memory_limit if memory_limit is not None else _limit_of(worker)
-    return _native.run_order(order, copies=here, look=look, memory_limit=limit)
+    limit, cache_bytes = limits
+    limit = _limit_of(worker) if limit is None else limit
+    return _native.run_order(
+        order, copies=here, look=look, memory_limit=limit, cache_bytes=cache_bytes
+    )
 
 
 def _limit_of(worker: distributed.Worker) -> int | None:

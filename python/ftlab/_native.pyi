@@ -50,7 +50,7 @@ class NativeTrace:
     @property
     def is_workload(self) -> bool: ...
     def requests(self) -> NativeRequests: ...
-    def batches(self, rows: int) -> NativeBatches: ...
+    def batches(self, rows: int | str) -> NativeBatches: ...
     def stream(self) -> object: ...
     def info(self, page: str | None = None, brief: bool = False) -> str: ...
     def write(self, path: str, format: str) -> None: ...
@@ -89,6 +89,8 @@ def rows_stream(rows: Sequence[str]) -> object: ...
 class NativePlan:
     @property
     def title(self) -> str: ...
+    @property
+    def cache_bytes(self) -> int: ...
     @staticmethod
     def read(
         path: str | PathLike[str],
@@ -96,7 +98,7 @@ class NativePlan:
         scale: str = "full",
         traces: str | PathLike[str] | None = None,
         runs_here: bool = True,
-        memory: int | None = None,
+        memory: int | str | None = None,
         memory_limit: Any = None,
     ) -> NativePlan: ...
     @staticmethod
@@ -106,7 +108,7 @@ class NativePlan:
         scale: str = "full",
         traces: str | PathLike[str] | None = None,
         runs_here: bool = True,
-        memory: int | None = None,
+        memory: int | str | None = None,
         memory_limit: Any = None,
     ) -> NativePlan: ...
     def __len__(self) -> int: ...
@@ -115,15 +117,22 @@ class NativePlan:
     def orders(self, rows: Sequence[int]) -> list[tuple[str, str]]: ...
 
 class NativeSweep:
-    def __new__(cls, plan: NativePlan, out: str, report: str | None = None) -> NativeSweep: ...
+    def __new__(
+        cls,
+        plan: NativePlan,
+        out: str,
+        report: str | None = None,
+        *,
+        is_temporary: bool = False,
+        jobs: int | str | None = None,
+        policies: Mapping[str, Callable[[], object]] = ...,
+    ) -> NativeSweep: ...
     def missing(self) -> list[int]: ...
     def run(
         self,
         *,
-        jobs: int | None = None,
         progress: Callable[[int, str, int, int | None], object] | None = None,
         memory_limit: Any = None,
-        policies: Mapping[str, Callable[[], object]] = ...,
     ) -> None: ...
     def keep(self, row: int, outcome: str) -> None: ...
     def keep_failure(self, row: int, exit_code: int, message: str) -> None: ...
@@ -163,6 +172,7 @@ def rows_text(rows: Sequence[str], form: str) -> str: ...
 def run_order(
     order: str,
     *,
+    cache_bytes: int,
     copies: Sequence[tuple[str, str, str]] = ...,
     look: Callable[..., object] | None = None,
     memory_limit: Any = None,
@@ -277,7 +287,7 @@ def compare(
     *,
     requests: NativeRequests | None = None,
     jobs: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     progress: Callable[[int, str, int, int | None], object] | None = None,
     memory_limit: Any = None,
 ) -> list[tuple[str, NativeResult]]: ...
@@ -293,7 +303,7 @@ def lives(
     *,
     requests: NativeRequests | None = None,
     jobs: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     progress: Callable[[int, str, int, int | None], object] | None = None,
     memory_limit: Any = None,
 ) -> NativeLives: ...

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ftlab import _native
+from ftlab.given import hint
 from ftlab.reports import Reported
 
 
@@ -31,8 +32,18 @@ class Advice(Mapping[str, Any], Reported):
         return len(self._advice)
 
     def found(self, question: str) -> dict[str, Any] | None:
-        """The answer to a question such as ``"spare"``; ``None`` if it is refused."""
-        found: dict[str, Any] | None = self._advice[question].get("found")
+        """The answer to a question such as ``"spare"``; ``None`` if it is refused.
+
+        Raises
+        ------
+        KeyError
+            There is no such question.
+        """
+        answers = {name: it for name, it in self._advice.items() if isinstance(it, dict)}
+        questions = [name for name, it in answers.items() if "found" in it or "refused" in it]
+        if question not in questions:
+            raise KeyError(f"no question is called {question!r}{hint(str(question), questions)}")
+        found: dict[str, Any] | None = answers[question].get("found")
         return found
 
     @property

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ftlab import _native
 from ftlab.errors import UsageError
+from ftlab.rows import needed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,6 +44,7 @@ def build(name: str, columns: Sequence[tuple[str, Any]]) -> _native.NativeReques
         A column has no meaning, another type, another length or a value that no request can have;
         the message names the column and the row.
     """
+    needed("numpy", "pandas")
     builder = _native.RequestsBuilder(name, [str(column) for column, _ in columns])
     opened = [_opened(builder, column, values) for column, values in columns]
     rows = _rows(columns, opened)

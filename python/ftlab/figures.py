@@ -16,11 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
 from ftlab import _native
+from ftlab.errors import UsageError
+from ftlab.given import kind
 from ftlab.lives import Lives
-from ftlab.result import Comparison, Result, refuse_twice
+from ftlab.result import Comparison, Result, refuse_others, refuse_twice
 
 if TYPE_CHECKING:
     import altair
+
+    from ftlab.sweeps import Sweep
 
 Runs = Union[Result, Comparison, Mapping[str, Result], Iterable[Result]]
 
@@ -57,6 +61,8 @@ class Figure:
         It can stand beside, above or on other charts (``|``, ``&``, ``+``) and be faceted. So it
         has a width of its own, and not that of the page.
         """
+        if not isinstance(width, (int, float)) or not width >= 1:
+            raise UsageError(f"the width of a chart is at least 1 pixel, and not {width!r}")
         try:
             import altair
         except ImportError as missing:
@@ -107,17 +113,23 @@ class Figure:
             return self.chart()._repr_mimebundle_(**arguments)
 
 
-def of(runs: Runs | Lives) -> list[Figure]:
+def of(runs: Runs | Lives | Sweep) -> list[Figure]:
     """All figures for which results have data, in the order of a report.
 
     ``runs`` is a result, a comparison, a dict of results by label, or results, which are then
-    labelled by their FTL; or lives. Figures along the trace need ``interval="auto"``.
+    labelled by their FTL; or lives, or a sweep. Figures along the trace need ``interval="auto"``.
 
     Raises
     ------
     UsageError
-        Two results have the same label.
+        Two results have the same label, or there are none.
+    TypeError
+        There is something that is no result, such as a row of a sweep.
     """
+    from ftlab.sweeps import Sweep
+
+    if isinstance(runs, Sweep):
+        return runs.figures
     if isinstance(runs, Lives):
         return [Figure(**fields) for fields in json.loads(runs._native.figures())]
     labels, results = _labelled(runs)
@@ -131,8 +143,12 @@ def _labelled(runs: Runs) -> tuple[list[str], list[Result]]:
     if isinstance(runs, Comparison):
         return runs.labels, list(runs)
     if isinstance(runs, Mapping):
+        refuse_others(list(runs), list(runs.values()))
         return list(runs), list(runs.values())
+    if not isinstance(runs, Iterable):
+        raise TypeError(f"figures are of results, and not of a value of type {kind(runs)}")
     results = list(runs)
+    refuse_others((), results)
     labels = [result.ftl for result in results]
     refuse_twice(labels)
     return labels, results

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Union
 
+from ftlab.given import kind
+
 ProgressCallback = Callable[[int, str, int, "int | None"], object]
 """Called at most ten times a second and run: with the index of the run, the name of its stage, and
 what is done of what there is to do (``None`` if that is not known). The unit is that of the trace:
@@ -57,5 +59,7 @@ def shown(progress: Progress, labels: list[str]) -> Iterator[ProgressCallback | 
             yield bars
         finally:
             bars.close()
-    else:
+    elif callable(progress):
         yield progress
+    else:
+        raise TypeError(f"progress is True, False or a callable, and not of type {kind(progress)}")

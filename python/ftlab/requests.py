@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ftlab import _native
 from ftlab.columns import build
 from ftlab.errors import UsageError
-from ftlab.rows import frame
+from ftlab.given import kind
+from ftlab.rows import frame, needed
 from ftlab.tables import fields_html
 
 if TYPE_CHECKING:
@@ -72,6 +73,14 @@ class Requests:
         requests._is_of_columns = is_of_columns
         return requests
 
+    @classmethod
+    def _some(cls, table: Any) -> Requests:
+        """Requests, or what makes them. A table without rows is refused, as an empty file is."""
+        requests = table if isinstance(table, Requests) else cls(table)
+        if not len(requests):
+            raise UsageError(f"{requests.name}: there are no rows; give at least one request")
+        return requests
+
     def __reduce__(self) -> tuple[Any, ...]:
         """The name and the columns. Requests from a file also know what was skipped in it."""
         if not self._is_of_columns:
@@ -122,8 +131,7 @@ class Requests:
 
     def to_numpy(self) -> dict[str, NDArray[np.uint64]]:
         """All six columns as arrays of 8 bytes a number, ``op`` as codes; shape ``(len,)``."""
-        import numpy as np
-
+        np = needed("numpy", "pandas")
         return {name: np.frombuffer(self._native.column(name), dtype=np.uint64) for name in NAMES}
 
     def to_pandas(self) -> Any:
@@ -174,6 +182,8 @@ def _packed(columns: Any, name: str) -> _native.NativeRequests:
             for one in series:
                 _refuse_times(one.index, 'add its index to the dict: "time_ns": series.index')
         columns = _one_table(columns)
+    if kind(columns) in _NO_TABLES:
+        raise _other(columns)
     if hasattr(columns, "__arrow_c_stream__"):
         return _native.NativeRequests.from_arrow(columns, name)
     if isinstance(columns, Mapping):
@@ -181,11 +191,23 @@ def _packed(columns: Any, name: str) -> _native.NativeRequests:
     fields = getattr(getattr(columns, "dtype", None), "names", None)
     if fields:
         return build(name, [(field, columns[field]) for field in fields])
-    kind = type(columns).__name__
-    raise TypeError(
+    raise _other(columns)
+
+
+def _other(columns: Any) -> TypeError:
+    """The error for something that is no table."""
+    return TypeError(
         f"requests are a dict of columns, a structured array, a DataFrame or an Arrow table, not a "
-        f"value of type {kind}"
+        f"value of type {kind(columns)}{_NO_TABLES.get(kind(columns), '')}"
     )
+
+
+# The first two are streams of Arrow as well.
+_NO_TABLES = {
+    "Series": ", which is one column",
+    "ChunkedArray": ", which is one column",
+    "LazyFrame": ": collect() makes a DataFrame of it",
+}
 
 
 def _columns_of(table: Any) -> list[tuple[str, Any]]:
@@ -197,15 +219,32 @@ def _columns_of(table: Any) -> list[tuple[str, Any]]:
             columns.append((name, table.index.get_level_values(place).to_series()))
             names.add(name)
     if "time_ns" not in names:
-        _refuse_times(table.index, 'make it a column: frame.rename_axis("time_ns").reset_index()')
+        _refuse_times(table.index, f"rename it: {_renamed(table.index)}")
     return columns
+
+
+def _renamed(index: Any) -> str:
+    """How the index of a frame becomes the times of requests."""
+    of_index = {
+        "DatetimeIndex": 'frame.index.as_unit("ns")',
+        "TimedeltaIndex": 'frame.index.as_unit("ns")',
+        "PeriodIndex": 'frame.index.to_timestamp().as_unit("ns")',
+    }
+    times = of_index.get(kind(index))
+    if times is None:
+        return 'frame.rename_axis("time_ns"), with nanoseconds as values'
+    return f'frame.set_axis({times}.rename("time_ns"))'
+
+
+_TIMES = ("datetime64", "datetime", "date", "time", "timedelta64", "timedelta", "period")
+"""What pandas calls values that are times."""
 
 
 def _refuse_times(index: Any, remedy: str) -> None:
     """Refuse an index of times, which would be lost: without ``time_ns`` all times are 0."""
     for place, name in enumerate(index.names):
-        kind = getattr(index.get_level_values(place).dtype, "kind", "O")
-        if kind in "mM" or str(name).lower().startswith(("time", "datetime")):
+        has_times = sys.modules["pandas"].api.types.infer_dtype(index.get_level_values(place))
+        if has_times in _TIMES or str(name).lower().startswith(("time", "datetime")):
             called = "the index" if name is None else f"the index `{name}`"
             raise UsageError(
                 f"{called} has times, but the times of requests are a column `time_ns`; {remedy}"

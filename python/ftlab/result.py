@@ -10,6 +10,7 @@ from typing import Any, overload
 
 from ftlab import _native
 from ftlab.errors import UsageError
+from ftlab.given import kind
 from ftlab.reports import Reported, write_files
 from ftlab.rows import ArrowRows
 from ftlab.tables import Groups, column_groups, groups_html, groups_text
@@ -39,9 +40,14 @@ class Result(Mapping[str, Any], ArrowRows):
         ------
         UsageError
             The text is not the JSON of a result.
+        TypeError
+            It is no text; a path is none.
         """
-        text = text.decode() if isinstance(text, bytes) else text
+        text = _json_text(text)
         _native.headline_text(["result"], [text])
+        missing = [name for name in _NEEDED if name not in json.loads(text)]
+        if missing:
+            raise UsageError(f"not the JSON of a result: it has no `{missing[0]}`")
         result = cls.__new__(cls)
         groups = column_groups([text])
         result.__setstate__({"json": text, "text": "", "groups": groups})
@@ -157,7 +163,9 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
     Raises
     ------
     UsageError
-        A label is given twice, or their number is not that of the results.
+        A label is given twice, their number is not that of the results, or there are none.
+    TypeError
+        A label is no text, or a result is none.
     """
 
     def __init__(self, labels: Sequence[str], results: Sequence[Result]) -> None:
@@ -166,6 +174,7 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
         self._kept: dict[str, Any] | None = None
         if len(self.labels) != len(self._results):
             raise UsageError(f"{len(self.labels)} labels for {len(self._results)} results")
+        refuse_others(self.labels, self._results)
         refuse_twice(self.labels)
 
     @overload
@@ -270,6 +279,29 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
         return groups_html(self.labels, self._groups(), list(notes))
 
 
+def refuse_others(labels: Sequence[object], results: Sequence[object]) -> None:
+    """Refuse labels that are no texts, and what is no result; there must be some.
+
+    Raises
+    ------
+    UsageError
+        There are none.
+    TypeError
+        One is of another type.
+    """
+    for label in labels:
+        if not isinstance(label, str):
+            raise TypeError(f"the label of a result is a text, not a value of type {kind(label)}")
+    for result in results:
+        if not isinstance(result, Result):
+            raise TypeError(
+                f"this takes results (ftlab.Result), not values of type {kind(result)}; the "
+                "figures of a sweep are `sweep.figures`, and Result.from_json reads a result"
+            )
+    if not results:
+        raise UsageError("there are no results: give at least one")
+
+
 def refuse_twice(labels: Sequence[object]) -> None:
     """Refuse labels of which two are the same: each names one result.
 
@@ -281,6 +313,25 @@ def refuse_twice(labels: Sequence[object]) -> None:
     for place, label in enumerate(labels):
         if label in labels[:place]:
             raise UsageError(f"two results are called `{label}`; give each a label of its own")
+
+
+_NEEDED = ("run", "ftl", "device", "trace", "programs", "write_amplification", "time_us", "notes")
+"""Fields that every result has."""
+
+
+def _json_text(text: object) -> str:
+    """A text that may be the JSON of a result."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    if not isinstance(text, str):
+        how = "json.dumps(fields)" if isinstance(text, Mapping) else "path.read_text()"
+        raise TypeError(
+            f"a result is read from the text of its JSON, such as {how}, and not from a value of "
+            f"type {kind(text)}"
+        )
+    if text.endswith(".json"):
+        raise UsageError(f"{text} is a path: give its text, pathlib.Path({text!r}).read_text()")
+    return text
 
 
 def _without_wall(result: Result) -> dict[str, Any]:

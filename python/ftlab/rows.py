@@ -68,16 +68,16 @@ def frame(stream: Any, library: str) -> Any:
         It is not installed.
     """
     if library == "polars":
-        return _library("polars").DataFrame(_Stream(stream))
+        return needed("polars").DataFrame(_Stream(stream))
     if library not in LIBRARIES:
         raise ValueError(f"frames are of {', '.join(LIBRARIES)}, not of {library!r}")
     if library == "pandas":
-        _library("pandas")
-    table = _library("pyarrow", "pandas").table(stream)
+        needed("pandas")
+    table = needed("pyarrow", "pandas").table(stream)
     return table if library == "pyarrow" else _pandas(table)
 
 
-def _library(name: str, extra: str | None = None) -> Any:
+def needed(name: str, extra: str | None = None) -> Any:
     """A library, or an error that says how it gets here."""
     try:
         return importlib.import_module(name)
@@ -88,7 +88,7 @@ def _library(name: str, extra: str | None = None) -> Any:
 
 def _pandas(table: Any) -> Any:
     """A DataFrame. Columns that may have nulls get types that can hold them."""
-    pandas = _library("pandas")
+    pandas = needed("pandas")
     nullable = {
         "int64": pandas.Int64Dtype(),
         "uint64": pandas.UInt64Dtype(),

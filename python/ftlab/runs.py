@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ftlab import _native
 from ftlab.advices import Advice
 from ftlab.films import Film
+from ftlab.given import spelt
 from ftlab.lives import Lives
 from ftlab.progress import Progress, shown
 from ftlab.requests import Requests
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ftlab.policy import Policy
 
 
+@spelt
 def run(
     trace: Any = None,
     *,
@@ -79,6 +81,7 @@ def run(
         return Result(native)
 
 
+@spelt
 def compare(
     trace: Any = None,
     ftl: str | Iterable[str] = (),
@@ -87,7 +90,7 @@ def compare(
     trim: str | Iterable[str] | None = None,
     policy: Policy | Iterable[Policy] | Mapping[str, Policy] | None = None,
     jobs: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     progress: Progress = None,
     memory_limit: int | str | None = None,
     **options: Unpack[SharedOptions],
@@ -111,7 +114,8 @@ def compare(
     jobs
         Number of runs at a time; by default the number of cores.
     memory
-        Bytes of memory for the requests that the runs share, 24 bytes each; by default 1 GiB.
+        Memory for the requests that the runs share, 24 bytes each: bytes, or a size such as
+        ``"2GiB"``; by default 1 GiB.
     progress, memory_limit, **options
         As for :func:`run`; ``interval="auto"`` adds the series that reports draw.
 
@@ -119,10 +123,7 @@ def compare(
     ------
     As :func:`run`, for the first run that fails.
     """
-    if isinstance(ftl, Mapping):
-        raise TypeError("FTLs have no labels: give a list, such as ftl=['page', 'fast']")
-    ftls = [ftl] if isinstance(ftl, str) else list(ftl)
-    policies = _labelled(policy)
+    ftls, policies = _ftls(ftl, ()), _labelled(policy)
     if not ftls and not policies:
         raise TypeError("compare needs the FTLs to compare, such as ftl=['page', 'fast']")
     durabilities, trims = (
@@ -164,9 +165,10 @@ def compare(
     return Comparison(list(results), list(results.values()))
 
 
+@spelt
 def film(
     trace: Any = None,
-    ftl: str | Iterable[str] = "page",
+    ftl: str | Iterable[str] | None = "page",
     *,
     durability: str | None = None,
     trim: str | None = None,
@@ -191,7 +193,7 @@ def film(
     ------
     As :func:`run`. A device of more than 4,194,304 pages is a ``UsageError``.
     """
-    ftls = [ftl] if isinstance(ftl, str) else list(ftl)
+    ftls = _ftls(ftl, ("page",))
     if not 1 <= len(ftls) <= 2:
         raise TypeError(f"a film shows one FTL or two side by side, and these are {len(ftls)}")
     refuse_twice(ftls)
@@ -205,6 +207,15 @@ def film(
     return Film(native, ftls)
 
 
+def _ftls(ftl: str | Iterable[str] | None, default: Iterable[str]) -> list[str]:
+    """FTLs, of which there may be one, several, or none: then those by default."""
+    if isinstance(ftl, Mapping):
+        raise TypeError("FTLs have no labels: give a list, such as ftl=['page', 'fast']")
+    if isinstance(ftl, str) or not (ftl is None or isinstance(ftl, Iterable)):
+        return [ftl]
+    return list(default if ftl is None else ftl)
+
+
 def _labelled(policy: Policy | Iterable[Policy] | Mapping[str, Policy] | None) -> dict[str, Policy]:
     """Policies by label: the names of their classes, unless they have others."""
     if policy is None or isinstance(policy, Mapping):
@@ -215,12 +226,13 @@ def _labelled(policy: Policy | Iterable[Policy] | Mapping[str, Policy] | None) -
     return dict(zip(labels, policies))
 
 
+@spelt
 def life(
     trace: Any = None,
-    ftl: str | Iterable[str] = "page",
+    ftl: str | Iterable[str] | None = "page",
     *,
     jobs: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     progress: Progress = None,
     memory_limit: int | str | None = None,
     **options: Unpack[LifeOptions],
@@ -245,7 +257,7 @@ def life(
     ------
     As :func:`run`, for the first life that fails.
     """
-    ftls = [ftl] if isinstance(ftl, str) else list(ftl)
+    ftls = _ftls(ftl, ("page",))
     if not ftls:
         raise TypeError("life needs an FTL, such as ftl='page'")
     refuse_twice(ftls)
@@ -263,6 +275,7 @@ def life(
     return Lives(native)
 
 
+@spelt
 def advise(
     trace: Any = None,
     *,
@@ -314,12 +327,12 @@ def _origin(trace: Any, replay: object = None) -> tuple[Any, _native.NativeReque
         return trace, None
     if isinstance(trace, Trace):
         trace = trace.requests()
-    requests = trace if isinstance(trace, Requests) else Requests(trace)
+    requests = Requests._some(trace)
     if str(replay).partition(":")[0] == "open" and requests._are_all_at_once:
         warnings.warn(
             f"all {len(requests)} requests have the same time, so an open replay issues them at "
             "once; give them a column `time_ns`, or leave out replay='open'",
-            stacklevel=3,
+            stacklevel=4,
         )
     return None, requests._native
 

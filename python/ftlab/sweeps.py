@@ -14,6 +14,7 @@ from ftlab import _native
 from ftlab._plan_text import plan_text
 from ftlab.errors import UsageError
 from ftlab.figures import Figure
+from ftlab.given import kind, spelt
 from ftlab.progress import Progress, shown
 from ftlab.reports import write_files
 from ftlab.rows import ArrowRows
@@ -34,6 +35,7 @@ SHOWN_ROWS = 100
 """Rows that a notebook shows at most."""
 
 
+@spelt
 def sweep(
     plan: str | os.PathLike[str] | Mapping[str, Any],
     client: distributed.Client | None = None,
@@ -44,7 +46,7 @@ def sweep(
     report: str | os.PathLike[str] | None = None,
     send_traces: bool = False,
     jobs: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     progress: Progress = None,
     memory_limit: int | str | None = None,
     policies: Mapping[str, Callable[[], Policy]] | None = None,
@@ -73,8 +75,8 @@ def sweep(
         Send the trace files to the workers, for clusters without a file system that they share.
         The scheduler keeps the files in memory.
     jobs, memory
-        Without a client: the number of runs at a time (default: cores), and bytes for requests of
-        traces that they share (default 1 GiB).
+        Without a client: the number of runs at a time (default: cores), and memory for requests of
+        traces that they share, in bytes or as ``"2GiB"`` (default 1 GiB).
     progress
         ``True`` for a bar, or a callable; it gets the number of rows that are done.
     memory_limit
@@ -90,15 +92,24 @@ def sweep(
     ------
     UsageError
         A mistake in the plan, with its line and column; a journal of another plan; a worker with
-        another version of ftlab or other traces; a client that is asynchronous or closed.
+        another version of ftlab or other traces; a client that is asynchronous or closed; a policy
+        that is missing.
+    TypeError
+        The plan, the client or the policies have another type.
     RunError
         The plan cannot be read or the rows cannot be written; another sweep writes the same rows;
         the scheduler of the cluster is gone.
     KeyboardInterrupt
         Ctrl-C. Rows that are done are kept in the journal.
 
-    A row whose run fails does not raise: see :attr:`Sweep.failed`.
+    A row whose run fails does not raise: see :attr:`Sweep.failed`. A cluster without workers is
+    waited for, and a ``UserWarning`` says so.
     """
+    if not isinstance(policies, (Mapping, type(None))):
+        raise TypeError(
+            "policies are given by the names that the plan gives them, such as "
+            f"policies={{'mine': MyPolicy}}, and not as a value of type {kind(policies)}"
+        )
     if client is not None:
         from ftlab import _dask
 
@@ -116,15 +127,17 @@ def sweep(
     )
     with shown(progress, ["rows"]) as callback, _rows_file(out) as file:
         page = None if report is None else os.fspath(report)
-        running = _native.NativeSweep(native, file, page)
+        running = _native.NativeSweep(
+            native,
+            file,
+            page,
+            is_temporary=out is None,
+            jobs=jobs,
+            policies=dict(policies or {}),
+        )
         try:
             if client is None:
-                running.run(
-                    jobs=jobs,
-                    progress=callback,
-                    memory_limit=memory_limit,
-                    policies=dict(policies or {}),
-                )
+                running.run(progress=callback, memory_limit=memory_limit)
             else:
                 lost = _dask.run(client, native, running, send_traces, memory_limit, callback)
             with _journal_stays(f"{file}.journal", bool(lost)):
@@ -157,6 +170,11 @@ def _read(plan: str | os.PathLike[str] | Mapping[str, Any], **options: Any) -> _
         return _native.NativePlan.parse(plan_text(plan), **options)
     if isinstance(plan, str) and "\n" in plan:
         return _native.NativePlan.parse(plan, **options)
+    if not isinstance(plan, (str, os.PathLike)):
+        raise TypeError(
+            "a plan is a dict, or the path or the text of a TOML file, and not a value of type "
+            f"{kind(plan)}"
+        )
     return _native.NativePlan.read(plan, **options)
 
 
@@ -187,6 +205,7 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
         self._summary = native.summary
 
     @classmethod
+    @spelt
     def read(
         cls,
         rows: str | os.PathLike[str],

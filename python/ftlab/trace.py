@@ -17,6 +17,7 @@ from typing import Any, Union
 
 from ftlab import _native
 from ftlab.errors import UsageError
+from ftlab.given import spelt
 from ftlab.requests import Requests
 from ftlab.tables import fields_html
 
@@ -51,7 +52,7 @@ class Trace:
         """
         return Requests._of(self._native.requests())
 
-    def batches(self, rows: int = 1 << 20) -> Iterator[Requests]:
+    def batches(self, rows: int | str = 1 << 20) -> Iterator[Requests]:
         """The requests in pieces of ``rows`` each (the last may be shorter), one at a time."""
         return map(Requests._of, self._native.batches(rows))
 
@@ -66,18 +67,21 @@ class Trace:
         """The statistics of the trace; see :func:`info`."""
         return TraceInfo(self._native.info(None if page is None else str(page), brief))
 
-    def write(self, path: Path, format: str = "csv") -> None:
+    def write(self, path: Path, format: str | None = None) -> None:
         """Write the trace as ``csv`` (complete), ``fio`` or ``blkparse``.
 
-        The file appears when it is complete.
+        Without a format it follows from the ending of the name: ``.csv``, ``.fio`` or
+        ``.blkparse``. The file is not compressed, and appears when it is complete.
 
         Raises
         ------
         UsageError
-            There is no such format, or the file is one that the trace is read from.
+            There is no such format, the name tells none, or is that of a compressed file, or the
+            file is one that the trace is read from.
         RunError
             The trace cannot be read or written, or the format cannot express a request.
         """
+        format = _format_of(os.fspath(path), format)
         if _is_read(self.name, os.fspath(path)):
             raise UsageError(
                 f"{os.fspath(path)} belongs to the trace {self.name}, which would be overwritten; "
@@ -93,6 +97,23 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"<ftlab.trace.Trace: {self.name} ({self.format})>"
+
+
+FORMATS = ("csv", "fio", "blkparse")
+"""The formats in which traces are written."""
+
+
+def _format_of(path: str, given: str | None) -> str:
+    """The format of a file that is to be written."""
+    ending = pathlib.Path(path).suffix[1:]
+    if ending in ("gz", "zst", "xz"):
+        raise UsageError(f"{path}: traces are written, but not compressed; leave out .{ending}")
+    if given is None and ending not in FORMATS:
+        raise UsageError(
+            f"{path}: its ending tells no format; give one, such as format='csv', or end the name "
+            f"in {', '.join(f'.{one}' for one in FORMATS)}"
+        )
+    return ending if given is None else given
 
 
 def _is_read(name: str, path: str) -> bool:
@@ -149,6 +170,7 @@ class TraceInfo(Mapping[str, Any]):
         return f"<ftlab.trace.TraceInfo: {self['name']}, {self['requests']} requests>"
 
 
+@spelt
 def open(
     path: Path,
     *,
@@ -184,12 +206,20 @@ def open(
     return Trace(_native.NativeTrace.file(os.fspath(path), options))
 
 
+@spelt
 def info(
     trace: Any = None,
     *,
     page: int | str | None = None,
     brief: bool = False,
-    **options: Any,
+    format: str | None = None,
+    skip_bad: bool | None = None,
+    sort: bool | None = None,
+    limit: int | str | None = None,
+    volume: int | str | None = None,
+    capacity: int | str | None = None,
+    chip: str | None = None,
+    seed: int | str | None = None,
 ) -> TraceInfo:
     """The statistics of a trace: sizes, pages, alignment, locality.
 
@@ -203,9 +233,10 @@ def info(
         for it, too. By default 4 KiB, and for a workload the page of the chip.
     brief
         Leave out the locality of writes, which needs a second pass over the trace.
-    **options
-        For a path ``format``, ``skip_bad``, ``sort`` and ``limit`` as for :func:`open`; for a
-        workload ``capacity``, ``chip``, ``seed`` and ``limit`` as for :func:`ftlab.run`.
+    format, skip_bad, sort, limit, volume
+        For a path, as for :func:`open`; of all volumes, or the one with this name.
+    capacity, chip, seed, limit
+        For a workload, as for :func:`ftlab.run`.
 
     Raises
     ------
@@ -213,18 +244,26 @@ def info(
         Wrong options.
     RunError
         The trace cannot be read.
+    TypeError
+        An option of something else than this trace.
     """
+    of_file = {"format": format, "skip_bad": skip_bad, "sort": sort, "volume": volume}
+    of_workload = {"capacity": capacity, "chip": chip, "seed": seed}
     if trace is None or isinstance(trace, (str, os.PathLike)):
-        return _named(trace, options, page).info(page=page, brief=brief)
-    if options:
-        raise TypeError(f"{next(iter(options))} is an option for a path or a workload")
+        named = _named(trace, {**of_file, **of_workload, "limit": limit}, page)
+        if named._native.is_workload:
+            _refuse_given(of_file, "workload")
+        else:
+            _refuse_given(of_workload, "path")
+        return named.info(page=page, brief=brief)
+    _refuse_given({**of_file, **of_workload, "limit": limit}, "table or an opened trace")
     if not isinstance(trace, Trace):
-        requests = trace if isinstance(trace, Requests) else Requests(trace)
-        trace = Trace(_native.NativeTrace.of_requests(requests._native))
+        trace = Trace(_native.NativeTrace.of_requests(Requests._some(trace)._native))
     opened: Trace = trace
     return opened.info(page=page, brief=brief)
 
 
+@spelt
 def generate(
     workload: str,
     *,
@@ -259,6 +298,13 @@ def generate(
     if not trace._native.is_workload:
         raise ValueError(f"{workload!r} is a file, not a workload; ftlab.trace.open reads it")
     return trace.requests()
+
+
+def _refuse_given(options: Mapping[str, object], of: str) -> None:
+    """Refuse options that are given, although they mean nothing for this kind of trace."""
+    for name, value in options.items():
+        if value is not None:
+            raise TypeError(f"`{name}` means nothing for the statistics of a {of}: leave it out")
 
 
 def _named(name: Path | None, options: dict[str, Any], page: int | str | None) -> Trace:

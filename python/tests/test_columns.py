@@ -333,11 +333,26 @@ def test_times_in_an_index_are_not_lost() -> None:
         (named, "the index `when` has times"),
         (seconds, "the index `timestamp` has times"),
     ]:
-        with pytest.raises(ftlab.UsageError, match="reset_index") as refused:
+        with pytest.raises(ftlab.UsageError, match=r"rename_axis|set_axis") as refused:
             ftlab.Requests(frame)
         assert str(refused.value).startswith(called)
     with pytest.raises(ftlab.UsageError, match="series.index"):
         ftlab.Requests({**GOOD, "bytes": named["bytes"]})
+    later = pd.date_range("1970-01-01", periods=4, freq="s").as_unit("us")
+    for index in (
+        later,
+        later.tz_localize("UTC"),
+        later - later[0],
+        pd.period_range("1970-01-01", periods=4, freq="s"),
+    ):
+        frame = pd.DataFrame(GOOD, index=index)
+        with pytest.raises(ftlab.UsageError, match="the index has times") as refused:
+            ftlab.Requests(frame)
+        renamed = eval(str(refused.value).partition("rename it: ")[2], {"frame": frame})
+        assert ftlab.Requests(renamed).to_numpy()["time_ns"].tolist()[:2] == [0, 10**9]
+    objects = pd.DataFrame(GOOD, index=times.astype(object))
+    with pytest.raises(ftlab.UsageError, match="the index has times"):
+        ftlab.Requests(objects)
     own = {**GOOD, "time_ns": [1, 2, 3, 4]}
     for table in (pd.DataFrame(own, index=times), {**own, "bytes": named["bytes"]}):
         assert ftlab.Requests(table).to_numpy()["time_ns"].tolist() == [1, 2, 3, 4]
@@ -378,7 +393,7 @@ def test_missing_libraries_are_named_with_their_extra(
 def test_names_of_columns_are_checked(make: Callable[[Any], Any]) -> None:
     without = {name: values for name, values in GOOD.items() if name != "bytes"}
     for table, sentence in [
-        ({**GOOD, "time": [1, 2, 3, 4]}, "no column `time`; did you mean `time_ns`?"),
+        ({**GOOD, "time": [1, 2, 3, 4]}, "no column `time`; did you mean `time_ns`, in nano"),
         ({**GOOD, "pid": [1, 2, 3, 4]}, "requests have no column `pid`"),
         (without, "there is no column `bytes`; requests need `op`, `offset` and `bytes`"),
     ]:
@@ -410,8 +425,9 @@ def test_empty_tables_are_tables(make: Callable[[Any], Any]) -> None:
     names = ("op", "offset", "bytes")
     empty = ftlab.Requests(make({name: np.zeros(0, dtype=np.uint8) for name in names}))
     assert len(empty) == 0 and empty.to_pandas().shape == (0, 6)
-    result = ftlab.run(empty, capacity="1MiB")
-    assert result["trace"]["requests"] == 0
+    for run in (ftlab.run, ftlab.compare, ftlab.life, ftlab.film, ftlab.advise, ftlab.trace.info):
+        with pytest.raises(ftlab.UsageError, match="there are no rows"):
+            run(empty, **({"ftl": ["page"]} if run is ftlab.compare else {}))
 
 
 @pytest.mark.parametrize("other", [42, [1, 2], np.arange(3), object(), {}, b"abc"])

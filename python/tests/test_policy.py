@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import ftlab
@@ -166,6 +167,42 @@ def test_a_policy_is_told_what_happens() -> None:
         assert policy.erases == result["erases"]["gc"] > 0
     assert (policy.device.page_bytes, policy.device.pages_per_block) == (2048, 64)
     assert (policy.device.logical_pages, policy.device.extra_blocks) == (8192, 20)
+
+
+ANSWERS = {
+    "place": lambda lpn, write: 0,
+    "place_copy": lambda lpn, copy: 0,
+    "victim": lambda blocks: 0,
+    "erased": lambda block: None,
+}
+
+
+@pytest.mark.parametrize("written", [(), *((name,) for name in ANSWERS), tuple(ANSWERS)], ids=str)
+def test_the_price_of_a_policy_is_a_call_for_each_page_copy_and_victim(
+    written: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = dict.fromkeys(ANSWERS, 0)
+
+    def counted(name: str) -> Callable[..., object]:
+        def method(self: Policy, *given: object) -> object:
+            calls[name] += 1
+            return ANSWERS[name](*given)
+
+        return method
+
+    # Those that a policy does not write would be counted here.
+    for name in ANSWERS:
+        monkeypatch.setattr(Policy, name, counted(name))
+    policy = type("Own", (Policy,), {name: counted(name) for name in written})()
+    result = run(policy, precondition="none", warmup=0)
+    price = {
+        "place": result["programs"]["host"],
+        "place_copy": result["copies"]["gc"],
+        "victim": result["erases"]["gc"],
+        "erased": result["erases"]["gc"],
+    }
+    assert all(price.values())
+    assert calls == {name: price[name] if name in written else 0 for name in ANSWERS}
 
 
 # ---- Mistakes ------------------------------------------------------------------------------------

@@ -174,7 +174,7 @@ def test_a_sweep_goes_back_and_forth_between_command_and_python(
     begun_here = ftlab._native.NativeSweep(native, "rows.jsonl")
     left = begun_here.missing()
     assert len(left) == 8, "the shard was taken over"
-    outcome = ftlab._native.run_order(native.orders(left)[0][1])
+    outcome = ftlab._native.run_order(native.orders(left)[0][1], cache_bytes=0)
     begun_here.keep(left[0], outcome)
     with pytest.raises(ftlab.RunError, match="another sweep is writing"):
         ftlab.sweep("plan.toml", out="rows.jsonl")
@@ -185,6 +185,121 @@ def test_a_sweep_goes_back_and_forth_between_command_and_python(
     ftlab.sweep("plan.toml", client, out="rows.jsonl")
     assert Path("rows.jsonl").read_text() == wanted
     assert not Path("rows.jsonl.journal").exists()
+
+
+FLEET = """
+[base]
+each_volume = true
+fit = "compact"
+[[grid]]
+trace = ["one.csv", "two.csv"]
+ftl = ["sepgc", "sepbit"]
+"""
+
+
+def test_rows_of_a_fleet_that_are_read_again_are_the_same_fleet(here: Path, client: Any) -> None:
+    for name, seed in [("one.csv", 1), ("two.csv", 2)]:
+        requests = ftlab.trace.generate("uniform:writes=4K", capacity="2MiB", seed=seed)
+        columns = requests.to_pandas().assign(device=lambda it: it.index % 2)
+        with open(name, "w", encoding="ascii") as file:
+            # The form of Alibaba: device, operation, offset, length, time in µs.
+            for row in columns.itertuples():
+                file.write(f"{row.device},W,{row.offset},{row.bytes},{row.Index + 10**15}\n")
+    for out in ("rows.csv", "rows.jsonl"):
+        fleet = ftlab.sweep(FLEET, out=out)
+        assert len(fleet) == 8 and [row["sweep"]["row"] for row in fleet.failed] == [1, 3, 5, 7]
+        again = ftlab.Sweep.read(out)
+        assert str(again) == str(fleet)
+        assert [one.spec for one in again.figures] == [one.spec for one in fleet.figures]
+    on_cluster = ftlab.sweep(FLEET, client, traces=here)
+    assert on_cluster.to_jsonl() == ftlab.sweep(FLEET, traces=here).to_jsonl()
+    failed = fleet.failed[1]
+    assert (failed["run"], failed["trace"]) == ({"volume": "1"}, {"name": "one.csv"})
+    frame = fleet.frame()
+    assert list(frame["run.volume"]) == ["0", "0", "1", "1"] * 2
+    assert list(frame["trace.name"]) == ["one.csv"] * 4 + ["two.csv"] * 4
+
+
+def test_a_sweep_without_a_file_names_none() -> None:
+    plan = '[base]\ntrace.writes = "1K"\ncapacity = "4MiB"\n[[grid]]\nseed = [1, 2]\n'
+    assert "sweep: 2 rows\n" in str(ftlab.sweep(plan))
+    assert "ftlab-sweep-" not in str(ftlab.sweep(plan))
+
+
+def test_what_cannot_begin_leaves_no_journal(here: Path, command: Command) -> None:
+    Path("plan.toml").write_text('[base]\npolicy = "mine"\ncapacity = "4MiB"\n')
+    for options, sentence in [
+        ({}, "no policy is called `mine`"),
+        ({"policies": {"other": ftlab.policy.Policy}}, "no policy is called `mine`"),
+        ({"policies": {"mine": 5}}, "each row gets its own"),
+        ({"policies": [ftlab.policy.Policy]}, "policies={'mine': MyPolicy}"),
+        ({"policies": {"mine": ftlab.policy.Policy}, "jobs": 0}, "jobs: `0` is too few"),
+    ]:
+        with pytest.raises((ftlab.UsageError, TypeError), match=sentence):
+            ftlab.sweep("plan.toml", out="rows.csv", **options)  # type: ignore[arg-type]
+    refused = command("sweep", "plan.toml", "--out", "rows.csv")
+    assert refused.returncode == 2 and "no policy is called `mine`" in refused.stderr
+    assert "rows.csv.journal" not in refused.stderr
+    assert [file.name for file in here.iterdir()] == ["plan.toml"]
+
+
+def test_a_merge_that_is_repeated_says_that_nothing_is_left(here: Path, command: Command) -> None:
+    Path("plan.toml").write_text(PLAN)
+    merge = ("sweep", "plan.toml", "--out", "rows.csv", "--merge")
+    early = command(*merge)
+    assert early.returncode == 1 and "run the shards of the plan first" in early.stderr
+    assert command("sweep", "plan.toml", "--out", "rows.csv", "--shard", "1/1").returncode == 0
+    assert command(*merge).returncode == 0
+    rows = Path("rows.csv").read_bytes()
+    again = command(*merge)
+    assert again.returncode == 1 and "rows are missing" not in again.stderr
+    assert "so there is nothing to merge" in again.stderr and "stays as it is" in again.stderr
+    assert Path("rows.csv").read_bytes() == rows
+
+
+def limits_and_errors(plan: str, *client: Any) -> tuple[list[int | None], str]:
+    """Exit codes of a plan of one row under small limits, and the last message."""
+    codes, message = [], ""
+    for limit in ("9MiB", "10MiB", "40MiB"):
+        (row,) = ftlab.sweep(plan, *client, memory_limit=limit)
+        error = row["sweep"]["error"]
+        codes.append(None if error is None else error["exit_code"])
+        message = message if error is None else error["message"]
+    return codes, message
+
+
+def test_requests_get_only_the_memory_that_they_need(here: Path, client: Any) -> None:
+    workload = '[base]\ntrace.writes = "1K"\ncapacity = "4MiB"\n'
+    Path("t.csv").write_text("time_ns,device,rwbs,offset,bytes\n" + "0,0,W,0,4096\n" * 20_000)
+    small = f'[base]\ntrace = "{here}/t.csv"\n'
+    for clients in ((), (client,)):
+        assert limits_and_errors(workload, *clients)[0] == [None] * 3
+        assert limits_and_errors(small, *clients)[0] == [None] * 3
+    # Requests of a larger trace want more than half of such a limit, and the remedy helps.
+    with open("t.csv", "a", encoding="ascii") as file:
+        file.write("0,0,W,0,4096\n" * 300_000)
+    codes, message = limits_and_errors(small)
+    assert codes == [2, 2, None]
+    assert "the limit is 10.00 MiB, of which 5.00 MiB are for cached requests" in message
+    remedy = message.partition("`--memory-limit ")[2].partition("`")[0]
+    assert "Allow more" in message and not ftlab.sweep(small, memory_limit=remedy).failed
+    assert limits_and_errors(small, client)[0] == codes
+
+
+def test_a_cluster_without_workers_is_named(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_dask, "IDLE_S", 0.2)
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    with distributed.LocalCluster(n_workers=0, host="127.0.0.1", **options) as cluster:
+        with distributed.Client(cluster, set_as_default=False) as alone:
+            later = threading.Timer(1.0, cluster.scale, [1])
+            later.start()
+            with pytest.warns(UserWarning, match="has no workers, so the sweep waits") as said:
+                rows = ftlab.sweep(PLAN, alone)
+            later.join()
+    assert len(said) == 1 and said[0].filename == __file__
+    assert rows.to_jsonl() == ftlab.sweep(PLAN).to_jsonl()
 
 
 def test_the_journal_of_another_plan_is_refused(here: Path) -> None:
@@ -395,7 +510,7 @@ def test_a_client_that_gave_its_scheduler_up_blames_no_run(status: str) -> None:
 
     client: Any = GaveUp()
     client.status = status
-    tasks = _dask._Tasks(client, [("key", "order")], [0], None, None)
+    tasks = _dask._Tasks(client, [("key", "order")], [0], None, (None, 0))
     for _ in range(_dask.TRIES_MAX):
         with pytest.raises(ConnectionError, match="no scheduler any more"):
             tasks._submit("key", "ftlab-key", priority=0)
@@ -421,10 +536,10 @@ def test_a_client_that_cannot_wait_is_refused(here: Path, client: Any) -> None:
 def test_each_sweep_has_its_own_limit_of_memory() -> None:
     ((_, order),) = ftlab._native.NativePlan.parse('[base]\ncapacity = "1GiB"\n').orders([0])
     for limit, fails in [("1GiB", False), ("4MiB", True), (4 << 20, True), ("1GiB", False)]:
-        outcome = json.loads(ftlab._native.run_order(order, memory_limit=limit))
+        outcome = json.loads(ftlab._native.run_order(order, cache_bytes=0, memory_limit=limit))
         error = outcome.get("sweep", {}).get("error")
         assert (error is not None) == fails
-        assert error is None or "the limit is 2.00 MiB" in error["message"]
+        assert error is None or "the limit is 4.00 MiB" in error["message"]
 
 
 def test_another_version_on_a_worker_is_refused(client: Any) -> None:
@@ -432,7 +547,7 @@ def test_another_version_on_a_worker_is_refused(client: Any) -> None:
     parts = json.loads(order)
     parts[0] = "9.9"
     with pytest.raises(ftlab.UsageError, match="client has ftlab 9.9 and the worker has ftlab"):
-        client.submit(ftlab._native.run_order, json.dumps(parts)).result()
+        client.submit(ftlab._native.run_order, json.dumps(parts), cache_bytes=0).result()
 
 
 def test_another_build_of_the_same_version_on_a_worker_is_refused(client: Any) -> None:
@@ -440,7 +555,7 @@ def test_another_build_of_the_same_version_on_a_worker_is_refused(client: Any) -
     parts = json.loads(order)
     parts[1] = "0123456789abcdef"
     with pytest.raises(ftlab.UsageError, match="different builds of ftlab .*install the same wheel"):
-        client.submit(ftlab._native.run_order, json.dumps(parts)).result()
+        client.submit(ftlab._native.run_order, json.dumps(parts), cache_bytes=0).result()
 
 
 TRACE_PLAN = """
@@ -500,10 +615,10 @@ def test_a_trace_that_differs_on_a_worker_is_refused(here: Path, client: Any) ->
     ((_, order),) = native.orders([0])
     Path("t.spc").write_text("0,8,4096,W,0.0\n")
     with pytest.raises(ftlab.UsageError, match="has other contents on the worker; give it a path"):
-        client.submit(ftlab._native.run_order, order, pure=False).result()
+        client.submit(ftlab._native.run_order, order, cache_bytes=0, pure=False).result()
     Path("t.spc").unlink()
     with pytest.raises(ftlab.UsageError, match="t.spc is missing on the worker"):
-        client.submit(ftlab._native.run_order, order, pure=False).result()
+        client.submit(ftlab._native.run_order, order, cache_bytes=0, pure=False).result()
 
 
 def test_a_sweep_has_frames_and_figures(here: Path) -> None:

@@ -34,6 +34,9 @@ FILES = {
 }
 
 
+VOLUMES = {".spc": "1", ".msr": "usr,1", ".fio": "a", ".blkparse": "8,0"}
+
+
 @pytest.fixture(params=FILES)
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / f"disk.{request.param}"
@@ -62,7 +65,7 @@ def test_batches_and_streams_are_the_whole_trace(path: Path) -> None:
     assert [len(piece) for piece in pieces[:-1]] == [300] * (len(pieces) - 1)
     assert pa.concat_tables(pieces).combine_chunks().equals(whole.frame("pyarrow").combine_chunks())
     assert pa.table(trace).equals(whole.frame("pyarrow"))
-    with pytest.raises(ftlab.UsageError, match="0 requests"):
+    with pytest.raises(ftlab.UsageError, match="rows: `0` is too few"):
         trace.batches(0)
 
 
@@ -71,6 +74,7 @@ def test_info_is_that_of_the_command(path: Path, command: Command) -> None:
         ({}, []),
         ({"limit": 100, "page": "16KiB"}, ["--limit", "100", "--page", "16KiB"]),
         ({"brief": True}, ["--brief"]),
+        ({"volume": VOLUMES[path.suffix]}, ["--volume", VOLUMES[path.suffix]]),
     ]:
         shown = command("trace", "info", path, "--json", "-", *words)
         assert shown.returncode == 0, shown.stderr
@@ -88,7 +92,7 @@ def test_info_of_workloads_and_columns(command: Command) -> None:
     assert described["format"] == "columns"
     assert described["writes"]["requests"] == np.sum((DATA["op"] == 1) & (DATA["bytes"] > 0))
     assert ftlab.trace.info()["name"] == "oltp"
-    with pytest.raises(TypeError, match="limit is an option for a path"):
+    with pytest.raises(TypeError, match="`limit` means nothing for the statistics of a table"):
         ftlab.trace.info(DATA, limit=5)
 
 
@@ -113,6 +117,37 @@ def test_written_traces_are_those_of_the_command(
     made = command("trace", "convert", path, "--to", format, "--out", tmp_path / "theirs")
     assert made.returncode == 0, made.stderr
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+
+
+def test_the_format_to_write_follows_from_the_name(tmp_path: Path) -> None:
+    trace = ftlab.trace.open(write_csv(tmp_path / "requests.csv", DATA))
+    for format in ("csv", "fio", "blkparse"):
+        trace.write(tmp_path / f"by_name.{format}")
+        trace.write(tmp_path / "given", format)
+        assert (tmp_path / f"by_name.{format}").read_bytes() == (tmp_path / "given").read_bytes()
+    left = {one.name for one in tmp_path.iterdir()}
+    for name, format, sentence in [
+        ("disk.log", None, "its ending tells no format; give one"),
+        ("disk", None, "its ending tells no format; give one"),
+        ("disk.csv.zst", None, "not compressed"),
+        ("disk.csv.gz", "csv", "not compressed"),
+    ]:
+        with pytest.raises(ftlab.UsageError, match=sentence):
+            trace.write(tmp_path / name, format)
+    assert {one.name for one in tmp_path.iterdir()} == left
+
+
+def test_statistics_refuse_options_that_mean_nothing(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "requests.csv", DATA)
+    for trace, options, sentence in [
+        (path, {"each_volume": True}, "there is no option `each_volume`"),
+        (path, {"limt": 3}, "there is no option `limt`; did you mean `limit`"),
+        (path, {"capacity": "1MiB"}, "`capacity` means nothing for the statistics of a path"),
+        ("oltp", {"sort": True}, "`sort` means nothing for the statistics of a workload"),
+        (ftlab.trace.open(path), {"limit": 3}, "of a table or an opened trace"),
+    ]:
+        with pytest.raises(TypeError, match=sentence):
+            ftlab.trace.info(trace, **options)
 
 
 def test_what_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use sim::input::request_cache::needed_bytes;
 use sim::parallel_runs::{self, CACHE_BYTES};
 use sim::{Input, MemoryBudget, RunOptions, Setup};
 
@@ -73,10 +74,9 @@ impl SharedInput {
         limit_bytes: Option<u64>,
         monitor: ComparisonMonitor,
     ) -> Result<SharedInput> {
-        let reads_file = !first.experiment.trace_files().is_empty();
-        let (memory, cache_bytes) =
-            MemoryBudget::beside_cache(limit_bytes, parallel.memory, reads_file);
-        let input = Input::open_cached(first, cache_bytes, &monitor.run("trace"))?;
+        let needed_bytes = needed_bytes(first.experiment.trace_files());
+        let memory = MemoryBudget::beside_cache(limit_bytes, parallel.memory.min(needed_bytes));
+        let input = Input::open_cached(first, memory.cache_bytes(), &monitor.run("trace"))?;
         Ok(SharedInput { input, memory, monitor, jobs: parallel.jobs() })
     }
 

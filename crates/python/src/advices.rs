@@ -1,22 +1,20 @@
 //! Advice on a load, from its log.
 
-use std::num::NonZeroUsize;
-
 use cli::texts;
 use cli::texts::advise::Advices;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use report::headline;
+use sim::MemoryBudget;
 use sim::advise::bench::Bench;
 use sim::advise::subject::Choices;
 use sim::advise::{Advice, Question};
 use sim::config::experiment::options;
-use sim::{MemoryBudget, parallel_runs};
 
 use crate::columns::requests::NativeRequests;
 use crate::failure::raised;
-use crate::options::{experiment, memory_limit};
+use crate::options::{experiment, jobs, memory_limit};
 use crate::watched::watched;
 
 /// The advice on a load.
@@ -74,7 +72,7 @@ pub fn advise(
     options: &Bound<'_, PyDict>,
     question: (f64, Vec<u32>),
     requests: Option<Bound<'_, NativeRequests>>,
-    jobs: Option<NonZeroUsize>,
+    jobs: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
     memory_limit: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<NativeAdvice> {
@@ -88,13 +86,9 @@ pub fn advise(
     };
     let (target, depths) = question;
     let question = Question::new(target, depths).map_err(raised)?;
-    let memory = MemoryBudget::new(self::memory_limit(memory_limit)?);
+    let (memory, jobs) = (MemoryBudget::new(self::memory_limit(memory_limit)?), self::jobs(jobs)?);
     let advice = watched(py, 1, progress.as_ref(), |watch| {
-        let bench = Bench {
-            jobs: parallel_runs::jobs(jobs),
-            memory: &memory,
-            monitor: &|_| Box::new(watch.run(0)),
-        };
+        let bench = Bench { jobs, memory: &memory, monitor: &|_| Box::new(watch.run(0)) };
         sim::advise::advise(&choices, &question, &bench)
     })?;
     Ok(NativeAdvice { advice: advice.map_err(raised)? })

@@ -1,7 +1,5 @@
 //! Lives of devices: a load until the flash is worn out.
 
-use std::num::NonZeroUsize;
-
 use cli::texts;
 use cli::texts::life::Lives;
 use pyo3::exceptions::PyTypeError;
@@ -10,13 +8,13 @@ use pyo3::types::PyDict;
 use report::headline;
 use report::html_page::Section;
 use report::pages::life::over_the_life;
+use sim::Experiment;
 use sim::config::experiment::options;
 use sim::run::life::{self, Life};
-use sim::{Experiment, parallel_runs};
 
 use crate::columns::requests::NativeRequests;
 use crate::figures::of_sections;
-use crate::options::{experiment, memory_limit};
+use crate::options::{cache_bytes, experiment, jobs, memory_limit};
 use crate::run::{SharedRuns, setups};
 use crate::watched::watched;
 
@@ -76,8 +74,8 @@ pub fn lives(
     py: Python<'_>,
     options: Vec<Bound<'_, PyDict>>,
     requests: Option<Bound<'_, NativeRequests>>,
-    jobs: Option<NonZeroUsize>,
-    memory: Option<u64>,
+    jobs: Option<&Bound<'_, PyAny>>,
+    memory: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
     memory_limit: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<NativeLives> {
@@ -85,8 +83,8 @@ pub fn lives(
     let experiments = options.iter().map(experiment).collect::<PyResult<Vec<Experiment>>>()?;
     let runs = SharedRuns {
         setups: &setups(&experiments, requests.as_ref())?,
-        jobs: parallel_runs::jobs(jobs),
-        cache_bytes: memory.unwrap_or(parallel_runs::CACHE_BYTES),
+        jobs: self::jobs(jobs)?,
+        cache_bytes: self::cache_bytes(memory)?,
         limit_bytes: self::memory_limit(memory_limit)?,
     };
     let lived =

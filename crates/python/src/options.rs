@@ -1,12 +1,14 @@
 //! Keywords become the options of an experiment: the same names, notations and defaults as those of
 //! the command.
 
+use std::num::NonZeroUsize;
+
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
-use sim::Experiment;
 use sim::config::experiment::{ExperimentOption, options};
 use sim::memory::limit::MemoryLimit;
+use sim::{Experiment, parallel_runs};
 
 use crate::failure::{UsageError, raised};
 
@@ -82,6 +84,38 @@ fn text(option: &ExperimentOption, value: &Bound<'_, PyAny>) -> PyResult<String>
     let kind = value.get_type().name()?;
     let what = format!("`{}` takes a text or a number, not a value of type {kind}", option.name);
     Err(PyTypeError::new_err(what))
+}
+
+/// The number of runs at a time: a whole number from 1 on, or the number of cores.
+///
+/// # Errors
+/// `UsageError` if it is another value.
+pub fn jobs(value: Option<&Bound<'_, PyAny>>) -> PyResult<NonZeroUsize> {
+    let count = value.map(|value| count("jobs", value)).transpose()?;
+    Ok(parallel_runs::jobs(count.and_then(|count| NonZeroUsize::new(count as usize))))
+}
+
+/// A number of things, at least one: a whole number, or a text such as `4M`.
+///
+/// # Errors
+/// `UsageError` if it is another value.
+pub fn count(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let text: String = value.str()?.extract()?;
+    match spec::parse_count(&text) {
+        Ok(0) => Err(UsageError::new_err(format!("{name}: `0` is too few; the least is 1"))),
+        Ok(count) => Ok(count),
+        Err(why) => Err(UsageError::new_err(format!("{name}: {why}"))),
+    }
+}
+
+/// The memory for requests that runs share: bytes, a size such as `8GiB`, or 1 GiB.
+///
+/// # Errors
+/// `UsageError` if it is not a size.
+pub fn cache_bytes(value: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
+    let Some(value) = value else { return Ok(parallel_runs::CACHE_BYTES) };
+    let text: String = value.str()?.extract()?;
+    spec::parse_size(&text).map_err(|why| UsageError::new_err(format!("memory: {why}")))
 }
 
 /// The memory that runs may take: bytes, a size such as `8GiB`, `unlimited`, or half of what is

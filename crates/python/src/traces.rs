@@ -17,7 +17,7 @@ use crate::columns::capsule;
 use crate::columns::request_stream::{RequestStream, Source};
 use crate::columns::requests::NativeRequests;
 use crate::failure::{UsageError, raised};
-use crate::options::experiment;
+use crate::options::{count, experiment};
 use crate::watched::watched;
 
 /// An opened trace. It can be read any number of times.
@@ -126,11 +126,10 @@ impl NativeTrace {
     /// The requests in pieces of `rows` each.
     ///
     /// # Errors
-    /// `UsageError` if `rows` is 0, `RunError` if the file cannot be opened again.
-    fn batches(&self, py: Python<'_>, rows: u64) -> PyResult<NativeBatches> {
-        if rows == 0 {
-            return Err(UsageError::new_err("a batch of 0 requests would never end"));
-        }
+    /// `UsageError` if `rows` is no number from 1 on, `RunError` if the file cannot be opened
+    /// again.
+    fn batches(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<NativeBatches> {
+        let rows = count("rows", rows)?;
         let (replay, name) = (Mutex::new(self.replay(py)?), self.name().to_owned());
         Ok(NativeBatches { replay, name, rows })
     }

@@ -48,11 +48,10 @@ pub enum Error {
     /// The run would take more memory than it may.
     #[error(
         "this run would take about {} of memory ({parts}) for a device of {} in pages of {}; the \
-         limit is {}. Take {compact}larger pages (`page=` of `--chip`) or a smaller `--capacity`, \
-         or allow more: `--memory-limit {}` or `unlimited`",
+         limit is {}{}. {remedy}: `--memory-limit {}` or `unlimited`",
         spec::round_size(*needs_bytes), spec::round_size(*capacity_bytes),
         spec::print_size((*page_bytes).into()), spec::round_size(*limit_bytes),
-        spec::print_size(needs_bytes.next_multiple_of(1 << 20))
+        of_which_cached(*cache_bytes), spec::print_size(*enough_bytes)
     )]
     TooMuchMemory {
         /// The estimate.
@@ -65,8 +64,12 @@ pub enum Error {
         page_bytes: u32,
         /// The limit.
         limit_bytes: u64,
-        /// The remedy for a sparse trace, if it is one.
-        compact: &'static str,
+        /// The part of the limit that is for cached requests.
+        cache_bytes: u64,
+        /// What makes the device smaller, if that helps.
+        remedy: &'static str,
+        /// A limit that is enough.
+        enough_bytes: u64,
     },
     /// The FTL returned wrong data or violates an invariant.
     #[error("{ftl}: {mismatch}")]
@@ -122,6 +125,12 @@ pub enum Error {
         /// The journal.
         path: PathBuf,
     },
+    /// There is no journal beside the file for the rows of a sweep.
+    #[error("{}", nothing_to_merge(output))]
+    NothingToMerge {
+        /// The file for the rows.
+        output: PathBuf,
+    },
     /// The journals of the shards of a sweep lack rows.
     #[error("{}", rows_missing(output, *all, rows, shards, *of))]
     RowsMissing {
@@ -175,12 +184,21 @@ impl Error {
             ) => 2,
             Error::Ftl(ftl::Error::Guest(fault)) if fault.kind == GuestFaultKind::Invalid => 2,
             Error::Journal { .. } | Error::JournalInUse { .. } => 1,
-            Error::JournalLost { .. } | Error::RowsMissing { .. } => 1,
+            Error::JournalLost { .. }
+            | Error::RowsMissing { .. }
+            | Error::NothingToMerge { .. } => 1,
             Error::OpLog(_) | Error::Timeline(_) | Error::Threads(_) => 1,
             Error::Trace(_) | Error::Ftl(_) | Error::BeyondCapacity { .. } => 1,
             Error::Violation { .. } => 3,
             Error::Interrupted => 130,
         }
+    }
+}
+
+fn of_which_cached(bytes: u64) -> String {
+    match bytes {
+        0 => String::new(),
+        _ => format!(", of which {} are for cached requests of traces", spec::round_size(bytes)),
     }
 }
 
@@ -193,12 +211,24 @@ fn rows_missing(output: &Path, all: usize, rows: &[usize], shards: &[u32], of: u
     let (missing, listed) = (rows.len(), listed.join(", "));
     let numbers: Vec<String> = shards.iter().map(u32::to_string).collect();
     let remedy = match shards {
-        [] => "No shard of this plan was begun there".to_owned(),
-        _ => format!("Run shards {} of {of} again", numbers.join(",")),
+        [] => "Run".to_owned(),
+        _ => format!("Run shards {} of {of} again, or run", numbers.join(",")),
     };
     format!(
-        "{missing} of {all} rows are missing beside {}: rows {listed}{more}. {remedy}, or run the \
-         missing rows here: the same command without `--merge`",
+        "{missing} of {all} rows are missing beside {}: rows {listed}{more}. {remedy} the missing \
+         rows here: the same command without `--merge`",
         output.display()
+    )
+}
+
+fn nothing_to_merge(output: &Path) -> String {
+    let name = output.display();
+    let state = match output.exists() {
+        true => format!("{name} stays as it is; if a merge wrote it, its journals are merged"),
+        false => format!("run the shards of the plan first, which keep their rows beside {name}"),
+    };
+    format!(
+        "no journal of a sweep is beside {name}, so there is nothing to merge: {state}. To run all \
+         rows here, give the same command without `--merge`"
     )
 }

@@ -37,5 +37,11 @@ pub fn reader_of(value: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> 
     // stream. It is alive and we are attached to the interpreter, so nobody else uses the pointer.
     // The stream is moved out and marked as released, as the interface demands of a consumer.
     let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) };
-    reader.map_err(|error| UsageError::new_err(format!("the Arrow stream: {error}")))
+    // A stream of a single column has no schema with fields.
+    reader.map_err(|error| {
+        UsageError::new_err(format!(
+            "this Arrow stream is no table ({error}); requests are a table with the columns `op`, \
+             `offset` and `bytes`"
+        ))
+    })
 }

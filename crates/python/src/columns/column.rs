@@ -39,8 +39,13 @@ impl Column {
         let found = Column::ALL.into_iter().find(|column| column.name() == name);
         found.ok_or_else(|| {
             let known = Column::ALL.map(Column::name);
-            let nearest = spec::nearest(name, known);
-            let hint = nearest.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+            let hint = match spec::nearest(name, known) {
+                _ if name.to_lowercase().starts_with("time") => {
+                    "; did you mean `time_ns`, in nanoseconds?".to_owned()
+                }
+                None => ".".to_owned(),
+                Some(nearest) => format!("; did you mean `{nearest}`?"),
+            };
             UsageError::new_err(format!(
                 "requests have no column `{name}`{hint} Select those of {}",
                 known.join(", ")

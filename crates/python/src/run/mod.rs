@@ -13,12 +13,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sim::config::named_trace::NamedTrace;
 use sim::config::setup::ReplayedTrace;
+use sim::input::request_cache::needed_bytes;
 use sim::{Experiment, Input, MemoryBudget, RunOptions, RunResult, Setup, parallel_runs};
 
 use crate::columns::requests::NativeRequests;
 use crate::failure::{exception, raised};
 use crate::figures::{PrintedFiles, printed, values_of};
-use crate::options::{experiment, memory_limit};
+use crate::options::{cache_bytes, experiment, jobs, memory_limit};
 use crate::policy::PythonPolicy;
 use crate::watched::{Watch, watched};
 
@@ -190,16 +191,16 @@ pub fn compare(
     py: Python<'_>,
     options: Vec<Bound<'_, PyDict>>,
     requests: Option<Bound<'_, NativeRequests>>,
-    jobs: Option<NonZeroUsize>,
-    memory: Option<u64>,
+    jobs: Option<&Bound<'_, PyAny>>,
+    memory: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
     memory_limit: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<(String, NativeResult)>> {
     let experiments = options.iter().map(experiment).collect::<PyResult<Vec<Experiment>>>()?;
     let runs = SharedRuns {
         setups: &setups(&experiments, requests.as_ref())?,
-        jobs: parallel_runs::jobs(jobs),
-        cache_bytes: memory.unwrap_or(parallel_runs::CACHE_BYTES),
+        jobs: self::jobs(jobs)?,
+        cache_bytes: self::cache_bytes(memory)?,
         limit_bytes: self::memory_limit(memory_limit)?,
     };
     let compared =
@@ -239,10 +240,10 @@ impl SharedRuns<'_> {
         run: impl Fn(&Setup, RunOptions) -> sim::Result<T> + Sync,
     ) -> PyResult<(String, Vec<T>)> {
         let Some(first) = self.setups.first() else { return Ok((String::new(), Vec::new())) };
-        let reads_file = !first.experiment.trace_files().is_empty();
-        let (memory, cache_bytes) =
-            MemoryBudget::beside_cache(self.limit_bytes, self.cache_bytes, reads_file);
-        let input = Input::open_cached(first, cache_bytes, &watch.run(0));
+        let needed_bytes = needed_bytes(first.experiment.trace_files());
+        let memory =
+            MemoryBudget::beside_cache(self.limit_bytes, self.cache_bytes.min(needed_bytes));
+        let input = Input::open_cached(first, memory.cache_bytes(), &watch.run(0));
         let input = input.map_err(raised)?;
         let results = parallel_runs::in_order(self.setups.len(), self.jobs, |index, turn| {
             let progress = watch.run(index);

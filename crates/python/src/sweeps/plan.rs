@@ -8,10 +8,10 @@ use serde_json::Value;
 use sim::parallel_runs::CACHE_BYTES;
 use sim::plan::Scale;
 use sim::sweep::key::RunOrder;
-use sim::sweep::{SharedInputs, TraceDigests, largest_first};
+use sim::sweep::{SharedInputs, TraceDigests, largest_first, needed_cache_bytes};
 
 use crate::failure::{UsageError, failed, raised};
-use crate::options::memory_limit;
+use crate::options::{cache_bytes, memory_limit};
 use crate::watched::watched;
 
 /// A plan that was read and checked, with a row for each volume if it asks for that.
@@ -42,13 +42,13 @@ impl NativePlan {
         scale: &str,
         traces: Option<PathBuf>,
         runs_here: bool,
-        memory: Option<u64>,
+        memory: Option<&Bound<'_, PyAny>>,
         memory_limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<NativePlan> {
         let scale = scale_of(scale)?;
         let source = PlanSource::read(&path, scale, traces.as_deref());
         let source = source.map_err(|failure| failed(&failure))?;
-        let memory = if runs_here { Some(memory.unwrap_or(CACHE_BYTES)) } else { None };
+        let memory = runs_here.then(|| cache_bytes(memory)).transpose()?;
         NativePlan::of(py, source, scale, memory, memory_limit)
     }
 
@@ -67,13 +67,13 @@ impl NativePlan {
         scale: &str,
         traces: Option<PathBuf>,
         runs_here: bool,
-        memory: Option<u64>,
+        memory: Option<&Bound<'_, PyAny>>,
         memory_limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<NativePlan> {
         let scale = scale_of(scale)?;
         let source = PlanSource::parse(text, scale, traces.as_deref());
         let source = source.map_err(|failure| failed(&failure))?;
-        let memory = if runs_here { Some(memory.unwrap_or(CACHE_BYTES)) } else { None };
+        let memory = runs_here.then(|| cache_bytes(memory)).transpose()?;
         NativePlan::of(py, source, scale, memory, memory_limit)
     }
 
@@ -86,6 +86,13 @@ impl NativePlan {
     /// The number of rows.
     fn __len__(&self) -> usize {
         self.source.plan.rows.len()
+    }
+
+    /// The memory that the requests of all its traces will about take, at most what runs share by
+    /// default.
+    #[getter]
+    fn cache_bytes(&self) -> u64 {
+        needed_cache_bytes(&self.source.plan).min(CACHE_BYTES)
     }
 
     /// The names of the trace files of these rows, each once, with the files that each stands for.

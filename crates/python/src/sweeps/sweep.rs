@@ -19,12 +19,13 @@ use sim::plan::claim::{Claim, Verdict, Wanted};
 use sim::sweep::failed_row::RowFailure;
 use sim::sweep::{
     Findings, Journal, Journals, Policies, RowFormat, RowWriter, Shard, Sweep, SweepProgress,
+    refuse_missing_policies,
 };
-use sim::{Progress, Stage, parallel_runs};
+use sim::{Progress, Stage};
 
 use crate::failure::{UsageError, failed, raised};
 use crate::figures::{self, PrintedFiles, printed};
-use crate::options::memory_limit;
+use crate::options::{jobs, memory_limit};
 use crate::policy::MadePolicy;
 use crate::sweeps::plan::NativePlan;
 use crate::watched::{Watch, watched};
@@ -34,6 +35,10 @@ use crate::watched::{Watch, watched};
 pub struct NativeSweep {
     plan: Py<NativePlan>,
     out: String,
+    /// Whether the file for the rows is deleted with the sweep, so that nobody is told of it.
+    is_temporary: bool,
+    jobs: NonZeroUsize,
+    policies: Policies,
     outputs: SweepOutputs,
     journal: Option<Journal>,
 }
@@ -41,20 +46,28 @@ pub struct NativeSweep {
 #[pymethods]
 impl NativeSweep {
     /// Begins a sweep whose rows go to `out`, or continues it: takes over what journals beside
-    /// `out` have. With `report` it also writes a page.
+    /// `out` have. With `report` it also writes a page. Rows that are run here are run `jobs` at a
+    /// time; `policies` are those that they name.
     ///
     /// # Errors
-    /// As the command: another sweep is writing the journal, it belongs to another plan, or a file
-    /// cannot be written.
+    /// As the command: another sweep is writing the journal, it belongs to another plan, a file
+    /// cannot be written, or a policy that a row names is none or missing.
     #[new]
-    #[pyo3(signature = (plan, out, report=None))]
+    #[pyo3(signature = (
+        plan, out, report=None, *, is_temporary=false, jobs=None, policies=BTreeMap::new()
+    ))]
     fn new(
         py: Python<'_>,
         plan: Py<NativePlan>,
         out: String,
         report: Option<String>,
+        is_temporary: bool,
+        jobs: Option<&Bound<'_, PyAny>>,
+        policies: BTreeMap<String, Bound<'_, PyAny>>,
     ) -> PyResult<NativeSweep> {
         let NativePlan { source, digests, .. } = plan.get();
+        let (jobs, policies) = (self::jobs(jobs)?, self::policies(policies)?);
+        refuse_missing_policies(&source.plan, &policies).map_err(raised)?;
         let names = SweepNames { rows: out.clone(), report, ..SweepNames::default() };
         let outputs = SweepOutputs::check(source, Shard::WHOLE, &names);
         let outputs = outputs.map_err(|failure| failed(&failure))?;
@@ -63,7 +76,7 @@ impl NativeSweep {
             Journals { output, plan: &source.plan, digests, progress }.gather()
         })?;
         let journal = journal.map_err(raised)?;
-        Ok(NativeSweep { plan, out, outputs, journal: Some(journal) })
+        Ok(NativeSweep { plan, out, is_temporary, jobs, policies, outputs, journal: Some(journal) })
     }
 
     /// The rows that are not done yet.
@@ -76,24 +89,19 @@ impl NativeSweep {
     /// for one run, with the number of rows.
     ///
     /// # Errors
-    /// `KeyboardInterrupt`, with what is done kept in the journal; or it cannot be written, or a
-    /// policy that a row names is none.
-    #[pyo3(signature = (
-        *, jobs=None, progress=None, memory_limit=None, policies=BTreeMap::new()
-    ))]
+    /// `KeyboardInterrupt`, with what is done kept in the journal; or it cannot be written.
+    #[pyo3(signature = (*, progress=None, memory_limit=None))]
     fn run(
         &mut self,
         py: Python<'_>,
-        jobs: Option<NonZeroUsize>,
         progress: Option<Py<PyAny>>,
         memory_limit: Option<&Bound<'_, PyAny>>,
-        policies: BTreeMap<String, Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let limit_bytes = self::memory_limit(memory_limit)?;
-        let policies = &self::policies(policies)?;
+        let (jobs, policies) = (self.jobs, &self.policies);
         let journal = self.journal.as_mut().ok_or_else(closed)?;
         let NativePlan { source, digests, inputs, .. } = self.plan.get();
-        let (plan, shard, jobs) = (&source.plan, Shard::WHOLE, parallel_runs::jobs(jobs));
+        let (plan, shard) = (&source.plan, Shard::WHOLE);
         let sweep = Sweep { plan, shard, digests, inputs, jobs, limit_bytes, policies };
         let rows = source.plan.rows.len();
         let ran = watched(py, 1, progress.as_ref(), |watch| {
@@ -141,7 +149,8 @@ impl NativeSweep {
             let rows = (0..source.plan.rows.len()).map(|row| journal.row(row));
             let rows = rows.collect::<sim::Result<Vec<String>>>()?;
             journal.delete()?;
-            Ok(NativeRows::of(rows, &found, *scale, &self.out))
+            let out = (!self.is_temporary).then_some(&*self.out);
+            Ok(NativeRows::of(rows, &found, *scale, out))
         })?;
         rows.map_err(|failure| failed(&failure))
     }
@@ -254,7 +263,7 @@ impl NativeRows {
         // Rows of a journal have gaps, so their places are not their numbers.
         let is_failed = |at: &usize| !values[*at]["sweep"]["error"].is_null();
         let failed = (0..values.len()).filter(is_failed).collect();
-        Ok(NativeRows { failed, ..NativeRows::of(rows, &found, scale, &name) })
+        Ok(NativeRows { failed, ..NativeRows::of(rows, &found, scale, Some(&name)) })
     }
 
     /// The figures of its page, but for those of its traces, as files for a paper.
@@ -267,15 +276,15 @@ impl NativeRows {
 }
 
 impl NativeRows {
-    /// The rows in the file `out`, and what was found in them.
-    fn of(rows: Vec<String>, found: &Findings, scale: Scale, out: &str) -> NativeRows {
+    /// The rows in the file `out`, if they are kept in one, and what was found in them.
+    fn of(rows: Vec<String>, found: &Findings, scale: Scale, out: Option<&str>) -> NativeRows {
         let page = sweep_page::page(found, scale, String::new());
         NativeRows {
             rows,
             failed: found.failed.iter().map(|row| row.row).collect(),
             claims: claims(found),
             figures: figures::of_sections(&page.sections),
-            summary: texts::of_sweep(found, Some(out), scale),
+            summary: texts::of_sweep(found, out, scale),
             latex: sweep_rows::latex(found, scale),
             page,
         }

@@ -6,7 +6,9 @@
 //! process ends. If there is no room for that either, the trace is parsed in every pass. All three
 //! ways deliver the same requests.
 
+use std::fs::Metadata;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,11 +22,40 @@ use crate::progress::{Progress, Stage};
 /// would gain little.
 pub const RUN_CACHE_BYTES: u64 = 64 << 20;
 
+/// Memory for the requests of a plain trace, per byte of its file. A request has 24 bytes, and the
+/// pieces of a cache are at most half empty; so lines may have 24 bytes on average.
+const BYTES_PER_STORED: u64 = 2;
+
+/// The same for a compressed file.
+const BYTES_PER_COMPRESSED: u64 = 16;
+
+/// The endings of the names of compressed files.
+const COMPRESSED: [&str; 6] = ["gz", "tgz", "zst", "tzst", "xz", "txz"];
+
 /// Disk space that temporary files leave to other programs.
 const LEFT_FREE_BYTES: u64 = 1 << 30;
 
 /// Requests between two looks at the free space.
 const SPACE_INTERVAL: u64 = 1 << 16;
+
+/// The memory that the requests of these traces, each a file or a folder, will about take; as much
+/// as there is if nothing tells, as for standard input. Only the sizes of files are looked at, so
+/// it is the same for each process that asks. Requests that need more go to a temporary file.
+pub fn needed_bytes<'a>(traces: impl IntoIterator<Item = &'a str>) -> u64 {
+    let needed_by_trace = |name: &str| match trace::stored_files(name) {
+        files if files.is_empty() => u64::MAX,
+        files => files.iter().map(|file| needed_by(file)).fold(0, u64::saturating_add),
+    };
+    traces.into_iter().map(needed_by_trace).fold(0, u64::saturating_add)
+}
+
+fn needed_by(file: &Path) -> u64 {
+    let Some(stored) = file.metadata().ok().filter(Metadata::is_file) else { return u64::MAX };
+    let ending = file.extension().and_then(|ending| ending.to_str());
+    let is_compressed = ending.is_some_and(|ending| COMPRESSED.contains(&ending));
+    let factor = if is_compressed { BYTES_PER_COMPRESSED } else { BYTES_PER_STORED };
+    stored.len().saturating_mul(factor)
+}
 
 /// Memory for requests, shared by all traces that are kept.
 #[derive(Debug)]
@@ -274,6 +305,21 @@ mod tests {
         let (mut replay, mut requests) = (cached.replay(), Vec::new());
         while replay.next_batch(&mut requests, BATCH).unwrap() > 0 {}
         requests
+    }
+
+    #[test]
+    fn the_memory_that_traces_need_follows_from_their_sizes() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        std::fs::write(at("a.csv"), [b'0'; 1000]).unwrap();
+        std::fs::write(at("b.csv.zst"), [b'0'; 100]).unwrap();
+        let needed = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| at(name)).collect();
+            needed_bytes(names.iter().map(String::as_str))
+        };
+        assert_eq!([needed(&[]), needed(&["a.csv"]), needed(&["b.csv.zst"])], [0, 2000, 1600]);
+        assert_eq!([needed(&["a.csv", "b.csv.zst"]), needed(&[""])], [3600, 3600]);
+        assert_eq!([needed(&["a.csv", "missing"]), needed_bytes(["-"])], [u64::MAX; 2]);
     }
 
     #[test]

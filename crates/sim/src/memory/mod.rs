@@ -97,6 +97,7 @@ impl fmt::Display for MemoryEstimate {
             ("the FTL", self.ftl_bytes),
             ("the shadow copy", self.shadow_bytes),
             ("the drive", self.drive_bytes),
+            ("the program", PROGRAM_BYTES),
         ];
         let parts = parts.into_iter().filter(|&(_, bytes)| bytes > 0);
         let texts = parts.map(|(name, bytes)| format!("{name} {}", spec::round_size(bytes)));
@@ -107,7 +108,12 @@ impl fmt::Display for MemoryEstimate {
 /// Memory that several runs share.
 #[derive(Debug)]
 pub struct MemoryBudget {
+    /// The limit of all memory, if there is one.
     limit_bytes: Option<u64>,
+    /// The part of it that cached requests may take.
+    cache_bytes: u64,
+    /// What they would take without a limit.
+    wanted_cache_bytes: u64,
     used_bytes: Mutex<u64>,
     freed: Condvar,
 }
@@ -122,25 +128,36 @@ pub struct Reservation<'a> {
 impl MemoryBudget {
     /// A budget with this limit, if any.
     pub const fn new(limit_bytes: Option<u64>) -> MemoryBudget {
-        MemoryBudget { limit_bytes, used_bytes: Mutex::new(0), freed: Condvar::new() }
+        MemoryBudget {
+            limit_bytes,
+            cache_bytes: 0,
+            wanted_cache_bytes: 0,
+            used_bytes: Mutex::new(0),
+            freed: Condvar::new(),
+        }
     }
 
-    /// A budget for runs, and the memory that their cached requests may take. This memory is
-    /// `cache_bytes`, but at most half of the limit, and nothing if no run reads a file.
-    pub fn beside_cache(
-        limit_bytes: Option<u64>,
-        cache_bytes: u64,
-        reads_files: bool,
-    ) -> (MemoryBudget, u64) {
-        let cache_bytes = if reads_files { cache_bytes } else { 0 };
-        let cache_bytes = cache_bytes.min(limit_bytes.map_or(u64::MAX, |limit| limit / 2));
-        (MemoryBudget::new(limit_bytes.map(|limit| limit - cache_bytes)), cache_bytes)
+    /// A budget for runs beside cached requests, which want `wanted_cache_bytes`. They get at most
+    /// half of the limit.
+    pub fn beside_cache(limit_bytes: Option<u64>, wanted_cache_bytes: u64) -> MemoryBudget {
+        let cache_bytes = wanted_cache_bytes.min(limit_bytes.map_or(u64::MAX, |limit| limit / 2));
+        MemoryBudget { cache_bytes, wanted_cache_bytes, ..MemoryBudget::new(limit_bytes) }
+    }
+
+    /// The memory that cached requests may take.
+    pub fn cache_bytes(&self) -> u64 {
+        self.cache_bytes
+    }
+
+    /// The memory that is left to runs; none if there is no limit.
+    fn left_bytes(&self) -> Option<u64> {
+        self.limit_bytes.map(|limit| limit - self.cache_bytes)
     }
 
     /// The memory that cached requests of a single run may take. It is small beside the limit, so
     /// that the estimate for the run need not include it.
     pub fn run_cache_bytes(&self) -> u64 {
-        RUN_CACHE_BYTES.min(self.limit_bytes.map_or(u64::MAX, |limit| limit / 16))
+        RUN_CACHE_BYTES.min(self.left_bytes().map_or(u64::MAX, |left| left / 16))
     }
 
     /// Reserves the memory of a run; waits while other runs take too much.
@@ -154,18 +171,46 @@ impl MemoryBudget {
         progress: &dyn Progress,
     ) -> Result<Reservation<'_>> {
         let estimate = MemoryEstimate::of(setup, device);
-        let (bytes, limit_bytes) = (estimate.total_bytes(), self.limit_bytes.unwrap_or(u64::MAX));
-        if bytes > limit_bytes {
-            return Err(too_much(setup, device, &estimate, limit_bytes));
+        let (bytes, left_bytes) = (estimate.total_bytes(), self.left_bytes().unwrap_or(u64::MAX));
+        if bytes > left_bytes {
+            return Err(self.too_much(setup, device, &estimate));
         }
         let mut used = self.used_bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        while *used > limit_bytes - bytes {
+        while *used > left_bytes - bytes {
             progress.report(Stage::Fill, 0, None)?;
             let waited = self.freed.wait_timeout(used, Duration::from_millis(100));
             used = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         *used = used.saturating_add(bytes);
         Ok(Reservation { budget: self, bytes })
+    }
+
+    fn too_much(&self, setup: &Setup, device: &Device, needs: &MemoryEstimate) -> Error {
+        let needs_bytes = needs.total_bytes();
+        // Cached requests get at most half of a limit, so twice the need is always enough.
+        let enough_bytes = needs_bytes.saturating_add(self.wanted_cache_bytes.min(needs_bytes));
+        let is_sparse = setup.is_sized_by_addresses();
+        let has_room = self.left_bytes().is_some_and(|left| left > PROGRAM_BYTES);
+        Error::TooMuchMemory {
+            needs_bytes,
+            parts: needs.to_string(),
+            capacity_bytes: device.capacity_bytes(),
+            page_bytes: device.geometry().page_bytes(),
+            limit_bytes: self.limit_bytes.unwrap_or(u64::MAX),
+            cache_bytes: self.cache_bytes,
+            remedy: match (has_room, is_sparse) {
+                (false, _) => "Allow more",
+                (true, false) => {
+                    "Take larger pages (`page=` of `--chip`) or a smaller `--capacity`, or \
+                     allow more"
+                }
+                (true, true) => {
+                    "Take `--fit compact`, which keeps only touched pages; larger pages (`page=` \
+                     of `--chip`) or a smaller `--capacity`, or allow more"
+                }
+            },
+            enough_bytes: enough_bytes.next_multiple_of(1 << 20),
+        }
     }
 }
 
@@ -174,18 +219,6 @@ impl Drop for Reservation<'_> {
         let used = self.budget.used_bytes.lock();
         *used.unwrap_or_else(PoisonError::into_inner) -= self.bytes;
         self.budget.freed.notify_all();
-    }
-}
-
-fn too_much(setup: &Setup, device: &Device, needs: &MemoryEstimate, limit_bytes: u64) -> Error {
-    let is_sparse = setup.is_sized_by_addresses();
-    Error::TooMuchMemory {
-        needs_bytes: needs.total_bytes(),
-        parts: needs.to_string(),
-        capacity_bytes: device.capacity_bytes(),
-        limit_bytes,
-        compact: if is_sparse { "`--fit compact`, which keeps only touched pages; " } else { "" },
-        page_bytes: device.geometry().page_bytes(),
     }
 }
 
@@ -251,5 +284,34 @@ mod tests {
         assert_eq!(reserved(Some(bytes - 1)).unwrap_err().exit_code(), 2);
         reserved(Some(bytes)).unwrap();
         reserved(None).unwrap();
+    }
+
+    /// The message names a limit that is enough, however much cached requests want.
+    #[test]
+    fn the_limit_that_is_proposed_is_enough() {
+        let (setup, device) = setup(|_| ());
+        let bytes = MemoryEstimate::of(&setup, &device).total_bytes();
+        for wanted_cache_bytes in [0, 1 << 20, bytes, u64::MAX] {
+            let reserved = |limit_bytes| {
+                let budget = MemoryBudget::beside_cache(Some(limit_bytes), wanted_cache_bytes);
+                budget.reserve(&setup, &device, &NoProgress).map(drop)
+            };
+            let enough = match reserved(bytes - 1) {
+                Err(Error::TooMuchMemory { enough_bytes, .. }) => enough_bytes,
+                other => panic!("{other:?}"),
+            };
+            reserved(enough).unwrap();
+            assert!(reserved(enough - (2 << 20)).is_err(), "{enough} is too much");
+        }
+        let told = |limit_bytes: u64| {
+            let budget = MemoryBudget::beside_cache(Some(limit_bytes), 1 << 20);
+            budget.reserve(&setup, &device, &NoProgress).unwrap_err().to_string()
+        };
+        assert!(told(10 << 20).contains("10.00 MiB, of which 1.00 MiB are for cached requests"));
+        assert!(told(10 << 20).contains("Take larger pages"));
+        assert!(
+            told(9 << 20).contains("the program 8.00 MiB")
+                && told(9 << 20).contains(". Allow more: ")
+        );
     }
 }

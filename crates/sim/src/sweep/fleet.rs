@@ -140,6 +140,13 @@ mod tests {
         assert_eq!(varied(&plan), ["7 1", "7 2", "5 1", "5 2", "false 1", "false 2"]);
     }
 
+    /// The names of volumes come with the first lines of each, also with those that are skipped.
+    #[test]
+    fn a_volume_of_which_all_lines_were_skipped_has_no_rows() {
+        let (plan, _) = expanded_on(&format!("3,0,0,W,0.0\n{LINES}"), GRID).unwrap();
+        assert_eq!(varied(&plan), ["7 page", "7 block", "5 page", "5 block"]);
+    }
+
     #[test]
     fn the_largest_volumes_are_begun_first() {
         let (plan, inputs) = expanded_on(&LINES.replacen('7', "3", 1), GRID).unwrap();

@@ -105,11 +105,14 @@ impl Journals<'_> {
     /// The same if the journals together have all rows. Otherwise they stay as they are.
     ///
     /// # Errors
-    /// As for [`Journals::gather`]; or rows are missing.
+    /// As for [`Journals::gather`]; or rows are missing, or there is no journal.
     pub fn gather_complete(&self) -> Result<Journal> {
         let shards = self.open_shards()?;
         let whole = match self.path(Shard::WHOLE).exists() {
             true => Some(self.open(Shard::WHOLE)?),
+            false if shards.is_empty() => {
+                return Err(Error::NothingToMerge { output: self.output.to_owned() });
+            }
             false => None,
         };
         let all = || shards.iter().map(|(_, journal)| journal).chain(&whole);

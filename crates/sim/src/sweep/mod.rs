@@ -60,7 +60,7 @@ pub use journals::Journals;
 pub use row::{RowFormat, RowWriter};
 pub use runner::RowRunner;
 pub use shard::Shard;
-pub use shared_inputs::SharedInputs;
+pub use shared_inputs::{SharedInputs, needed_cache_bytes};
 pub use trace_digests::TraceDigests;
 
 /// Receives the progress of a sweep from several threads, and may stop the sweep.
@@ -114,22 +114,18 @@ impl Sweep<'_> {
     /// # Errors
     /// The sweep was stopped, a policy is missing, or the journal cannot be written.
     pub fn run(&self, journal: &mut Journal, progress: &dyn SweepProgress) -> Result<()> {
-        let policies = self.plan.rows.iter().filter_map(|row| row.experiment.policy.as_ref());
-        for name in policies {
-            self.policies.get(name).ok_or_else(|| Error::no_policy(name))?;
-        }
+        refuse_missing_policies(self.plan, self.policies)?;
         let mut left = self.shard.rows(self.plan);
         left.retain(|&row| !journal.has(row));
         let experiment = |row: usize| &self.plan.rows[row].experiment;
         self.inputs.expect(left.iter().map(|&row| experiment(row)));
         left = largest_first(self.plan, left, self.inputs);
-        let cache_bytes = self.inputs.cache_bytes();
         let work = Work {
             plan: self.plan,
             inputs: self.inputs,
             policies: self.policies,
             digests: self.digests,
-            memory: MemoryBudget::new(self.limit_bytes.map(|limit| limit - cache_bytes)),
+            memory: self.inputs.memory(self.limit_bytes),
             left: &left,
             next: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
@@ -155,6 +151,16 @@ impl Sweep<'_> {
             false => Ok(()),
         }
     }
+}
+
+/// Refuses a plan that names other policies. Callers ask before they create a journal, too.
+///
+/// # Errors
+/// A policy is missing.
+pub fn refuse_missing_policies(plan: &Plan, policies: &Policies) -> Result<()> {
+    let mut named = plan.rows.iter().filter_map(|row| row.experiment.policy.as_ref());
+    let missing = named.find(|&name| !policies.contains_key(name));
+    missing.map_or(Ok(()), |name| Err(Error::no_policy(name)))
 }
 
 /// These rows in the order in which they are begun: that of the plan, but volumes of a trace that
@@ -328,6 +334,24 @@ mod tests {
         let why = swept_plan(&plan, &mut journal, &NoProgress).unwrap_err();
         assert!(why.to_string().contains("no policy is called `mine`"), "{why}");
         assert_eq!((why.exit_code(), journal.count()), (2, 0));
+    }
+
+    #[test]
+    fn cached_requests_get_what_the_files_of_a_plan_need() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [b'0'; 1000]).unwrap();
+        let rows = "[[grid]]\nftl = [\"page\", \"block\"]\nseed = [1, 2]";
+        let text = format!("[base]\ntrace = \"{}\"\n{rows}", file.path().display());
+        let plan = Plan::parse("p", &text, Scale::Full).unwrap();
+        let cached = |memory_bytes: u64, limit_bytes: Option<u64>| {
+            let inputs = SharedInputs::new(&plan, memory_bytes, limit_bytes);
+            inputs.memory(limit_bytes).cache_bytes()
+        };
+        assert_eq!(needed_cache_bytes(&plan), 2000, "all rows share the requests");
+        assert_eq!([cached(1 << 30, None), cached(1 << 30, Some(1 << 20))], [2000; 2]);
+        assert_eq!([cached(500, None), cached(1 << 30, Some(1000))], [500; 2]);
+        let workloads = Plan::parse("p", PLAN, Scale::Full).unwrap();
+        assert_eq!(needed_cache_bytes(&workloads), 0);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A row of a sweep: the result of a run or the reason why it failed, and its place in the plan.
 //!
 //! As JSON it is the JSON of a run with `sweep` in place of `wall`. `wall` differs from run to run;
-//! without it the same plan gives the same bytes. A failed run has only `schema` and `sweep`.
+//! without it the same plan gives the same bytes. A failed run has only `schema` and `sweep`, and
+//! the names of the trace and of its volume if it was to replay one volume.
 //!
 //! ```text
 //! "sweep": {"row": 3, "varied": {"extra": "7%"}, "error": null | {"exit_code": 2, "message": "…"}}
@@ -86,7 +87,15 @@ fn error(why: &RowFailure) -> Value {
 
 /// The fields with the place of the row in the plan, as JSON on one line.
 fn placed(mut fields: Map<String, Value>, index: usize, row: &Row, error: Value) -> String {
+    if !error.is_null()
+        && let (Some(trace), Some(volume)) = (&row.experiment.trace, row.experiment.volume.name())
+    {
+        fields.insert("run".to_owned(), json!({ "volume": volume }));
+        fields.insert("trace".to_owned(), json!({ "name": trace }));
+    }
     let sweep = json!({"row": index, "varied": row.varied, "error": error});
+    // An outcome has one already, which would keep its place before the names.
+    fields.shift_remove("sweep");
     fields.insert("sweep".to_owned(), sweep);
     Value::Object(fields).to_string()
 }
@@ -205,7 +214,7 @@ mod tests {
     use crate::config::experiment::Experiment;
     use crate::config::replay::Replay;
     use crate::config::setup::Setup;
-    use crate::config::values::Interval;
+    use crate::config::values::{Interval, Volume};
     use crate::run::{RunOptions, run};
 
     fn row() -> Row {
@@ -248,6 +257,23 @@ mod tests {
         for text in ["", "{}", "[]", "{\"schema\":\"other\"}"] {
             assert!(of_outcome(0, &row, text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_failed_row_of_a_volume_names_it_and_its_trace() {
+        let of_volume = Experiment {
+            trace: Some("t.csv".into()),
+            volume: Volume::Named("7".into()),
+            ..row().experiment
+        };
+        let row = Row { experiment: of_volume, ..row() };
+        let why = RowFailure { exit_code: 2, message: BAD.to_owned() };
+        let text = failed(0, &row, &why);
+        let fields: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(fields["run"], json!({"volume": "7"}));
+        assert_eq!(fields["trace"], json!({"name": "t.csv"}));
+        let outcome = outcome(&Err(why)).to_string();
+        assert_eq!(of_outcome(0, &row, &outcome).unwrap(), text);
     }
 
     /// The names of all fields of a row, down to where names are no longer fixed.

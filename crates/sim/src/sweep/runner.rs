@@ -48,10 +48,10 @@ pub struct CopiedTrace {
 
 impl RowRunner {
     /// A runner with this limit of memory, if any, of which cached requests take at most
-    /// `cache_bytes`.
+    /// `cache_bytes`, and at most half.
     pub fn new(limit_bytes: Option<u64>, cache_bytes: u64) -> RowRunner {
-        let (memory, cache_bytes) = MemoryBudget::beside_cache(limit_bytes, cache_bytes, true);
-        let cache = CacheBudget::new(cache_bytes);
+        let memory = MemoryBudget::beside_cache(limit_bytes, cache_bytes);
+        let cache = CacheBudget::new(memory.cache_bytes());
         let (recent, split) = (Mutex::new(None), Mutex::new(None));
         RowRunner { digests: TraceDigests::default(), memory, cache, recent, split }
     }

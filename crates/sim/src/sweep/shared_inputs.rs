@@ -4,7 +4,7 @@
 //! A trace of which rows replay single volumes is split into its volumes when it is parsed. If a
 //! plan has a row for each volume, this happens before its rows are known ([`super::fleet`]).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::failed_row::RowFailure;
@@ -15,9 +15,10 @@ use crate::config::setup::Setup;
 use crate::config::values::Volume;
 use crate::error::Result;
 use crate::input::Input;
-use crate::input::request_cache::CacheBudget;
+use crate::input::request_cache::{CacheBudget, needed_bytes};
 use crate::input::source::RequestSource;
 use crate::input::split_trace::{SplitTrace, Splitting};
+use crate::memory::MemoryBudget;
 use crate::plan::Plan;
 use crate::progress::Progress;
 
@@ -25,7 +26,7 @@ use crate::progress::Progress;
 pub struct SharedInputs {
     /// None if nothing is cached, because no row is run here.
     budget: Option<Arc<CacheBudget>>,
-    cache_bytes: u64,
+    wanted_cache_bytes: u64,
     /// Whether figures of volumes are counted, because a row chooses volumes by them.
     counts: bool,
     files: Shared<OpenedFile>,
@@ -78,6 +79,16 @@ impl OpenedFile {
     }
 }
 
+/// The memory that the requests of all trace files of a plan will about take.
+pub fn needed_cache_bytes(plan: &Plan) -> u64 {
+    let mut seen = HashSet::new();
+    let files = plan.rows.iter().flat_map(|row| {
+        let files = row.experiment.trace_files().into_iter();
+        files.map(|path| (file_key(&row.experiment, path), path)).collect::<Vec<_>>()
+    });
+    needed_bytes(files.filter(|(key, _)| seen.insert(key.clone())).map(|(_, path)| path))
+}
+
 /// Whether a run with these options replays single volumes.
 fn is_split(experiment: &Experiment) -> bool {
     experiment.each_volume || experiment.volume != Volume::All
@@ -87,12 +98,11 @@ impl SharedInputs {
     /// Nothing opened yet, for rows that are run here. Requests are cached in `memory_bytes`, and
     /// at most half of `limit_bytes`; the rest in temporary files.
     pub fn new(plan: &Plan, memory_bytes: u64, limit_bytes: Option<u64>) -> SharedInputs {
-        let reads_files = plan.rows.iter().any(|row| !row.experiment.trace_files().is_empty());
-        let memory_bytes = if reads_files { memory_bytes } else { 0 };
-        let cache_bytes = memory_bytes.min(limit_bytes.map_or(u64::MAX, |limit| limit / 2));
+        let wanted_cache_bytes = memory_bytes.min(needed_cache_bytes(plan));
+        let memory = MemoryBudget::beside_cache(limit_bytes, wanted_cache_bytes);
         SharedInputs {
-            budget: Some(CacheBudget::new(cache_bytes)),
-            cache_bytes,
+            budget: Some(CacheBudget::new(memory.cache_bytes())),
+            wanted_cache_bytes,
             ..SharedInputs::uncached(plan)
         }
     }
@@ -101,7 +111,7 @@ impl SharedInputs {
     pub fn uncached(plan: &Plan) -> SharedInputs {
         SharedInputs {
             budget: None,
-            cache_bytes: 0,
+            wanted_cache_bytes: 0,
             counts: plan.rows.iter().any(|row| row.experiment.volumes.is_some()),
             files: Shared::default(),
             inputs: Shared::default(),
@@ -109,9 +119,9 @@ impl SharedInputs {
         }
     }
 
-    /// Memory for cached requests.
-    pub(super) fn cache_bytes(&self) -> u64 {
-        self.cache_bytes
+    /// The memory for runs beside cached requests, within a limit.
+    pub(super) fn memory(&self, limit_bytes: Option<u64>) -> MemoryBudget {
+        MemoryBudget::beside_cache(limit_bytes, self.wanted_cache_bytes)
     }
 
     /// Notes that rows with these options will need their traces, and others will not.

@@ -117,8 +117,8 @@ impl Args {
         limit_bytes: Option<u64>,
     ) -> Result<Vec<Advice>> {
         let source = RequestSource::open(&Setup::new(log)?)?;
-        let (_, cache_bytes) = MemoryBudget::beside_cache(limit_bytes, CACHE_BYTES, true);
-        let cache = &CacheBudget::new(cache_bytes);
+        let memory = MemoryBudget::beside_cache(limit_bytes, CACHE_BYTES);
+        let cache = &CacheBudget::new(memory.cache_bytes());
         let splitting = Splitting { cache: Some(cache), counts: log.volumes.is_some() };
         let split = SplitTrace::read(&source, splitting, &RunMonitor::new(self.quiet))?;
         let volumes = split.chosen(log)?.into_iter();

@@ -17,7 +17,10 @@ use report::number_format::count;
 use sim::memory::limit::MemoryLimit;
 use sim::plan::Plan;
 use sim::sweep::findings::{FailedRow, Findings};
-use sim::sweep::{Journal, Journals, NO_POLICIES, Shard, SharedInputs, Sweep, TraceDigests};
+use sim::sweep::{
+    Journal, Journals, NO_POLICIES, Shard, SharedInputs, Sweep, TraceDigests,
+    refuse_missing_policies,
+};
 
 use crate::failure::{Failure, Result};
 use crate::output;
@@ -28,6 +31,9 @@ use crate::texts::sweep as texts;
 /// Runs the subcommand. `memory_limit` is the limit as the user gave it, if at all.
 pub fn run(args: &Args, limit_bytes: Option<u64>, memory_limit: Option<MemoryLimit>) -> Result<()> {
     let source = PlanSource::read(&args.plan, args.scale.into(), args.traces.as_deref())?;
+    if !args.merge {
+        refuse_missing_policies(&source.plan, &NO_POLICIES)?;
+    }
     let shard = args.shard.unwrap_or(Shard::WHOLE);
     let outputs = SweepOutputs::check(&source, shard, &args.names())?;
     let runs_here = !args.merge && args.slurm.is_none();

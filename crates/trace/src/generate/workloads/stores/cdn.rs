@@ -126,7 +126,9 @@ fn placement(params: &Params, space: &AddressSpace) -> PlacementResult {
     // The numbers of writes are in the proportion of the bytes over the size of a write.
     let parts = [written.numerator(), written.denominator() - written.numerator()];
     let weigh = |part: u64, bytes: u64| u128::from(part) * u128::from(bytes);
-    let weights = [weigh(parts[0], request_bytes), weigh(parts[1], bucket_bytes)];
+    // The last part of a region may be shorter than the others.
+    let part_bytes = region_bytes / region_bytes.div_ceil(request_bytes);
+    let weights = [weigh(parts[0], part_bytes), weigh(parts[1], bucket_bytes)];
     for (store, count, weight) in [("small", buckets, weights[0]), ("large", regions, weights[1])] {
         if count == 0 && weight > 0 {
             return Err(format!(
@@ -332,7 +334,10 @@ impl Regions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::workloads::tests::{assert_fingerprint, assert_refused, requests};
+    use crate::generate::workloads::tests::{
+        SPACE as DEVICE, assert_fingerprint, assert_refused, requests, trace,
+    };
+    use proptest::prelude::*;
     use rustc_hash::FxHashSet;
 
     #[test]
@@ -376,6 +381,92 @@ mod tests {
             };
             let share = bytes(SMALL_STREAM) as f64 / (bytes(1) + bytes(2)) as f64;
             assert!((share - f64::from(percent) / 100.0).abs() < 0.02, "{percent}: {share}");
+        }
+    }
+
+    /// What is read was written, but for lookups before their store has anything: those of its
+    /// first place. Writes to a region follow each other without gaps, and buckets are whole.
+    fn assert_lawful(spec: &str, requests: &[Request], sizes: [u64; 3], first_region: u64) {
+        let [bucket_bytes, region_bytes, request_bytes] = sizes;
+        let (mut written, mut next_large) = (FxHashSet::default(), None);
+        for (number, request) in requests.iter().enumerate() {
+            let what = || format!("{spec}: request {number}: {request:?}");
+            let sectors = request.offset >> 9..request.end() >> 9;
+            match (request.op, request.stream) {
+                (Op::Read, 0) => {
+                    let is_written = sectors.clone().all(|sector| written.contains(&sector));
+                    let is_first = request.offset == 0 || request.offset == first_region;
+                    assert!(is_written || is_first, "{} was not written", what());
+                }
+                (Op::Write, SMALL_STREAM) => {
+                    assert!(request.end() <= first_region, "{} is no bucket", what());
+                    assert!(request.offset.is_multiple_of(bucket_bytes), "{}", what());
+                    assert_eq!(request.bytes, bucket_bytes, "{}", what());
+                    written.extend(sectors);
+                }
+                (Op::Write, LARGE_STREAM) => {
+                    let in_region = (request.offset - first_region) % region_bytes;
+                    if let Some(next) = next_large.filter(|_| in_region > 0) {
+                        assert_eq!(request.offset, next, "{} leaves a gap", what());
+                    }
+                    let left = region_bytes - in_region;
+                    assert_eq!(request.bytes, request_bytes.min(left), "{}", what());
+                    next_large = Some(request.end());
+                    written.extend(sectors);
+                }
+                _ => panic!("{} is of no store", what()),
+            }
+        }
+    }
+
+    /// A value of a key.
+    fn one_of(values: &'static [u64]) -> impl Strategy<Value = u64> {
+        prop::sample::select(values)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            cases: 96, failure_persistence: None, ..<_>::default()
+        })]
+
+        /// A cache is refused with a sentence, or it is lawful, stays within its space, and each
+        /// store gets its share of the bytes.
+        #[test]
+        fn drawn_caches_are_refused_or_lawful(
+            bucket in one_of(&[0, 100, 512, 4 << 10, 6 << 10, 1 << 20]),
+            region in one_of(&[512, 20 << 10, 192 << 10, 1 << 20, 1 << 40]),
+            request in one_of(&[512, 5 << 10, 64 << 10, 1 << 30]),
+            small in one_of(&[0, 1, 7, 50, 99, 100, 130]),
+            small_writes in one_of(&[0, 3, 50, 97, 100, 130]),
+            evict in prop::sample::select(vec!["fifo", "lru"]),
+            inputs in prop::sample::select(vec!["read", "cached"]),
+            reads in one_of(&[0, 40]),
+            seed in 0..1000u64,
+        ) {
+            let spec = format!(
+                "cdn:writes=3000,space=8MiB,bucket={bucket},region={region},request={request},\
+                 small={small}%,small_writes={small_writes}%,evict={evict},inputs={inputs},\
+                 reads={reads}%"
+            );
+            match trace(&spec, &DEVICE, seed) {
+                Err(error) => prop_assert!(error.is_usage(), "{spec}: {error}"),
+                Ok(trace) => {
+                    let made = trace.requests().unwrap();
+                    let first_region = ((8 << 20) * small / 100) / bucket * bucket;
+                    assert_lawful(&spec, &made, [bucket, region, request], first_region);
+                    let end = made.iter().map(Request::end).max();
+                    prop_assert!(end <= Some(8 << 20), "{spec}: {end:?}");
+                    let writes = made.iter().filter(|it| it.op == Op::Write).count();
+                    // The share of the bytes tells how many of the writes go to buckets.
+                    let counted = made.iter().filter(|it| it.stream == SMALL_STREAM).count();
+                    let part_bytes = region as f64 / region.div_ceil(request) as f64;
+                    let of_small = small_writes as f64 * part_bytes;
+                    let p = of_small / (of_small + (100 - small_writes) as f64 * bucket as f64);
+                    let deviation = (writes as f64 * p * (1.0 - p)).sqrt();
+                    let off = (counted as f64 - writes as f64 * p).abs();
+                    prop_assert!(off < 5.0 * deviation + 2.0, "{spec}: {counted} small writes");
+                }
+            }
         }
     }
 

@@ -1,0 +1,190 @@
+"""What callers give: misspelt options and values of another type get a sentence of ftlab's own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ftlab
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+WORKLOAD = "uniform:writes=2K"
+DEVICE: dict[str, Any] = {"capacity": "16MiB"}
+PLAN = {"base": {"trace": WORKLOAD, **DEVICE}, "grid": [{"ftl": ["page", "block"]}]}
+TABLE = {"op": np.ones(9, int), "offset": np.zeros(9, int), "bytes": np.full(9, 4096)}
+
+
+@pytest.fixture(scope="module")
+def result() -> ftlab.Result:
+    return ftlab.run(WORKLOAD, **DEVICE)
+
+
+def refused(sentence: str, call: Callable[[], object], *kinds: type[Exception]) -> None:
+    """A call raises one of these with a sentence."""
+    with pytest.raises(kinds or (ftlab.UsageError,), match=sentence) as why:
+        call()
+    assert type(why.value) in (kinds or (ftlab.UsageError,)), why.value
+
+
+def test_misspelt_options_are_named_with_the_right_one(tmp_path: Path) -> None:
+    functions: list[tuple[Any, str, str]] = [
+        (ftlab.run, "progres", "progress"),
+        (ftlab.run, "capcity", "capacity"),
+        (ftlab.compare, "job", "jobs"),
+        (ftlab.life, "ftls", "ftl"),
+        (ftlab.film, "memory_limits", "memory_limit"),
+        (ftlab.advise, "depth", "depths"),
+        (ftlab.sweep, "polices", "policies"),
+        (ftlab.Sweep.read, "trace", "traces"),
+        (ftlab.trace.open, "limt", "limit"),
+        (ftlab.trace.generate, "capactiy", "capacity"),
+        (ftlab.trace.info, "pages", "page"),
+    ]
+    for function, option, meant in functions:
+        sentence = f"there is no option `{option}`; did you mean `{meant}`"
+        refused(sentence, lambda: function(WORKLOAD, **{option: 1}), TypeError)
+    sweep: Any = ftlab.sweep
+    refused("there is no option `xyzzy`$", lambda: sweep(PLAN, xyzzy=1), TypeError)
+
+
+def test_results_are_read_from_their_text_alone(result: ftlab.Result, tmp_path: Path) -> None:
+    read: Any = ftlab.Result.from_json
+    path = tmp_path / "result.json"
+    path.write_text(result.to_json())
+    assert read(path.read_bytes()) == read(path.read_text()) == result
+    for other in (path, None, 5, result.to_dict()):
+        refused("from the text of its JSON", lambda: read(other), TypeError)
+    refused(r"is a path: give its text, .*read_text\(\)", lambda: read(str(path)))
+    for text in ("", "{}", "[]", "null", b"\xff", '{"schema": "ftlab.run/1"}'):
+        refused("not the JSON of a result", lambda: read(text))
+
+
+def test_numbers_of_jobs_and_sizes_are_checked(tmp_path: Path) -> None:
+    calls: list[Callable[..., object]] = [
+        lambda **options: ftlab.compare(WORKLOAD, ["page"], **DEVICE, **options),
+        lambda **options: ftlab.life(WORKLOAD, **DEVICE, media="real:endurance=20", **options),
+        lambda **options: ftlab.sweep(PLAN, **options),
+    ]
+    for call in calls:
+        for jobs in (0, -1, 1.5, "two"):
+            refused("jobs: `", lambda: call(jobs=jobs))
+        for memory in (-1, "much", 0.5):
+            refused("memory: `", lambda: call(memory=memory))
+        call(jobs=2, memory="1GiB")
+        call(jobs=np.int64(1), memory=1 << 20)
+    refused("jobs: `0` is too few", lambda: ftlab.advise(WORKLOAD, jobs=0))
+    trace = ftlab.trace.open(written(tmp_path))
+    for rows in (0, -1, 2.5, "many"):
+        refused("rows: `", lambda: trace.batches(rows))  # type: ignore[arg-type]
+    assert [len(piece) for piece in trace.batches("4")] == [4, 4, 1]
+
+
+def written(folder: Path) -> Path:
+    """A file with nine requests."""
+    path = folder / "nine.csv"
+    path.write_text("time_ns,device,rwbs,offset,bytes\n" + "0,0,W,0,4096\n" * 9)
+    return path
+
+
+def test_what_is_no_result_is_refused(result: ftlab.Result) -> None:
+    comparison: Any = ftlab.Comparison
+    refused("there are no results", lambda: comparison([], []))
+    for labels in ([None, 1], ["a", 2]):
+        refused("the label of a result is a", lambda: comparison(labels, [result] * 2), TypeError)
+    refused("not values of type dict", lambda: comparison(["a"], [result.to_dict()]), TypeError)
+    of: Any = ftlab.figures.of
+    for nothing in ({}, [], ()):
+        refused("there are no results", lambda: of(nothing))
+    for other in (None, 5):
+        refused("figures are of results", lambda: of(other), TypeError)
+    sweep = ftlab.sweep(PLAN)
+    refused(r"figures of a sweep are `sweep\.figures`", lambda: of(sweep[0]), TypeError)
+    refused("not values of type str", lambda: of({"page": "result"}), TypeError)
+    assert of(sweep) == sweep.figures
+    refused("at least 1 pixel", lambda: of(sweep)[0].chart(0))
+    refused("at least 1 pixel", lambda: of(sweep)[0].chart("wide"))
+
+
+def test_questions_of_an_advice_are_named() -> None:
+    advice = ftlab.advise("oltp:requests=2K,reads=30%", capacity="32MiB")
+    for question in ("spare", "endurance", "latency"):
+        advice.found(question)
+    for question, sentence in [("spar", "; did you mean `spare`"), ("notes", "")]:
+        sentence = f"no question is called '{question}'{sentence}"
+        refused(sentence, lambda: advice.found(question), KeyError)
+
+
+def test_no_ftl_is_the_default_one() -> None:
+    assert ftlab.life(WORKLOAD, None, media="real:endurance=20", **DEVICE).labels == ["page"]
+    assert ftlab.film("uniform:writes=99", None, capacity="1MiB").labels == ["page"]
+    compare: Any = ftlab.compare
+    for nothing in (None, [], ()):
+        refused("compare needs the FTLs", lambda: compare(WORKLOAD, nothing), TypeError)
+    for labelled in (ftlab.life, ftlab.film, ftlab.compare):
+        refused("FTLs have no labels", lambda: labelled(WORKLOAD, {"a": "page"}), TypeError)
+
+
+def test_plans_and_clients_of_another_type_are_refused() -> None:
+    sweep: Any = ftlab.sweep
+    for plan in (None, 5, [PLAN]):
+        refused("a plan is a dict, or the path or the text", lambda: sweep(plan), TypeError)
+    pytest.importorskip("distributed")
+    for client in ("tcp://scheduler:8786", object()):
+        refused(r"is a distributed\.Client, such as", lambda: sweep(PLAN, client), TypeError)
+
+
+def test_progress_is_a_callable() -> None:
+    calls: list[Callable[..., object]] = [
+        lambda progress: ftlab.run(WORKLOAD, progress=progress, **DEVICE),
+        lambda progress: ftlab.sweep(PLAN, progress=progress),
+    ]
+    for call in calls:
+        for progress in (5, 1, "yes"):
+            refused("progress is True, False or a callable", lambda: call(progress), TypeError)
+
+
+@pytest.mark.parametrize(
+    "column", [pd.Series([1, 2]), pl.Series([1, 2]), pa.chunked_array([[1, 2]])], ids=type
+)
+def test_a_column_is_no_trace(column: Any) -> None:
+    refused("which is one column", lambda: ftlab.run(column), TypeError)
+
+
+def test_unknown_columns_are_named_with_a_remedy() -> None:
+    for name, sentence in [
+        ("pid", r"no column `pid`\. Select those of"),
+        ("offsets", r"no column `offsets`; did you mean `offset`\? Select"),
+        ("time_us", r"; did you mean `time_ns`, in nanoseconds\? Select"),
+        ("timestamp", r"; did you mean `time_ns`, in nanoseconds\? Select"),
+    ]:
+        for table in ({**TABLE, name: np.zeros(9, int)}, pa.table({**TABLE, name: [0] * 9})):
+            refused(sentence, lambda: ftlab.Requests(table))
+
+
+WITHOUT = """
+import sys
+sys.modules["numpy"] = None
+import ftlab
+try:
+    {call}
+except ImportError as missing:
+    print(missing)
+"""
+
+
+def test_a_missing_numpy_is_named_with_its_remedy() -> None:
+    for call in (
+        'ftlab.run({"op": ["w"], "offset": [0], "bytes": [4096]})',
+        'ftlab.trace.generate("uniform:writes=9").to_numpy()',
+    ):
+        ran = subprocess.run(
+            [sys.executable, "-c", WITHOUT.format(call=call)], capture_output=True, text=True
+        )
+        assert ran.stdout == "this table needs numpy: pip install 'ftlab[pandas]'\n", ran.stderr

@@ -1,0 +1,46 @@
+"""Fleets, lives of several loads, sweeps within a limit of memory, and policies in plans."""
+
+PACKAGES = ["ftlab-sim --lib"]
+
+SWEEP = "crates/sim/src/sweep/mod.rs"
+FLEET = "crates/sim/src/sweep/fleet.rs"
+ROW = "crates/sim/src/sweep/row.rs"
+SPLIT = "crates/sim/src/input/split_trace.rs"
+MEMORY = "crates/sim/src/memory/mod.rs"
+CACHE = "crates/sim/src/input/request_cache.rs"
+INPUTS = "crates/sim/src/sweep/shared_inputs.rs"
+LIFE = "crates/sim/src/run/life.rs"
+
+# Name, description, file, original text, replacement.
+MUTANTS = [
+    ("fleet-choice-ignored", "fleets: conditions choose no volumes", SPLIT,
+     "(Some(choice), Some(figures)) => choice.holds(figures),",
+     "(Some(choice), Some(figures)) => choice.holds(figures) || true,"),
+    ("fleet-policy-missing", "sweeps: a policy that a plan names may be missing", SWEEP,
+     "        refuse_missing_policies(self.plan, self.policies)?;\n", ""),
+    ("fleet-small-first", "fleets: volumes with the fewest requests are begun first", SWEEP,
+     "rows.sort_by_cached_key(|&row| Reverse(inputs.requests(&plan.rows[row].experiment)));",
+     "rows.sort_by_cached_key(|&row| inputs.requests(&plan.rows[row].experiment));"),
+    ("fleet-volumes-mixed", "fleets: the rows of an FTL follow each other, not those of a volume", FLEET,
+     "chosen.iter().flat_map(|volume| alike.iter().map(|row| of_volume(row, &volume.name)));",
+     "alike.iter().flat_map(|row| chosen.iter().map(|volume| of_volume(row, &volume.name)));"),
+    ("fleet-choice-of-another", "fleets: two choices of one file are one", FLEET,
+     "(file_key(it, \"\"), it.trace.clone(), it.volumes.clone())", "(file_key(it, \"\"), it.trace.clone())"),
+    ("fleet-claims-accepted", "fleets: claims select rows before the volumes are known", FLEET,
+     "if !plan.claims.is_empty() || !plan.drawings.is_empty() {", "if !plan.drawings.is_empty() {"),
+    ("fleet-empty-volumes", "fleets: volumes of which all lines were skipped have rows", SPLIT,
+     "volumes.filter(|volume| volume.requests > 0)", "volumes.filter(|_| true)"),
+    ("fleet-failed-rows-nameless", "fleets: a row that failed does not name its volume and its trace", ROW,
+     "    if !error.is_null()\n", "    if false\n"),
+    ("life-first-load-writes-all", "life: all writes count for the first load", LIFE,
+     "            self.0[load] += request.bytes;\n", "            self.0[load.min(0)] += request.bytes;\n"),
+    ("sweep-half-for-requests", "sweeps: requests get half of the limit, however few they are", INPUTS,
+     "memory_bytes.min(needed_cache_bytes(plan))", "memory_bytes"),
+    ("sweep-trace-counted-each-row", "sweeps: a trace that several rows read counts for each", INPUTS,
+     "files.filter(|(key, _)| seen.insert(key.clone()))", "files.filter(|(key, _)| seen.insert(key.clone()) || true)"),
+    ("sweep-limit-without-requests", "sweeps: the limit that a message proposes leaves nothing to requests", MEMORY,
+     "needs_bytes.saturating_add(self.wanted_cache_bytes.min(needs_bytes))", "needs_bytes"),
+    ("sweep-compressed-is-plain", "sweeps: a compressed trace needs as much memory as a plain one", CACHE,
+     "if is_compressed { BYTES_PER_COMPRESSED } else { BYTES_PER_STORED }",
+     "if is_compressed { BYTES_PER_STORED } else { BYTES_PER_STORED }"),
+]
