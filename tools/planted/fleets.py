@@ -33,7 +33,7 @@ MUTANTS = [
     ("fleet-failed-rows-nameless", "fleets: a row that failed does not name its volume and its trace", ROW,
      "    if !error.is_null()\n", "    if false\n"),
     ("life-first-load-writes-all", "life: all writes count for the first load", LIFE,
-     "            self.0[load] += request.bytes;\n", "            self.0[load.min(0)] += request.bytes;\n"),
+     "            self.by_load[load] += bytes;\n", "            self.by_load[load.min(0)] += bytes;\n"),
     ("sweep-half-for-requests", "sweeps: requests get half of the limit, however few they are", INPUTS,
      "memory_bytes.min(needed_cache_bytes(plan))", "memory_bytes"),
     ("sweep-trace-counted-each-row", "sweeps: a trace that several rows read counts for each", INPUTS,
