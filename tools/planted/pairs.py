@@ -18,10 +18,10 @@ MUTANTS = [
      "if nand.owner(lower).is_host() {",
      "if nand.owner(lower).is_host() && pages == 0 {"),
     ("shelter-too-late", "paired pages: the copy is made after the program", OPERATIONS,
-     "        match self.run_guards(to, pages.count())? {\n            true => self.program_now",
-     "        if self.array.keeps_pages() {\n            self.program_stored(to, pages, cause)?;\n"
-     "            return self.run_guards(to, pages.count()).map(drop);\n        }\n"
-     "        match self.run_guards(to, pages.count())? {\n            true => self.program_now"),
+     "        if !self.run_guard(to, pages.count())? {\n            let copied = pages;\n",
+     "        if self.array.keeps_pages() {\n            self.program_stored(to, &pages, cause)?;\n"
+     "            return self.run_guard(to, pages.count()).map(drop);\n        }\n"
+     "        if !self.run_guard(to, pages.count())? {\n            let copied = pages;\n"),
     ("shelter-nearest-only", "paired pages: of several lower pages only the nearest is copied", SHELTER,
      "nand.array().lower_pages(upper).filter(|lower| !fresh.contains(lower)) {",
      "nand.array().lower_pages(upper).take(1).filter(|lower| !fresh.contains(lower)) {"),

@@ -61,15 +61,9 @@ impl Nand {
         self.array.use_as_slc(block);
     }
 
-    /// Whether anything happens before programs.
-    #[inline]
-    pub(super) fn is_guarded(&self) -> bool {
-        self.guards.is_some()
-    }
-
     /// What happens before programs. Returns whether all of them will succeed.
     #[inline(always)]
-    pub(super) fn run_guards(&mut self, first: Ppn, pages: u32) -> Result<bool> {
+    pub(super) fn run_guard(&mut self, first: Ppn, pages: u32) -> Result<bool> {
         let Some(guards) = &mut self.guards else { return Ok(true) };
         if let Guards { ftl: None, media: Some(media) } = &mut **guards
             && media.are_quiet_for(pages)

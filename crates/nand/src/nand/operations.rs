@@ -136,20 +136,11 @@ impl Nand {
         cause: Cause,
     ) -> Result<()> {
         let pages = pages.into();
-        if self.is_guarded() {
+        if !self.run_guard(to, pages.count())? {
             let copied = pages;
-            return self.program_guarded(to, &copied, cause);
+            return self.program_on_media(to, &copied, cause);
         }
         self.program_now(to, pages, cause)
-    }
-
-    /// Apart, so that all that is paid without guards is to ask whether there are any.
-    #[inline(never)]
-    fn program_guarded(&mut self, to: Ppn, pages: &Pages, cause: Cause) -> Result<()> {
-        match self.run_guards(to, pages.count())? {
-            true => self.program_now(to, *pages, cause),
-            false => self.program_on_media(to, pages, cause),
-        }
     }
 
     #[inline(always)]
@@ -191,24 +182,11 @@ impl Nand {
         copies: Copies<'_, S>,
         cause: Cause,
     ) -> Result<()> {
-        match self.is_guarded() {
-            true => self.copy_guarded(to, copies, cause),
-            false => self.copy_now(to, copies, cause),
+        if !self.run_guard(to, copies.from.len() as u32)? {
+            let Copies { from, kind, extra, .. } = copies;
+            return self.copy_on_media(to, &Copies { from, kind, extra, around: None }, cause);
         }
-    }
-
-    #[inline(never)]
-    fn copy_guarded<S: Iterator<Item = u32>>(
-        &mut self,
-        to: Ppn,
-        copies: Copies<'_, S>,
-        cause: Cause,
-    ) -> Result<()> {
-        if self.run_guards(to, copies.from.len() as u32)? {
-            return self.copy_now(to, copies, cause);
-        }
-        let Copies { from, kind, extra, .. } = copies;
-        self.copy_on_media(to, &Copies { from, kind, extra, around: None }, cause)
+        self.copy_now(to, copies, cause)
     }
 
     #[inline(always)]
