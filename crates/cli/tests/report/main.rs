@@ -272,7 +272,9 @@ fn every_figure_of_an_advice_is_drawn_and_shows_the_numbers_of_the_json() {
 
     // Each sentence of the text is on the page, and needs no script.
     let shown = unbroken(page.split("<script").next().unwrap());
-    let shown = shown.replace("<code>", "`").replace("</code>", "`");
+    let shown = ["<code>", "<code class=\"long\">", "</code>"]
+        .iter()
+        .fold(shown, |shown, tag| shown.replace(tag, "`"));
     for line in String::from_utf8(text).unwrap().lines().filter(|line| line.ends_with('.')) {
         let sentence = line.get(19..).filter(|_| line.starts_with(' ')).unwrap_or(line);
         let sentence = sentence.split("  ").last().unwrap().trim().replace('>', "&gt;");
@@ -308,7 +310,7 @@ fn an_advice_on_several_logs_has_a_section_for_each_and_says_what_it_refuses() {
                    placement, how sure";
     assert_eq!(sections.last(), Some(&refused), "{sections:?}");
     assert!(plain.contains("The trace only reads, so nothing about writing follows from it."));
-    assert!(plain.contains("Record with <code>blktrace "), "what to record instead");
+    assert!(plain.contains("Record with <code class=\"long\">blktrace "), "what to record instead");
     let Some(browser) = chromium() else { return };
     fits_phone_and_desk(&browser, &place.path("page.html"));
     let seen = Seen::of(&browser, &place.path("page.html"), false);

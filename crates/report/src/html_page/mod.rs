@@ -133,13 +133,21 @@ impl Spec {
 pub fn soft(text: &str) -> minijinja::Value {
     let mut html = String::with_capacity(text.len());
     let has_code = text.matches('`').count().is_multiple_of(2);
-    let mut tags = ["<code>", "</code>"].into_iter().cycle();
+    let mut is_in_code = false;
     for (at, character) in text.char_indices() {
         let is_followed_by_digit =
             || text[at + character.len_utf8()..].starts_with(|next: char| next.is_ascii_digit());
         match character {
             ',' if is_followed_by_digit() => html.push(','),
-            '`' if has_code => html.extend(tags.next()),
+            '`' if has_code => {
+                is_in_code = !is_in_code;
+                let is_short = || text[at + 1..].find('`').is_some_and(|end| end <= CODE_IN_A_LINE);
+                html.push_str(match is_in_code {
+                    false => "</code>",
+                    true if is_short() => "<code>",
+                    true => "<code class=\"long\">",
+                });
+            }
             '&' => html.push_str("&amp;"),
             '<' => html.push_str("&lt;"),
             '>' => html.push_str("&gt;"),
@@ -152,6 +160,10 @@ pub fn soft(text: &str) -> minijinja::Value {
     let html = html.replace("± ", "±&nbsp;").replace(" %", "&nbsp;%");
     minijinja::Value::from_safe_string(html)
 }
+
+/// Bytes of code that fit into a line of a phone. Longer code may break, as browsers do behind each
+/// hyphen.
+const CODE_IN_A_LINE: usize = 36;
 
 /// Stands for a place where a line may break; no text has it.
 const WORD_BREAK: char = '\u{fffe}';
@@ -212,6 +224,9 @@ mod tests {
         let shown = soft("a<b: fast:rw=4,x, 1/2 `--x`").to_string();
         assert_eq!(shown, "a&lt;b: fast:<wbr>rw=<wbr>4,<wbr>x, 1/<wbr>2 <code>--x</code>");
         assert_eq!(soft("a`b").to_string(), "a`b");
+        let long = "x".repeat(CODE_IN_A_LINE + 1);
+        let shown = soft(&format!("`{long}` `b`")).to_string();
+        assert_eq!(shown, format!("<code class=\"long\">{long}</code> <code>b</code>"));
     }
 
     #[test]
@@ -226,7 +241,7 @@ mod tests {
         let table = DataTable::new(["", "page", "fast"], rows);
         let section = Section::of_table("Numbers", table);
         let html = HtmlPage { sections: vec![section], ..HtmlPage::default() }.html();
-        assert!(html.contains("<td class=\"line\" colspan=\"3\">cost</td>"));
+        assert!(html.contains("<td class=\"line\" colspan=\"3\"><span>cost</span></td>"));
         assert!(html.contains("<td class=\"best\">1.25</td><td>2.5</td>"));
     }
 
