@@ -53,7 +53,8 @@ def client() -> Iterator[Any]:
         n_workers=3,
         threads_per_worker=1,
         processes=True,
-        dashboard_address=None,
+        # Another Dask may have the usual port of the dashboard.
+        dashboard_address=":0",
         host="127.0.0.1",
     )
     # A worker that starts again on a busy machine is not lost.
