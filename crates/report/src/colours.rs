@@ -31,14 +31,9 @@ const OTHERS: [&str; 8] =
 /// The colour of a reading beside none of the schemes, such as a target.
 pub const NEUTRAL: &str = "#808080";
 
-/// Whether a label begins with a scheme, such as `dac:regions=4`.
+/// Whether a label begins with a scheme that has a colour of its own, such as `dac:regions=4`.
 pub fn names_a_scheme(label: &str) -> bool {
     own(label).is_some()
-}
-
-/// Whether a scheme has a colour of its own.
-pub fn is_known(scheme: &str) -> bool {
-    SCHEMES.iter().any(|(name, _)| *name == scheme)
 }
 
 /// The colours of runs or traces with these labels.

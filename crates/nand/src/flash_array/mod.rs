@@ -39,10 +39,10 @@ const BAD_MARK: [u8; HEADER_BYTES] = [0; HEADER_BYTES];
 /// Owners, fill levels and wear are kept in RAM. Where the chip has a store they are a copy of what
 /// it holds, so [`from_store`](Self::from_store) can rebuild them.
 pub struct FlashArray {
-    /// All pages and blocks. Only their numbers are asked of it.
+    /// All pages and blocks. It is only asked how many there are.
     geometry: Geometry,
-    /// Those that the FTL numbers. Behind them are those that replace blocks that fail. Arithmetic
-    /// is the same for both, and callers do it with this one, so that a value is in one place.
+    /// Those that the FTL numbers. Behind them are those that replace blocks that fail. All
+    /// arithmetic is done with this one, as callers do it, so that the compiler sees equal values.
     of_ftl: Geometry,
     /// Where blocks can fail.
     lives: Option<Box<BlockLives>>,

@@ -140,7 +140,7 @@ pub fn curve(target: f64, sizings: &[Sizing], marks: &[Mark]) -> Figure {
 
 fn marked_value(mark: &Mark) -> Value {
     let kind = if mark.amplification.is_some() { "mark" } else { "rule" };
-    let colour = match colours::is_known(mark.name.split(':').next().unwrap_or_default()) {
+    let colour = match colours::names_a_scheme(&mark.name) {
         true => colours::of_one(&mark.name),
         false => colours::NEUTRAL.to_owned(),
     };

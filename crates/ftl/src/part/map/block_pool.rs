@@ -68,6 +68,7 @@ impl BlockPool {
         Ok(block)
     }
 
+    /// The least worn block, apart from the path of all who do not level wear.
     #[cold]
     fn take_least_worn(&mut self, nand: &Nand) -> Option<(BlockId, bool)> {
         let wear = nand.array().wear_of_blocks();
