@@ -9,6 +9,7 @@ from typing import Any
 from ftlab import _native
 from ftlab.given import hint
 from ftlab.reports import Reported
+from ftlab.written import Files
 
 
 class Advice(Mapping[str, Any], Reported):
@@ -18,8 +19,9 @@ class Advice(Mapping[str, Any], Reported):
     either ``"found"`` or ``"refused"``; :meth:`found` gives what was found, or ``None``.
     """
 
-    def __init__(self, native: _native.NativeAdvice) -> None:
+    def __init__(self, native: _native.NativeAdvice, read: Files) -> None:
         self._native = native
+        self._read = read
         self._advice: dict[str, Any] = json.loads(native.to_json())["advices"][0]
 
     def __getitem__(self, name: str) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
@@ -20,6 +20,7 @@ from ftlab.errors import UsageError
 from ftlab.given import kind
 from ftlab.lives import Lives
 from ftlab.result import Comparison, Result, refuse_others, refuse_twice
+from ftlab.written import Files, write_file
 
 if TYPE_CHECKING:
     import altair
@@ -48,6 +49,7 @@ class Figure:
     """The Vega-Lite spec as the report has it, with its data under ``data.values``."""
     table: dict[str, Any] | None
     """The most important numbers as texts: ``head``, ``rows``."""
+    _read: Files = field(default=(), repr=False, compare=False)
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -93,7 +95,15 @@ class Figure:
         return png
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the figure to a file: ``.svg``, ``.pdf``, ``.png``, or ``.json`` for its spec."""
+        """Write the figure to a file: ``.svg``, ``.pdf``, ``.png``, or ``.json`` for its spec.
+
+        Raises
+        ------
+        ValueError
+            The name ends otherwise.
+        UsageError
+            The trace would be overwritten.
+        """
         path = Path(path)
         makers: dict[str, Callable[[], bytes]] = {
             ".svg": lambda: self.to_svg().encode(),
@@ -103,7 +113,7 @@ class Figure:
         }
         if path.suffix not in makers:
             raise ValueError(f"{path} ends in none of {', '.join(makers)}")
-        path.write_bytes(makers[path.suffix]())
+        write_file(path, makers[path.suffix](), self._read)
 
     def _repr_mimebundle_(self, **arguments: Any) -> Any:
         """A picture, because charts of Altair load their program from the network."""
@@ -131,10 +141,15 @@ def of(runs: Runs | Lives | Sweep) -> list[Figure]:
     if isinstance(runs, Sweep):
         return runs.figures
     if isinstance(runs, Lives):
-        return [Figure(**fields) for fields in json.loads(runs._native.figures())]
+        return drawn(runs._native.figures(), runs._read)
     labels, results = _labelled(runs)
     figures = _native.figures_json(labels, [result.to_json() for result in results])
-    return [Figure(**fields) for fields in json.loads(figures)]
+    return drawn(figures, [file for result in results for file in result._read])
+
+
+def drawn(figures: str, read: Iterable[str]) -> list[Figure]:
+    """Figures that are given as JSON, of traces in the files ``read``."""
+    return [Figure(**fields, _read=tuple(read)) for fields in json.loads(figures)]
 
 
 def _labelled(runs: Runs) -> tuple[list[str], list[Result]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 import os
-from pathlib import Path
 
 from ftlab import _native
 from ftlab.errors import UsageError
 from ftlab.result import Comparison, Result
+from ftlab.written import Files, write_file
 
 FRAME_PIXELS = 960
 """Height of a film in a notebook."""
@@ -20,11 +20,11 @@ class Film:
     A notebook shows the film itself; ``docs/film.md`` says what is to be seen.
     """
 
-    def __init__(self, native: _native.NativeFilms, labels: list[str]) -> None:
+    def __init__(self, native: _native.NativeFilms, labels: list[str], read: Files) -> None:
         self._native = native
         self.labels = labels
         """The names of the FTLs."""
-        self.results = Comparison(labels, [Result(one) for one in native.results()])
+        self.results = Comparison(labels, [Result(one, read) for one in native.results()])
         """The results of the runs that were filmed."""
 
     @property
@@ -51,8 +51,14 @@ class Film:
         return self._native.page()
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file, which is replaced if it exists."""
-        Path(path).write_text(self.to_html(), encoding="utf-8", newline="")
+        """Write the page to a file, which is replaced if it exists.
+
+        Raises
+        ------
+        UsageError
+            The trace would be overwritten.
+        """
+        write_file(path, self.to_html(), self.results._read)
 
     def __repr__(self) -> str:
         return f"<ftlab.Film: {' beside '.join(self.labels)}>"

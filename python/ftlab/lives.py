@@ -8,6 +8,7 @@ from typing import Any, overload
 
 from ftlab import _native
 from ftlab.reports import Reported
+from ftlab.written import Files
 
 Life = dict[str, Any]
 """A life; ``docs/lifetime.md`` describes all fields. ``course`` has its points, in their order."""
@@ -19,8 +20,9 @@ class Lives(Sequence[Life], Reported):
     ``lives[0]`` and ``lives["fast"]`` are dicts of fields; ``labels`` are the names of the FTLs.
     """
 
-    def __init__(self, native: _native.NativeLives) -> None:
+    def __init__(self, native: _native.NativeLives, read: Files) -> None:
         self._native = native
+        self._read = read
         self._lives: list[Life] = json.loads(native.to_json())["lives"]
         self.labels = [str(life["ftl"]) for life in self._lives]
 

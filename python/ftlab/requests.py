@@ -14,6 +14,7 @@ from ftlab.errors import UsageError
 from ftlab.given import kind
 from ftlab.rows import frame, needed
 from ftlab.tables import fields_html
+from ftlab.written import Files
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,12 +66,16 @@ class Requests:
     def __init__(self, columns: Any, *, name: str = "requests") -> None:
         self._native = _packed(columns, name)
         self._is_of_columns = True
+        self._read: Files = ()
 
     @classmethod
-    def _of(cls, native: _native.NativeRequests, is_of_columns: bool = False) -> Requests:
+    def _of(
+        cls, native: _native.NativeRequests, read: Files = (), is_of_columns: bool = False
+    ) -> Requests:
         requests = cls.__new__(cls)
         requests._native = native
         requests._is_of_columns = is_of_columns
+        requests._read = read
         return requests
 
     @classmethod

@@ -11,9 +11,10 @@ from typing import Any, overload
 from ftlab import _native
 from ftlab.errors import UsageError
 from ftlab.given import kind
-from ftlab.reports import Reported, write_files
+from ftlab.reports import Reported
 from ftlab.rows import ArrowRows
 from ftlab.tables import Groups, column_groups, groups_html, groups_text
+from ftlab.written import Files, write_files
 
 
 class Result(Mapping[str, Any], ArrowRows):
@@ -24,8 +25,9 @@ class Result(Mapping[str, Any], ArrowRows):
     same inputs and seed have equal results, apart from ``wall``.
     """
 
-    def __init__(self, native: _native.NativeResult) -> None:
+    def __init__(self, native: _native.NativeResult, read: Files) -> None:
         self._native: _native.NativeResult | None = native
+        self._read: Files = read
         self._json = native.to_json()
         self._dict: dict[str, Any] | None = None
 
@@ -50,7 +52,7 @@ class Result(Mapping[str, Any], ArrowRows):
             raise UsageError(f"not the JSON of a result: it has no `{missing[0]}`")
         result = cls.__new__(cls)
         groups = column_groups([text])
-        result.__setstate__({"json": text, "text": "", "groups": groups})
+        result.__setstate__({"json": text, "text": "", "groups": groups, "read": ()})
         result._kept_text = f"{result.headline}\n\n{groups_text([result.ftl], groups)}"
         return result
 
@@ -116,10 +118,12 @@ class Result(Mapping[str, Any], ArrowRows):
         return _native.result_groups([self._native])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"json": self._json, "text": self._text(), "groups": self._groups()}
+        texts = {"json": self._json, "text": self._text(), "groups": self._groups()}
+        return {**texts, "read": self._read}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._native = None
+        self._read = state["read"]
         self._json, self._dict = state["json"], None
         self._kept_text: str = state["text"]
         self._kept_groups: Groups = state["groups"]
@@ -198,6 +202,10 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
     def _ipython_key_completions_(self) -> list[str]:
         return self.labels
 
+    @property
+    def _read(self) -> Files:  # type: ignore[override]
+        return tuple({file for result in self._results for file in result._read})
+
     def _is_from_here(self) -> bool:
         """Whether all results were made in this process, which alone can set them side by side."""
         return all(result._native is not None for result in self._results)
@@ -250,9 +258,10 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
         """Write the figures of the report to a folder, as ``ftlab compare --svg`` does.
 
         They have the widths and letters of a two-column page; ``figures.tex`` places them with
-        their captions. Figures along the trace need ``interval="auto"``.
+        their captions. Figures along the trace need ``interval="auto"``. A file of the trace is
+        not replaced, but refused with ``UsageError``.
         """
-        write_files(folder, self._side_by_side().svg())
+        write_files(folder, self._side_by_side().svg(), self._read)
 
     def __str__(self) -> str:
         """The table of ``ftlab compare``."""

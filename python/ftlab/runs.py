@@ -7,10 +7,12 @@ import os
 import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ftlab import _native
 from ftlab.advices import Advice
+from ftlab.errors import UsageError
 from ftlab.films import Film
 from ftlab.given import spelt
 from ftlab.lives import Lives
@@ -18,6 +20,7 @@ from ftlab.progress import Progress, shown
 from ftlab.requests import Requests
 from ftlab.result import Comparison, Result, refuse_twice
 from ftlab.trace import Trace
+from ftlab.written import Files, files_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -69,16 +72,16 @@ def run(
         Ctrl-C, which stops the run within a second.
     """
     with shown(progress, [str(options.get("ftl") or "")]) as callback:
-        name, requests = _origin(trace, options.get("replay"))
-        given: dict[str, Any] = {"trace": name, **options}
+        origin = _origin(trace, options)
+        given: dict[str, Any] = {"trace": origin.name, **options}
         native = _native.run(
             given,
-            requests=requests,
+            requests=origin.packed,
             policy=policy,
             progress=callback,
             memory_limit=memory_limit,
         )
-        return Result(native)
+        return Result(native, origin.files())
 
 
 @spelt
@@ -129,13 +132,13 @@ def compare(
     durabilities, trims = (
         [one] if one is None or isinstance(one, str) else list(one) for one in (durability, trim)
     )
-    name, requests = _origin(trace, options.get("replay"))
+    origin = _origin(trace, options)
     for values in ([*ftls, *policies], durabilities, trims):
         refuse_twice(values)
     if policies and len(durabilities) * len(trims) > 1:
         raise TypeError("policies are compared with one durability and one treatment of trims")
     each = [
-        {"trace": name, **options, "ftl": one, "durability": of, "trim": with_trims}
+        {"trace": origin.name, **options, "ftl": one, "durability": of, "trim": with_trims}
         for one in ftls
         for of in durabilities
         for with_trims in trims
@@ -144,25 +147,27 @@ def compare(
         # Without FTLs there are only policies.
         compared = [] if not each else _native.compare(
             each,
-            requests=requests,
+            requests=origin.packed,
             jobs=jobs,
             memory=memory,
             progress=callback,
             memory_limit=memory_limit,
         )
-    results = {label: Result(one) for label, one in compared}
     common = {**options, "durability": durabilities[0], "trim": trims[0], "ftl": "page"}
     for label, one in policies.items():
         with shown(progress, [label]) as callback:
             native = _native.run(
-                {"trace": name, **common},
-                requests=requests,
+                {"trace": origin.name, **common},
+                requests=origin.packed,
                 policy=one,
                 progress=callback,
                 memory_limit=memory_limit,
             )
-        results[label] = Result(native)
-    return Comparison(list(results), list(results.values()))
+        compared.append((label, native))
+    files = origin.files()
+    return Comparison(
+        [label for label, _ in compared], [Result(native, files) for _, native in compared]
+    )
 
 
 @spelt
@@ -197,14 +202,14 @@ def film(
     if not 1 <= len(ftls) <= 2:
         raise TypeError(f"a film shows one FTL or two side by side, and these are {len(ftls)}")
     refuse_twice(ftls)
-    name, requests = _origin(trace, options.get("replay"))
-    common = {"trace": name, **options, "durability": durability, "trim": trim}
+    origin = _origin(trace, options)
+    common = {"trace": origin.name, **options, "durability": durability, "trim": trim}
     each = [{**common, "ftl": one} for one in ftls]
     with shown(progress, ftls) as callback:
         native = _native.films(
-            each, requests=requests, progress=callback, memory_limit=memory_limit
+            each, requests=origin.packed, progress=callback, memory_limit=memory_limit
         )
-    return Film(native, ftls)
+    return Film(native, ftls, origin.files())
 
 
 def _ftls(ftl: str | Iterable[str] | None, default: Iterable[str]) -> list[str]:
@@ -261,18 +266,18 @@ def life(
     if not ftls:
         raise TypeError("life needs an FTL, such as ftl='page'")
     refuse_twice(ftls)
-    name, requests = _origin(trace)
-    each = [{"trace": name, **options, "ftl": one} for one in ftls]
+    origin = _origin(trace, options)
+    each = [{"trace": origin.name, **options, "ftl": one} for one in ftls]
     with shown(progress, ftls) as callback:
         native = _native.lives(
             each,
-            requests=requests,
+            requests=origin.packed,
             jobs=jobs,
             memory=memory,
             progress=callback,
             memory_limit=memory_limit,
         )
-    return Lives(native)
+    return Lives(native, origin.files())
 
 
 @spelt
@@ -308,33 +313,58 @@ def advise(
     ------
     As :func:`run`. A trace that does not answer raises nothing: the advice says why.
     """
-    name, requests = _origin(trace)
+    origin = _origin(trace, options)
     with shown(progress, ["advice"]) as callback:
         native = _native.advise(
-            {"trace": name, **options},
+            {"trace": origin.name, **options},
             question=(target, list(depths)),
-            requests=requests,
+            requests=origin.packed,
             jobs=jobs,
             progress=callback,
             memory_limit=memory_limit,
         )
-    return Advice(native)
+    return Advice(native, origin.files())
 
 
-def _origin(trace: Any, replay: object = None) -> tuple[Any, _native.NativeRequests | None]:
-    """The name of a file or workload, or requests in memory. Warns if a replay misses times."""
+@dataclass(frozen=True)
+class _Origin:
+    """Where the requests of a run come from."""
+
+    name: Any
+    """The name of a file or workload; ``None`` if there is another origin."""
+    loads: Sequence[str] | str | None
+    requests: Requests | None
+
+    @property
+    def packed(self) -> _native.NativeRequests | None:
+        """The requests in memory."""
+        return None if self.requests is None else self.requests._native
+
+    def files(self) -> Files:
+        """The files that were read. Asked after the run, which says what is wrong with a name."""
+        if self.requests is not None:
+            return self.requests._read
+        return files_of(self.name, self.loads)
+
+
+def _origin(trace: Any, options: Mapping[str, Any]) -> _Origin:
+    """The trace of a run, or its loads. Warns if a replay misses times."""
+    loads = options.get("load")
+    if isinstance(loads, (list, tuple)) and not loads:
+        raise UsageError("`load` is an empty list; give at least one load, or leave it out")
     if trace is None or isinstance(trace, (str, os.PathLike)):
-        return trace, None
+        return _Origin(trace, loads, None)
     if isinstance(trace, Trace):
         trace = trace.requests()
     requests = Requests._some(trace)
-    if str(replay).partition(":")[0] == "open" and requests._are_all_at_once:
+    replay = str(options.get("replay")).partition(":")[0]
+    if replay == "open" and requests._are_all_at_once:
         warnings.warn(
             f"all {len(requests)} requests have the same time, so an open replay issues them at "
             "once; give them a column `time_ns`, or leave out replay='open'",
             stacklevel=4,
         )
-    return None, requests._native
+    return _Origin(None, loads, requests)
 
 
 def _describe(function: Callable[..., Any], takes: Callable[[dict[str, Any]], bool]) -> None:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, overload
 from ftlab import _native
 from ftlab._plan_text import plan_text
 from ftlab.errors import UsageError
-from ftlab.figures import Figure
+from ftlab.figures import Figure, drawn
 from ftlab.given import kind, spelt
 from ftlab.progress import Progress, shown
-from ftlab.reports import write_files
 from ftlab.rows import ArrowRows
 from ftlab.tables import rows_html
+from ftlab.written import Files, files_of_plan, write_files
 
 if TYPE_CHECKING:
     import distributed
@@ -143,7 +143,7 @@ def sweep(
             with _journal_stays(f"{file}.journal", bool(lost)):
                 for row in lost:
                     running.keep_failure(row, 1, LOST)
-                return Sweep(native.title, running.finish())
+                return Sweep(native.title, running.finish(), files_of_plan(native))
         finally:
             running.close()
 
@@ -194,8 +194,9 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
     ``row["sweep"]`` has the varied options and, if the run failed, why.
     """
 
-    def __init__(self, title: str, native: _native.NativeRows) -> None:
+    def __init__(self, title: str, native: _native.NativeRows, read: Files) -> None:
         self.title = title
+        self._read = read
         self._native: _native.NativeRows | None = native
         self._latex = native.latex
         self._rows = native.rows
@@ -227,8 +228,10 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
         """
         options = {"scale": scale, "traces": traces, "runs_here": False}
         native = None if plan is None else _read(plan, **options)
-        title = "" if native is None else native.title
-        return cls(title, _native.NativeRows.read(rows, native))
+        found = _native.NativeRows.read(rows, native)
+        if native is None:
+            return cls("", found, ())
+        return cls(native.title, found, files_of_plan(native))
 
     @overload
     def __getitem__(self, index: int) -> dict[str, Any]: ...
@@ -260,7 +263,7 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
     @property
     def figures(self) -> list[Figure]:
         """The figures of the page of ``ftlab sweep --report``, apart from those of its traces."""
-        return [Figure(**fields) for fields in json.loads(self._figures)]
+        return drawn(self._figures, self._read)
 
     def _given_rows(self) -> Sequence[str]:
         return self._rows
@@ -284,11 +287,12 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
         their captions.
 
         Raises:
-            UsageError: the sweep came by pickle, without what its figures are drawn from.
+            UsageError: the sweep came by pickle, without what its figures are drawn from; or a
+                trace would be overwritten.
         """
         if self._native is None:
             raise UsageError("a sweep that came by pickle draws no figures: write them where it ran")
-        write_files(folder, self._native.svg())
+        write_files(folder, self._native.svg(), self._read)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_native": None}

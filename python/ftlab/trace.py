@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import pathlib
@@ -20,6 +19,7 @@ from ftlab.errors import UsageError
 from ftlab.given import spelt
 from ftlab.requests import Requests
 from ftlab.tables import fields_html
+from ftlab.written import Files, files_of, refuse_read
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -50,11 +50,16 @@ class Trace:
         RunError
             The trace cannot be read; the message has the file, the line and a remedy.
         """
-        return Requests._of(self._native.requests())
+        return Requests._of(self._native.requests(), self._files())
 
     def batches(self, rows: int | str = 1 << 20) -> Iterator[Requests]:
         """The requests in pieces of ``rows`` each (the last may be shorter), one at a time."""
-        return map(Requests._of, self._native.batches(rows))
+        files = self._files()
+        return (Requests._of(piece, files) for piece in self._native.batches(rows))
+
+    def _files(self) -> Files:
+        """The files that it is read from."""
+        return () if self.format in ("workload", "columns") else files_of(self.name)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The requests as a stream of Arrow, read from the file while the stream is read.
@@ -82,11 +87,7 @@ class Trace:
             The trace cannot be read or written, or the format cannot express a request.
         """
         format = _format_of(os.fspath(path), format)
-        if _is_read(self.name, os.fspath(path)):
-            raise UsageError(
-                f"{os.fspath(path)} belongs to the trace {self.name}, which would be overwritten; "
-                "name another file"
-            )
+        refuse_read(path, self._files())
         unfinished = f"{os.fspath(path)}.unfinished-{os.getpid()}"
         try:
             self._native.write(unfinished, format)
@@ -114,20 +115,6 @@ def _format_of(path: str, given: str | None) -> str:
             f"in {', '.join(f'.{one}' for one in FORMATS)}"
         )
     return ending if given is None else given
-
-
-def _is_read(name: str, path: str) -> bool:
-    """Whether a file is one of those that the trace with this name may be read from.
-
-    A name is that of a file, of a folder, of a file in an archive, a pattern, or what files of
-    blktrace have in common.
-    """
-    if not os.path.exists(path):
-        return False
-    target = pathlib.Path(path).resolve()
-    named = pathlib.Path(name).resolve()
-    found = {pathlib.Path(file).resolve() for file in glob.glob(name) + glob.glob(f"{name}.*")}
-    return target in {named, *named.parents, *found} or named in target.parents
 
 
 class TraceInfo(Mapping[str, Any]):

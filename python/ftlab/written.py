@@ -1,0 +1,70 @@
+"""Files that are written, but never over the trace that was read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ftlab import _native
+from ftlab._plan_text import plan_text
+from ftlab.errors import UsageError
+
+Files = tuple[str, ...]
+"""The absolute paths of the files that a trace was read from; none for a workload or columns."""
+
+
+def files_of(trace: object, loads: Sequence[str] | str | None = None) -> Files:
+    """The files behind the name of a trace, or behind loads, as the command finds them.
+
+    A name is that of a file, of a folder, of a file in an archive, a pattern, or what files of
+    blktrace have in common.
+    """
+    base: dict[str, object] = {"trace": trace}
+    if loads:
+        base = {"load": loads if isinstance(loads, str) else list(loads)}
+    elif trace is None:
+        return ()
+    return files_of_plan(_native.NativePlan.parse(plan_text({"base": base})))
+
+
+def files_of_plan(plan: _native.NativePlan) -> Files:
+    """The files behind the traces of a plan."""
+    found = plan.trace_files(range(len(plan)))
+    return tuple(os.path.abspath(file) for _, files in found for file in files)
+
+
+def refuse_read(path: str | os.PathLike[str], read: Iterable[str]) -> None:
+    """Refuse to write a file that was read. A link to such a file counts as the same file.
+
+    Raises
+    ------
+    UsageError
+        The trace would be overwritten.
+    """
+    if not os.path.exists(path):
+        return
+    for file in read:
+        if os.path.exists(file) and os.path.samefile(path, file):
+            raise UsageError(
+                f"{os.fspath(path)} belongs to the trace, which would be overwritten; name "
+                "another file"
+            )
+
+
+def write_file(path: str | os.PathLike[str], content: str | bytes, read: Iterable[str]) -> None:
+    """Write a file, which is replaced if it exists, unless it is one that was read."""
+    refuse_read(path, read)
+    Path(path).write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def write_files(
+    folder: str | os.PathLike[str], files: Iterable[tuple[str, str]], read: Iterable[str]
+) -> None:
+    """Write files, given by name and content, to a folder, which is made if there is none."""
+    contents = {Path(folder, name): text for name, text in files}
+    for path in contents:
+        refuse_read(path, read)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for path, text in contents.items():
+        write_file(path, text, ())

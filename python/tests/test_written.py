@@ -1,0 +1,115 @@
+"""Files that are written: never over the trace that a result was made from."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ftlab
+import pytest
+
+ROWS = "time_ns,device,rwbs,offset,bytes\n" + "".join(
+    f"{row},0,W,{row % 99 * 4096},4096\n" for row in range(300)
+)
+DEVICE: dict[str, Any] = {"capacity": "8MiB", "fit": "wrap"}
+MEDIA = {"media": "real:endurance=9", "reserve": "10%"}
+PLAN = {"base": {"trace": "t.svg", **DEVICE}, "grid": [{"ftl": ["page", "fast"]}]}
+
+
+@pytest.fixture
+def trace(here: Path) -> Path:
+    """A trace whose name could be that of a figure."""
+    path = here / "t.svg"
+    path.write_text(ROWS)
+    return path
+
+
+def compared(*given: Any, **options: Any) -> ftlab.Comparison:
+    return ftlab.compare(*given, ftl=["page", "fast"], **DEVICE, **options)
+
+
+def of_requests() -> ftlab.Comparison:
+    return compared(ftlab.trace.open("t.svg").requests())
+
+
+def of_pieces() -> ftlab.Comparison:
+    (piece,) = ftlab.trace.open("t.svg").batches()
+    return compared(piece)
+
+
+def of_loads() -> ftlab.Comparison:
+    return compared(load=["t.svg@stream=1", "uniform:writes=99"])
+
+
+def of_a_policy() -> ftlab.Comparison:
+    return ftlab.compare("t.svg", policy=ftlab.policy.Policy(), **DEVICE)
+
+
+def pickled() -> ftlab.Comparison:
+    return pickle.loads(pickle.dumps(compared("t.svg")))  # type: ignore[no-any-return]
+
+
+WRITERS: dict[str, Callable[[], Callable[[Any], None]]] = {
+    "comparison": lambda: compared("t.svg").write_report,
+    "of a Trace": lambda: compared(ftlab.trace.open("t.svg")).write_report,
+    "of its requests": lambda: of_requests().write_report,
+    "of a piece": lambda: of_pieces().write_report,
+    "of loads": lambda: of_loads().write_report,
+    "of a policy": lambda: of_a_policy().write_report,
+    "pickled": lambda: pickled().write_report,
+    "lives": lambda: ftlab.life("t.svg", **DEVICE, **MEDIA).write_report,
+    "advice": lambda: ftlab.advise("t.svg", depths=[1], **DEVICE).write_report,
+    "film": lambda: ftlab.film("t.svg", **DEVICE).write,
+    "figure": lambda: ftlab.figures.of(compared("t.svg"))[0].save,
+    "figure of a result": lambda: ftlab.figures.of(ftlab.run("t.svg", **DEVICE))[0].save,
+    "figure of lives": lambda: ftlab.figures.of(ftlab.life("t.svg", **DEVICE, **MEDIA))[0].save,
+    "figure of a sweep": lambda: ftlab.sweep(PLAN).figures[0].save,
+    "trace": lambda: lambda path: ftlab.trace.open("t.svg").write(path, "csv"),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_no_method_overwrites_the_trace(trace: Path, name: str) -> None:
+    (trace.parent / "link.svg").symlink_to(trace)
+    os.link(trace, "hard.svg")
+    Path("other.svg").write_text("old")
+    write = WRITERS[name]()
+    for path in ("t.svg", trace, "./t.svg", "link.svg", "hard.svg"):
+        with pytest.raises(ftlab.UsageError, match="belongs to the trace, which would be overw"):
+            write(path)
+    assert trace.read_text() == ROWS
+    for path in ("new.svg", "other.svg"):
+        write(path)
+        assert len(Path(path).read_text()) > 100
+
+
+def test_figures_of_a_folder_do_not_overwrite_the_trace(trace: Path) -> None:
+    folder = trace.parent / "figures"
+    folder.mkdir()
+    trace = trace.rename(folder / "figures.tex")
+    plan = {**PLAN, "base": {"trace": "figures/figures.tex", **DEVICE}}
+    for drawn in (compared("figures/figures.tex"), ftlab.sweep(plan)):
+        with pytest.raises(ftlab.UsageError, match="belongs to the trace"):
+            drawn.write_svg(folder)
+        assert trace.read_text() == ROWS
+        drawn.write_svg("elsewhere")
+
+
+def test_a_trace_stays_the_same_file_in_another_folder(trace: Path) -> None:
+    both = compared("t.svg")
+    Path("out").mkdir()
+    os.chdir("out")
+    both.write_report("t.svg")
+    with pytest.raises(ftlab.UsageError, match="belongs to the trace"):
+        both.write_report("../t.svg")
+    assert trace.read_text() == ROWS
+
+
+def test_a_report_may_have_the_name_of_the_trace_and_an_ending(trace: Path) -> None:
+    both = compared("t.svg")
+    for _ in range(2):
+        both.write_report("t.svg.html")
+        ftlab.trace.open("t.svg").write("t.svg.csv")
