@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pkgutil
 import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,12 @@ WAIT_S = 0.02
 
 TRIES_MAX = 3
 """How often a run is submitted at most."""
+
+ASKED = (pkgutil.resolve_name, "ftlab:__version__")
+"""A call that a process without ftlab can unpickle; there it is an ``ImportError``."""
+
+NAMED_MAX = 3
+"""Workers that a message names at most."""
 
 AGAIN = "-again"
 """The end of the name of a task that gets a second chance."""
@@ -101,20 +109,17 @@ def run(
     rows = plan.largest_first(sweep.missing())
     if not rows:
         return []
+    connection = _Connection(client)
+    with connection.watched():
+        _refuse_without_ftlab(client, connection)
     orders, cache_bytes = plan.orders(rows), plan.cache_bytes
     plugin = SentTraces(plan.trace_files(rows)) if send_traces else None
     tasks = _Tasks(client, orders, rows, plugin, (memory_limit, cache_bytes))
-    connection = _Connection(client)
     try:
-        if plugin is not None:
-            client.register_plugin(plugin)
-        _keep_as_completed(tasks, connection, sweep, len(plan), progress)
-    except Error:
-        raise
-    except Exception as error:
-        if client.status != "running":
-            raise connection.gone() from error
-        raise
+        with connection.watched():
+            if plugin is not None:
+                client.register_plugin(plugin)
+            _keep_as_completed(tasks, connection, sweep, len(plan), progress)
     finally:
         # Without a scheduler there is nobody to tell; nothing of this may hide what was raised.
         if client.status == "running":
@@ -122,6 +127,40 @@ def run(
             if plugin is not None:
                 client.unregister_worker_plugin(plugin.name)
     return sorted(tasks.lost)
+
+
+def _refuse_without_ftlab(client: distributed.Client, connection: _Connection) -> None:
+    """Refuse a cluster that cannot import ftlab.
+
+    A worker that cannot ends at its first task and says so only in its log, while the client waits.
+    So the scheduler and all workers are asked before anything of ftlab is sent. Where there are no
+    workers yet, a task asks the first one, because some clusters start workers for tasks only.
+    """
+    try:
+        client.run_on_scheduler(*ASKED)
+    except ImportError as missing:
+        raise _without_ftlab("the scheduler", missing) from missing
+    except ValueError:
+        pass  # Some schedulers are set up to run no functions.
+    if not client.nthreads():
+        first = client.submit(*ASKED, pure=False)
+        while not first.done():
+            connection.check()
+            time.sleep(WAIT_S)
+    answers = client.run(*ASKED, on_error="return")
+    lacking = {name: it for name, it in answers.items() if isinstance(it, ImportError)}
+    if lacking:
+        names = ", ".join(list(lacking)[:NAMED_MAX])
+        more = f" and {len(lacking) - NAMED_MAX} more" if len(lacking) > NAMED_MAX else ""
+        workers = "the worker" if len(lacking) == 1 else "the workers"
+        raise _without_ftlab(f"{workers} {names}{more}", next(iter(lacking.values())))
+
+
+def _without_ftlab(where: str, why: ImportError) -> RunError:
+    return RunError(
+        f"{where} of the cluster cannot import ftlab ({why}); install ftlab {_native.__version__} "
+        "there, as on the client"
+    )
 
 
 class _Connection:
@@ -134,6 +173,18 @@ class _Connection:
         self._lost_since: float | None = None
         self._idle_since = time.monotonic()
         self._said = False
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Whatever is raised here by Dask without a scheduler is the error about that."""
+        try:
+            yield
+        except Error:
+            raise
+        except Exception as error:
+            if self._client.status != "running":
+                raise self.gone() from error
+            raise
 
     def has_result(self) -> None:
         """Note that a worker has just given a result."""
@@ -161,8 +212,9 @@ class _Connection:
         if not has_workers:
             self._said = True
             warnings.warn(
-                f"the cluster at {self._address} has no workers, so the sweep waits for some; "
-                "Ctrl-C ends it, and with `out` its journal keeps what is done",
+                f"the cluster at {self._address} has no workers, so the sweep waits for some; a "
+                "worker that cannot import ftlab ends at its first task; Ctrl-C ends the sweep, "
+                "and with `out` its journal keeps what is done",
                 stacklevel=7,
             )
 

@@ -75,8 +75,8 @@ def sweep(
         Send the trace files to the workers, for clusters without a file system that they share.
         The scheduler keeps the files in memory.
     jobs, memory
-        Without a client: the number of runs at a time (default: cores), and memory for requests of
-        traces that they share, in bytes or as ``"2GiB"`` (default 1 GiB).
+        Only without a client: the number of runs at a time (default: cores), and memory for
+        requests of traces that they share, in bytes or as ``"2GiB"`` (default 1 GiB).
     progress
         ``True`` for a bar, or a callable; it gets the number of rows that are done.
     memory_limit
@@ -92,13 +92,13 @@ def sweep(
     ------
     UsageError
         A mistake in the plan, with its line and column; a journal of another plan; a worker with
-        another version of ftlab or other traces; a client that is asynchronous or closed; a policy
-        that is missing.
+        another version of ftlab or other traces; a client that is asynchronous or closed; ``jobs``
+        or ``memory`` beside a client; a policy that is missing.
     TypeError
         The plan, the client or the policies have another type.
     RunError
         The plan cannot be read or the rows cannot be written; another sweep writes the same rows;
-        the scheduler of the cluster is gone.
+        the scheduler of the cluster is gone, or it or a worker cannot import ftlab.
     KeyboardInterrupt
         Ctrl-C. Rows that are done are kept in the journal.
 
@@ -116,6 +116,12 @@ def sweep(
         _dask.refuse_unusable(client)
         if policies:
             raise UsageError("policies run on the cores of this machine: leave the client out")
+        for name, value in {"jobs": jobs, "memory": memory}.items():
+            if value is not None:
+                raise UsageError(
+                    f"`{name}` is for runs on this machine, and means nothing for a cluster: leave "
+                    "it out, or the client"
+                )
     lost: list[int] = []
     native = _read(
         plan,
@@ -231,7 +237,9 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
         found = _native.NativeRows.read(rows, native)
         if native is None:
             return cls("", found, ())
-        return cls(native.title, found, files_of_plan(native))
+        sweep = cls(native.title, found, files_of_plan(native))
+        sweep._say_how_many(len(native))
+        return sweep
 
     @overload
     def __getitem__(self, index: int) -> dict[str, Any]: ...
@@ -264,6 +272,13 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
     def figures(self) -> list[Figure]:
         """The figures of the page of ``ftlab sweep --report``, apart from those of its traces."""
         return drawn(self._figures, self._read)
+
+    def _say_how_many(self, planned: int) -> None:
+        """Say how many rows of a plan are there, if some are missing; the summary counts all."""
+        if len(self) < planned:
+            all_rows = f"{planned:,} rows in "
+            there = f"{len(self):,} of {all_rows}"
+            self._summary = self._summary.replace(f": {all_rows}", f": {there}", 1)
 
     def _given_rows(self) -> Sequence[str]:
         return self._rows

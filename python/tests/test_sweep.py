@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import pkgutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +141,7 @@ INTERRUPTED = """
 import sys, ftlab
 try:
     {client}
-    ftlab.sweep("plan.toml", client, out="rows.jsonl", jobs=2)
+    ftlab.sweep("plan.toml", client, out="rows.jsonl", jobs={jobs})
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
@@ -154,7 +156,7 @@ def begun(journal: Path, rows: int, process: subprocess.Popen[str]) -> None:
 
 def test_ctrl_c_keeps_what_is_done_and_the_command_continues(here: Path, command: Command) -> None:
     Path("plan.toml").write_text(ENDLESS)
-    script = INTERRUPTED.format(client="client = None")
+    script = INTERRUPTED.format(client="client = None", jobs=2)
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     begun(here / "rows.jsonl.journal", 2, process)
     process.send_signal(signal.SIGINT)
@@ -224,6 +226,17 @@ def test_a_sweep_without_a_file_names_none() -> None:
     plan = '[base]\ntrace.writes = "1K"\ncapacity = "4MiB"\n[[grid]]\nseed = [1, 2]\n'
     assert "sweep: 2 rows\n" in str(ftlab.sweep(plan))
     assert "ftlab-sweep-" not in str(ftlab.sweep(plan))
+
+
+def test_rows_of_an_unfinished_sweep_say_how_many_there_are(here: Path) -> None:
+    rows = ftlab.sweep(PLAN, out="rows.jsonl")
+    lines = rows.to_jsonl().splitlines(keepends=True)
+    Path("some.jsonl").write_text("".join(lines[1:5]))
+    some = ftlab.Sweep.read("some.jsonl", PLAN)
+    assert "twelve: 4 of 12 rows in some.jsonl, of which 2 failed\n" in str(some)
+    assert str(pickle.loads(pickle.dumps(some))) == str(some)
+    assert "sweep: 4 rows in some.jsonl" in str(ftlab.Sweep.read("some.jsonl"))
+    assert str(ftlab.Sweep.read("rows.jsonl", PLAN)) == str(rows)
 
 
 def test_what_cannot_begin_leaves_no_journal(here: Path, command: Command) -> None:
@@ -368,7 +381,7 @@ def test_ctrl_c_cancels_the_tasks_and_keeps_what_is_done(here: Path, client: Any
     Path("plan.toml").write_text(ENDLESS)
     address = client.scheduler.address
     connect = f"import distributed; client = distributed.Client({address!r})"
-    script = INTERRUPTED.format(client=connect)
+    script = INTERRUPTED.format(client=connect, jobs=None)
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     begun(here / "rows.jsonl.journal", 2, process)
     process.send_signal(signal.SIGINT)
@@ -459,24 +472,113 @@ except KeyboardInterrupt:
 """
 
 
+QUIET: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+
+@contextmanager
+def begun_scheduler(here: Path, **options: Any) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The address and the process of a scheduler, which is killed in the end."""
+    listening = here / "scheduler.json"
+    words = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
+    words += ["--port", "0", "--no-dashboard", "--scheduler-file", str(listening)]
+    process = subprocess.Popen(words, **QUIET, **options)
+    try:
+        while not listening.exists():
+            assert process.poll() is None
+            time.sleep(0.1)
+        yield json.loads(listening.read_text())["address"], process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def begun_worker(address: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """The process of a worker, which is killed in the end."""
+    words = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-dashboard"]
+    process = subprocess.Popen([*words, "--nthreads", "2", "--no-nanny"], **QUIET, **options)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
 @pytest.fixture
 def scheduler(here: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """The address and the process of a scheduler with a worker; both are killed in the end."""
-    listening = here / "scheduler.json"
-    options = ["--port", "0", "--no-dashboard", "--host", "127.0.0.1"]
-    words = [sys.executable, "-m", "distributed.cli.dask_scheduler", *options]
-    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen([*words, "--scheduler-file", str(listening)], **quiet)
-    while not listening.exists():
-        assert process.poll() is None
-        time.sleep(0.1)
-    address = json.loads(listening.read_text())["address"]
-    words = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-dashboard"]
-    worker = subprocess.Popen([*words, "--nthreads", "2", "--no-nanny"], **quiet)
-    yield address, process
-    for one in (process, worker):
-        one.kill()
-        one.wait()
+    """The address and the process of a scheduler with a worker."""
+    with begun_scheduler(here) as (address, process), begun_worker(address):
+        yield address, process
+
+
+@pytest.fixture
+def without_ftlab(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """How to begin a process that cannot import ftlab."""
+    folder = tmp_path_factory.mktemp("without")
+    (folder / "ftlab.py").write_text("raise ModuleNotFoundError(\"No module named 'ftlab'\")\n")
+    return {"env": {**os.environ, "PYTHONPATH": str(folder)}}
+
+
+@pytest.mark.parametrize("send_traces", [False, True])
+def test_workers_without_ftlab_are_named(
+    here: Path, without_ftlab: dict[str, Any], send_traces: bool
+) -> None:
+    Path("t.csv").write_text("time_ns,device,rwbs,offset,bytes\n0,0,W,0,4096\n")
+    plan = f'[base]\ntrace = "{here}/t.csv"\nfit = "compact"\n'
+    with (
+        begun_scheduler(here) as (address, _),
+        begun_worker(address),
+        begun_worker(address, **without_ftlab),
+        distributed.Client(address, set_as_default=False) as alone,
+    ):
+        alone.wait_for_workers(2)
+        able = alone.run(pkgutil.resolve_name, "ftlab:__version__", on_error="ignore")
+        (unable,) = alone.nthreads().keys() - able.keys()
+        with pytest.raises(ftlab.RunError) as refused:
+            ftlab.sweep(plan, alone, send_traces=send_traces)
+        assert str(refused.value) == (
+            f"the worker {unable} of the cluster cannot import ftlab (No module named 'ftlab'); "
+            f"install ftlab {ftlab.__version__} there, as on the client"
+        )
+        assert len(alone.nthreads()) == 2, "nothing of ftlab was sent"
+
+
+def test_the_first_worker_of_a_cluster_is_asked_before_it_gets_a_run(
+    here: Path, without_ftlab: dict[str, Any]
+) -> None:
+    refused: list[str] = []
+
+    def swept(client: Any) -> None:
+        try:
+            ftlab.sweep(PLAN, client)
+        except ftlab.RunError as error:
+            refused.append(str(error))
+
+    with (
+        begun_scheduler(here) as (address, _),
+        distributed.Client(address, set_as_default=False) as alone,
+    ):
+        sweep = threading.Thread(target=swept, args=[alone], daemon=True)
+        sweep.start()
+        with begun_worker(address, **without_ftlab):
+            sweep.join(timeout=45)
+            assert not sweep.is_alive() and "cannot import ftlab" in refused[0]
+
+
+def test_a_scheduler_without_ftlab_is_named(here: Path, without_ftlab: dict[str, Any]) -> None:
+    with (
+        begun_scheduler(here, **without_ftlab) as (address, _),
+        distributed.Client(address, set_as_default=False) as alone,
+        pytest.raises(ftlab.RunError, match="the scheduler of the cluster cannot import ftlab"),
+    ):
+        ftlab.sweep(PLAN, alone)
+
+
+def test_options_of_runs_on_this_machine_are_refused_beside_a_client(client: Any) -> None:
+    for options in ({"jobs": 2}, {"memory": "1GiB"}):
+        (name,) = options
+        with pytest.raises(ftlab.UsageError, match=f"`{name}` is for runs on this machine"):
+            ftlab.sweep(PLAN, client, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("interrupt", [False, True])
