@@ -394,8 +394,13 @@ def _listed(options: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-_describe(run, lambda option: True)
-_describe(compare, lambda option: True)
-_describe(film, lambda option: True)
+def _is_of_runs(option: dict[str, Any]) -> bool:
+    """Whether it is an option here; those about each volume are of the command and of sweeps."""
+    return option["name"] not in ("each_volume", "volumes")
+
+
+_describe(run, _is_of_runs)
+_describe(compare, _is_of_runs)
+_describe(film, _is_of_runs)
 _describe(life, lambda option: bool(option["is_of_life"]))
-_describe(advise, lambda option: bool(option["is_of_advice"]))
+_describe(advise, lambda option: bool(option["is_of_advice"]) and _is_of_runs(option))

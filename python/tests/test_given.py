@@ -54,6 +54,21 @@ def test_misspelt_options_are_named_with_the_right_one(tmp_path: Path) -> None:
     refused("there is no option `xyzzy`$", lambda: sweep(PLAN, xyzzy=1), TypeError)
 
 
+def test_options_of_sweeps_are_named_as_such(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    functions: list[Any] = [ftlab.run, ftlab.film, ftlab.advise]
+    for function in functions:
+        refused("in commands and in plans of sweeps", lambda: function(path, each_volume=True))
+
+
+def test_an_empty_list_of_loads_is_not_the_default_workload() -> None:
+    for function in (ftlab.run, ftlab.film, ftlab.life, ftlab.compare):
+        for nothing in ([], ()):
+            call: Any = function
+            ftls = {"ftl": "page"} if function is ftlab.compare else {}
+            refused("`load` is an empty list", lambda: call(load=nothing, **ftls))
+
+
 def test_results_are_read_from_their_text_alone(result: ftlab.Result, tmp_path: Path) -> None:
     read: Any = ftlab.Result.from_json
     path = tmp_path / "result.json"
