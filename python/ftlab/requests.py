@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from array import array
 from collections.abc import Mapping
 from functools import cached_property
@@ -114,7 +115,7 @@ class Requests:
 
     @property
     def devices(self) -> list[str]:
-        """The names of the devices in the order of their numbers."""
+        """The names of the devices, for ``volume=``, in the order of their numbers."""
         return self._native.devices
 
     @property
@@ -131,21 +132,46 @@ class Requests:
         return len(self._native)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The requests as a stream of Arrow with all six columns; ``op`` is a dictionary."""
+        """The requests as a stream of Arrow with all six columns; ``op`` is a dictionary.
+
+        The column ``device`` counts the devices from 0, in the order of their first requests.
+        """
+        self._warn_of_numbers(3)
         return self._native.stream()
 
     def to_numpy(self) -> dict[str, NDArray[np.uint64]]:
         """All six columns as arrays of 8 bytes a number, ``op`` as codes; shape ``(len,)``."""
+        self._warn_of_numbers(3)
         np = needed("numpy", "pandas")
         return {name: np.frombuffer(self._native.column(name), dtype=np.uint64) for name in NAMES}
 
     def to_pandas(self) -> Any:
         """All six columns as a DataFrame of pandas; ``op`` is categorical. Needs pyarrow."""
-        return frame(self, "pandas")
+        self._warn_of_numbers(3)
+        return frame(_Columns(self._native), "pandas")
 
     def frame(self, library: str = "pandas") -> Any:
         """All six columns as a table of ``pandas``, ``polars`` or ``pyarrow``."""
-        return frame(self, library)
+        self._warn_of_numbers(3)
+        return frame(_Columns(self._native), library)
+
+    def _warn_of_numbers(self, level: int) -> None:
+        """Warn if the number of a device, which goes out, is the name of another one.
+
+        A run of the table would take the number for the name and replay the other one in silence.
+        """
+        names = self.devices
+        numbers = (str(number) for number in range(len(names)))
+        taken = set(names)
+        for number, name in zip(numbers, names):
+            if number != name and number in taken:
+                warnings.warn(
+                    f"the column `device` counts the volumes from 0: {number} is not the volume "
+                    f"called `{number}`, but `{name}`; `requests.devices` has the names in the "
+                    "order of these numbers",
+                    stacklevel=level,
+                )
+                return
 
     @cached_property
     def _are_all_at_once(self) -> bool:
@@ -164,6 +190,16 @@ class Requests:
 
     def __repr__(self) -> str:
         return f"<ftlab.Requests: {self.name}, {len(self)} requests>"
+
+
+class _Columns:
+    """Nothing but the stream of requests."""
+
+    def __init__(self, native: _native.NativeRequests) -> None:
+        self._native = native
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._native.stream()
 
 
 def _unpickled(name: str, columns: list[bytes], devices: list[int]) -> Requests:

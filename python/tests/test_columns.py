@@ -6,6 +6,7 @@ import hashlib
 import pickle
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -188,6 +189,53 @@ def test_columns_come_out_as_they_went_in() -> None:
     frame = requests.to_pandas()
     assert frame["op"].tolist() == NAMES.tolist()
     assert ftlab.Requests(frame).sha256 == ftlab.Requests(requests).sha256 == DIGEST
+
+
+def with_devices(numbers: list[int]) -> dict[str, Any]:
+    """The requests on devices with these numbers, in the order of their first requests."""
+    device = DATA["device"].tolist()
+    places = dict(zip(dict.fromkeys(device), numbers, strict=True))
+    return {**DATA, "device": np.array([places[one] for one in device])}
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        ftlab.Requests.to_pandas,
+        ftlab.Requests.to_numpy,
+        lambda requests: requests.frame("polars"),
+        lambda requests: pl.DataFrame(requests),
+        lambda requests: pa.table(requests),
+        lambda requests: ftlab.Requests(requests),
+    ],
+)
+def test_numbers_of_devices_that_are_names_of_others_are_told(
+    tmp_path: Path, out: Callable[[ftlab.Requests], Any]
+) -> None:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for names in ([0, 1, 2], [5, 6, 7], [0, 5, 7]):
+            out(ftlab.Requests(with_devices(names)))
+    assert not said, "each number is that of its device, or that of none"
+    path = write_csv(tmp_path / "cloud.csv", with_devices([2, 0, 5]))
+    requests = ftlab.trace.open(path).requests()
+    with pytest.warns(UserWarning, match="0 is not the volume called `0`, but `2`") as told:
+        out(requests)
+    assert len(told) == 1 and "requests.devices" in str(told[0].message)
+
+
+def test_names_of_devices_are_brought_back_as_the_warning_says(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "cloud.csv", with_devices([0, 2, 1]))
+    requests = ftlab.trace.open(path).requests()
+    with pytest.warns(UserWarning, match="counts the volumes from 0") as told:
+        frame = requests.to_pandas()
+    assert told[0].filename == __file__
+    named = frame.assign(device=frame["device"].map(dict(enumerate(map(int, requests.devices)))))
+    wanted, same, other, brought_back = (
+        ftlab.run(trace, volume="1", **OPTIONS)["host_pages"]
+        for trace in (path, requests, frame, named)
+    )
+    assert wanted == same == brought_back != other
 
 
 def test_requests_of_4_gib_and_more() -> None:
