@@ -12,7 +12,7 @@ use crate::op::Cause;
 use crate::op_sink::Operation;
 use crate::page_store::PageStore;
 use crate::payload::{Content, Copies, Mode, Page, Pages};
-use crate::power_cut::Interruptible;
+use crate::power_cut::{Interruptible, Outcome};
 
 impl FlashArray {
     /// The array of the pages in `store`, on a chip that [`Nand::on_media`] made with these
@@ -117,8 +117,6 @@ impl Nand {
     pub(super) fn its_media(&mut self) -> &mut Media {
         self.media_mut().expect("the media are mounted")
     }
-
-    // ---- Operations that may fail ----------------------------------------------------------
 
     // ---- Failures that the FTL handles -----------------------------------------------------
 
@@ -279,10 +277,25 @@ impl Nand {
         Ok(true)
     }
 
-    /// Why the erase of a block that has just been erased fails, if it does. Blocks can fail.
+    /// Ends the erase of a block that can fail.
     #[cold]
     #[inline(never)]
-    pub(super) fn erase_failure(&mut self, block: BlockId) -> Result<Option<Failure>> {
+    pub(super) fn end_erase_on_media(
+        &mut self,
+        block: BlockId,
+        cut: Option<Outcome>,
+    ) -> Result<()> {
+        let failure = self.erase_failure(block)?;
+        self.end(Interruptible::Erase(block), cut)?;
+        match failure {
+            Some(failure) => self.replace(block, None, failure),
+            None if self.levels_wear() => self.level_wear(block),
+            None => Ok(()),
+        }
+    }
+
+    /// Why the erase of a block that has just been erased fails, if it does.
+    fn erase_failure(&mut self, block: BlockId) -> Result<Option<Failure>> {
         let is_worn_out = self.array.lives().is_some_and(|lives| lives.is_worn_out(block));
         let failure = self.its_media().erase_failure(is_worn_out);
         if failure.is_some() {

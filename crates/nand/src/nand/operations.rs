@@ -224,12 +224,9 @@ impl Nand {
         }
         self.ledger.record(cause, Operation::Erase { block });
         erased?;
-        let failure = if self.array.lives().is_some() { self.erase_failure(block)? } else { None };
-        self.end(operation, cut)?;
-        match failure {
-            Some(failure) => self.replace(block, None, failure),
-            None if self.levels_wear() => self.level_wear(block),
-            None => Ok(()),
+        match self.array.lives().is_some() {
+            true => self.end_erase_on_media(block, cut),
+            false => self.end(operation, cut),
         }
     }
 

@@ -8,6 +8,9 @@ use nand::BlockId;
 
 /// An account of valid pages, kept page by page.
 pub trait BlockObserver {
+    /// Whether the observer follows any block.
+    const OBSERVES: bool;
+
     /// Whether the observer follows this block.
     fn observes(&self, block: BlockId) -> bool;
 
@@ -24,6 +27,8 @@ pub trait BlockObserver {
 pub struct Unobserved;
 
 impl BlockObserver for Unobserved {
+    const OBSERVES: bool = false;
+
     #[inline]
     fn observes(&self, _: BlockId) -> bool {
         false

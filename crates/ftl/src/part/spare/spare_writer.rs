@@ -65,10 +65,17 @@ impl SpareMap {
 
     fn next_of_open(&mut self, nand: &mut Nand, superblock: Sbn) -> Result<Ppn> {
         if self.blocks.room(superblock) == 0 {
-            let block = self.flat.pool.take(nand)?;
-            self.blocks.open(nand.geometry(), superblock, block);
+            self.open_block(nand, superblock)?;
         }
         Ok(self.blocks.next(superblock))
+    }
+
+    /// Stands apart, so that most pages are spared its registers.
+    #[inline(never)]
+    fn open_block(&mut self, nand: &mut Nand, superblock: Sbn) -> Result<()> {
+        let block = self.flat.pool.take(nand)?;
+        self.blocks.open(nand.geometry(), superblock, block);
+        Ok(())
     }
 
     /// Writes a page to the [next](Self::next) place `to`. `compose` composes its scheme bytes and

@@ -135,6 +135,8 @@ impl MergeCosts {
 }
 
 impl BlockObserver for MergeCosts {
+    const OBSERVES: bool = true;
+
     #[inline]
     fn observes(&self, block: BlockId) -> bool {
         self.partition_of(block).is_some()

@@ -434,6 +434,7 @@ impl Last {
     }
 
     /// Counts pages written to the log. The tuners may resize the sequential log.
+    #[inline(never)]
     fn resize(&mut self, pages: u32) {
         if let Some(blocks) = self.tuners.resize(pages, self.sequential_blocks) {
             self.sequential_blocks = blocks;

@@ -127,17 +127,21 @@ impl Earnings {
     #[inline]
     pub fn resize(&mut self, pages: u32, sequential_blocks: u32) -> Option<u32> {
         self.left -= pages;
-        (self.left == 0).then(|| {
-            self.left = self.interval;
-            let step = (self.log_blocks / STEP).max(1);
-            match self.advise() {
-                Advice::Sequential => {
-                    (sequential_blocks + step).min(self.log_blocks - LEAST_RANDOM as u32)
-                }
-                Advice::Random => sequential_blocks.saturating_sub(step).max(1),
-                Advice::Stay => sequential_blocks,
+        (self.left == 0).then(|| self.next_size(sequential_blocks))
+    }
+
+    /// Begins the next interval. Returns the size of the sequential log in it.
+    #[cold]
+    fn next_size(&mut self, sequential_blocks: u32) -> u32 {
+        self.left = self.interval;
+        let step = (self.log_blocks / STEP).max(1);
+        match self.advise() {
+            Advice::Sequential => {
+                (sequential_blocks + step).min(self.log_blocks - LEAST_RANDOM as u32)
             }
-        })
+            Advice::Random => sequential_blocks.saturating_sub(step).max(1),
+            Advice::Stay => sequential_blocks,
+        }
     }
 
     /// Which part should grow, according to the savings since the last advice.
