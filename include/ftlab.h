@@ -37,8 +37,9 @@
  *
  * ftlab makes one call at a time and waits for its return. The FTL calls the chip only while a call
  * into the FTL runs, from the same thread. Buffers belong to the caller and are valid until the
- * call returns. Every function pointer is required unless its comment says that it may be NULL. No
- * exception of C++ may leave a function.
+ * call returns. Standard output belongs to ftlab; print to standard error. Every function pointer
+ * is required unless its comment says that it may be NULL. No exception of C++ may leave a
+ * function.
  *
  * Version: the layout never changes within one FTLAB_VERSION, but structs may grow at their end.
  * `size` of a struct is what its maker compiled; ftlab and guests look at it before they use a
@@ -251,7 +252,8 @@ typedef struct ftlab_guest {
     ftlab_status (*flush)(void *ftl);
 
     /* The power goes off in an orderly way, or the FTL is not needed any more: frees its memory. It
-     * may not call the chip, and a flush need not have come before.
+     * may not call the chip, which does nothing and answers POWER_LOST: `check` finds that. A
+     * flush need not have come before.
      * May be NULL. It comes only if every call so far returned OK: not before a power cut, and not
      * after a mount that failed. */
     void (*unmount)(void *ftl);

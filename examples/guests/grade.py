@@ -70,16 +70,17 @@ def graded(path, args):
     if result is None:
         return [path.name, "", "", "", "", why, "fails"]
     cuts, verdicts = checked(spec, args)
-    amplification, ram = result["write_amplification"], result["ram_bytes"]["total"]
+    # A guest that does not say how much RAM it uses has none in its result.
+    amplification, ram = result["write_amplification"], result["ram_bytes"]["total"] or None
     reasons = []
     if amplification > args.limit.get("waf", amplification):
         reasons.append("write amplification")
-    if ram > args.limit.get("ram", ram):
-        reasons.append("RAM")
+    if "ram" in args.limit and (ram is None or ram > args.limit["ram"]):
+        reasons.append("RAM not known" if ram is None else "RAM")
     if verdicts or not cuts:
         reasons.append("power cuts")
     grade = f"fails: {', '.join(reasons)}" if reasons else "passes"
-    return [path.name, amplification, ram, result["wear"]["max"], cuts, verdicts or "none", grade]
+    return [path.name, amplification, ram or "not known", result["wear"]["max"], cuts, verdicts or "none", grade]
 
 
 def main():

@@ -47,15 +47,13 @@ pub const HOST: &str = "guest-process";
 /// Options of the process of a single guest.
 #[derive(clap::Args)]
 pub struct HostArgs {
-    /// Number of the socket to the program that has the chip
-    socket: i32,
     /// The shared object
     lib: String,
 }
 
 /// Runs the process of a single guest.
 pub fn host(args: &HostArgs) -> failure::Result<()> {
-    let served = guest::host::serve(args.socket, &args.lib);
+    let served = guest::host::serve(&args.lib);
     served.map_err(|error| Failure::failed(format!("the program of the guest is gone: {error}")))
 }
 

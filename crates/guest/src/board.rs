@@ -17,6 +17,8 @@ use crate::system::memory_file;
 pub enum Call {
     /// None runs.
     None,
+    /// The shared object is loaded, and says what it is.
+    Load,
     /// mount
     Mount,
     /// read
@@ -27,13 +29,21 @@ pub enum Call {
     Trim,
     /// flush
     Flush,
-    /// Whatever a guest says about itself, and its end.
-    Other,
+    /// unmount
+    Unmount,
 }
 
 impl Call {
-    const ALL: [Call; 7] =
-        [Call::None, Call::Mount, Call::Read, Call::Write, Call::Trim, Call::Flush, Call::Other];
+    const ALL: [Call; 8] = [
+        Call::None,
+        Call::Load,
+        Call::Mount,
+        Call::Read,
+        Call::Write,
+        Call::Trim,
+        Call::Flush,
+        Call::Unmount,
+    ];
 }
 
 /// Bytes of the note.
@@ -128,7 +138,8 @@ impl Board {
     #[inline]
     pub fn begin(&self, call: Call, first: u32, pages: u32) {
         let layout = self.layout();
-        layout.calls.store(layout.calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        let counts = u64::from(call != Call::Load);
+        layout.calls.store(layout.calls.load(Ordering::Relaxed) + counts, Ordering::Relaxed);
         layout.first.store(first, Ordering::Relaxed);
         layout.pages.store(pages, Ordering::Relaxed);
         layout.call.store(call as u32, Ordering::Relaxed);
@@ -143,7 +154,7 @@ impl Board {
     /// The number of calls so far, and the one that runs.
     pub fn state(&self) -> (u64, Call) {
         let call = self.layout().call.load(Ordering::Relaxed) as usize;
-        let call = Call::ALL.get(call).copied().unwrap_or(Call::Other);
+        let call = Call::ALL.get(call).copied().unwrap_or(Call::None);
         (self.layout().calls.load(Ordering::Relaxed), call)
     }
 
@@ -185,9 +196,8 @@ impl Board {
         );
         let name = match call {
             Call::None => return format!("after its {calls} calls"),
-            Call::Mount => "mount".to_owned(),
-            Call::Flush => "flush".to_owned(),
-            Call::Other => "what it says about itself".to_owned(),
+            Call::Load => return "while it was loaded".to_owned(),
+            Call::Mount | Call::Flush | Call::Unmount => format!("{call:?}").to_lowercase(),
             Call::Read | Call::Write | Call::Trim => {
                 let name = format!("{call:?}").to_lowercase();
                 let pages = if pages == 1 { "1 page".to_owned() } else { format!("{pages} pages") };

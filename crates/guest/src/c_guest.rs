@@ -2,6 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_void};
 use core::ptr;
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ftl::contract::guest::{
-    Answer, Declaration, Guest, GuestChip, GuestDevice, GuestSource, Promise, Status,
+    Answer, Declaration, Guest, GuestChip, GuestDevice, GuestFaultKind, GuestSource, Promise,
+    Status,
 };
 use ftl::{Error, Result};
 use spec::Params;
@@ -27,6 +29,8 @@ const FIGURES_MAX: usize = 64;
 pub struct SharedObject {
     path: PathBuf,
     declaration: Declaration,
+    /// Whether it has called the chip in `unmount`, which the next mount reports.
+    strayed: Arc<AtomicBool>,
 }
 
 /// Loads the guest that the parameter `lib` names.
@@ -47,12 +51,20 @@ impl SharedObject {
     /// It is no shared object with a guest of this version.
     pub fn open(path: PathBuf) -> std::result::Result<SharedObject, String> {
         let declared = open(&path).and_then(|(_loaded, table)| declaration(&table, &path));
-        declared.map(|declaration| SharedObject { path, declaration })
+        declared.map(|declaration| SharedObject { path, declaration, strayed: Arc::default() })
     }
 }
 
-/// Loads a shared object and returns the table of its guest.
+/// Loads a shared object and returns the table of its guest. Its own code runs already.
 fn open(path: &Path) -> std::result::Result<(Loaded, RawGuest), String> {
+    let board = Board::of_process();
+    board.into_iter().for_each(|board| board.begin(Call::Load, 0, 0));
+    let opened = open_on_board(path);
+    board.into_iter().for_each(Board::end);
+    opened
+}
+
+fn open_on_board(path: &Path) -> std::result::Result<(Loaded, RawGuest), String> {
     let loaded = Loaded::open(path)?;
     let shown = path.display();
     // SAFETY: the header gives the symbol this type.
@@ -155,6 +167,10 @@ impl GuestSource for SharedObject {
         chip: &mut dyn GuestChip,
         device: &GuestDevice,
     ) -> std::result::Result<Box<dyn Guest>, Answer> {
+        if self.strayed.swap(false, Ordering::Relaxed) {
+            chip.fault(GuestFaultKind::Illegal, "called the chip in `unmount`");
+            return Err(Ok(Status::Invalid));
+        }
         let (loaded, table) = match open(&self.path) {
             Ok(opened) => opened,
             Err(why) => {
@@ -169,6 +185,7 @@ impl GuestSource for SharedObject {
             chip_table,
             is_whole: true,
             process: process::id(),
+            strayed: self.strayed.clone(),
             _loaded: loaded,
         };
         match guest.mount(chip, device) {
@@ -187,6 +204,7 @@ struct CGuest {
     is_whole: bool,
     /// The process in which it was mounted.
     process: u32,
+    strayed: Arc<AtomicBool>,
     _loaded: Loaded,
 }
 
@@ -326,8 +344,12 @@ impl Drop for CGuest {
     /// After a power cut the memory of the guest is left alone, as a reset leaves it.
     fn drop(&mut self) {
         if let Some(unmount) = self.table.unmount.filter(|_| self.is_whole && !self.ftl.is_null()) {
+            let board = Board::of_process();
+            board.into_iter().for_each(|board| board.begin(Call::Unmount, 0, 0));
             // SAFETY: the guest is mounted, and is not called again.
             unsafe { unmount(self.ftl) };
+            board.into_iter().for_each(Board::end);
+            self.strayed.fetch_or(self.chip_table.was_astray(), Ordering::Relaxed);
         }
     }
 }

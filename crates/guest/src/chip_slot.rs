@@ -39,6 +39,11 @@ impl ChipSlot {
         answer
     }
 
+    /// Whether the chip was called when it was not lent, since it was lent last.
+    pub fn was_astray(&self) -> bool {
+        self.stray.load(Ordering::Relaxed)
+    }
+
     /// Does something with the chip, if it is lent to this thread now. After a panic, the call for
     /// which it is lent panics when it returns.
     #[inline]

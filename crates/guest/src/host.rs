@@ -1,7 +1,8 @@
 //! The process of a guest whose chip is in another process.
 
+use std::fs::File;
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process;
@@ -10,24 +11,24 @@ use std::time::Duration;
 
 use ftl::contract::guest::{Answer, ChipShape, Guest, GuestDevice, GuestSource, Status};
 use rustix::process::getppid;
+use rustix::stdio::dup2_stdin;
 
 use crate::c_guest::SharedObject;
 use crate::remote::{DistantChip, declaration_bytes};
 use crate::wire::{Kind, Message, packed, unpacked};
 
 /// Serves a guest to the program that started this process, until that program is gone. The socket
-/// to it has this number.
+/// to it is standard input.
 ///
 /// # Errors
-/// There is no such socket.
-pub fn serve(socket: i32, lib: &str) -> io::Result<()> {
+/// Standard input is no socket.
+pub fn serve(lib: &str) -> io::Result<()> {
     end_with_parent()?;
     leave_signals_to_parent();
-    if socket <= 2 {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    // SAFETY: the program that started this process says so, and nobody else has it here.
-    let socket = UnixStream::from(unsafe { OwnedFd::from_raw_fd(socket) });
+    let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    socket.peer_addr()?;
+    // The guest finds nothing to read there.
+    dup2_stdin(File::open("/dev/null")?)?;
     let source = match SharedObject::open(PathBuf::from(lib)) {
         Ok(source) => source,
         Err(why) => {

@@ -37,6 +37,8 @@ pub struct Isolated {
     child: Pid,
     result: PipeReader,
     board: Board,
+    /// How the process ended, if that is known.
+    status: Option<ExitStatus>,
 }
 
 impl Isolated {
@@ -75,7 +77,7 @@ impl Isolated {
             }
             child => {
                 let child = Pid::from_raw(child).expect("a child has a positive number");
-                Ok(Isolated { child, result, board })
+                Ok(Isolated { child, result, board, status: None })
             }
         }
     }
@@ -99,9 +101,12 @@ impl Isolated {
     fn wait(&mut self, patience: Duration, bytes: &mut Vec<u8>) -> Result<(), Death> {
         let mut last = (self.board.state(), Instant::now());
         loop {
+            let has_ended = self.has_ended();
             match self.read_some(bytes) {
                 Ok(Progress::End) => break,
                 Ok(Progress::More) => continue,
+                // A process that was begun at the same time may hold the pipe open.
+                Ok(Progress::Nothing) if has_ended => break,
                 Ok(Progress::Nothing) => {}
                 Err(error) => {
                     self.kill();
@@ -138,17 +143,29 @@ impl Isolated {
         }
     }
 
-    /// The result of a process whose pipe is closed. A guest may have closed it.
-    fn reaped(&self) -> Result<(), Death> {
-        if !self.board.is_done() && self.board.state().1 != Call::None {
-            // A guest that closed its files may go on for ever.
-            self.kill_if_alive();
+    fn has_ended(&mut self) -> bool {
+        if self.status.is_none() {
+            self.reap(WaitOptions::NOHANG);
         }
-        let status = waitpid(Some(self.child), WaitOptions::empty());
-        let status = status.ok().flatten().map(|(_, status)| status.as_raw());
-        let status = status.map(ExitStatus::from_raw);
+        self.status.is_some()
+    }
+
+    fn reap(&mut self, how: WaitOptions) {
+        let ended = waitpid(Some(self.child), how).ok().flatten();
+        self.status = ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw()));
+    }
+
+    /// The result of a process that has ended, or whose pipe is closed. A guest may have closed it.
+    fn reaped(&mut self) -> Result<(), Death> {
+        if self.status.is_none() {
+            if !self.board.is_done() && self.board.state().1 != Call::None {
+                // A guest that closed its files may go on for ever.
+                self.kill_if_alive();
+            }
+            self.reap(WaitOptions::empty());
+        }
         let place = self.board.place();
-        match status.map(|status| (status.code(), status.signal())) {
+        match self.status.map(|status| (status.code(), status.signal())) {
             Some((Some(0), _)) if self.board.is_done() => Ok(()),
             Some((Some(code), _)) => {
                 Err(Death::Crashed(format!("ended its process with exit code {code} {place}")))

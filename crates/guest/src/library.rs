@@ -5,7 +5,7 @@
 //! takes them for other files.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -47,6 +47,7 @@ impl Loaded {
         if !file.is_file() {
             return Err(format!("{shown} is no file"));
         }
+        expect_own_machine(&file).map_err(|why| format!("{shown}: {why}"))?;
         let free = take_slot(&file).map_err(|error| format!("{shown}: {error}"))?;
         // SAFETY: the constructors of the file run. Whoever names a guest lets it run here.
         match unsafe { Library::open(Some(&free), RTLD_NOW | RTLD_LOCAL) } {
@@ -78,6 +79,30 @@ impl Drop for Loaded {
             slot.into_iter().for_each(|slot| slot.in_use = false);
         }
     }
+}
+
+/// Refuses a file that is no shared object of this machine. The loader says of some that they do
+/// not exist.
+fn expect_own_machine(file: &Path) -> Result<(), String> {
+    const MACHINE: u16 = match cfg!(target_arch = "x86_64") {
+        true => 62,
+        false => 183,
+    };
+    let is_known = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    let mut head = [0; 20];
+    let read = File::open(file).and_then(|mut file| file.read_exact(&mut head));
+    if read.is_err() || !head.starts_with(b"\x7fELF") {
+        return Err("it is no shared object".into());
+    }
+    let machine = u16::from_le_bytes([head[18], head[19]]);
+    if is_known && (head[4] != 2 || machine != MACHINE) {
+        return Err(format!(
+            "it was made for another machine ({} bits, ELF machine {machine}); compile it for {}",
+            if head[4] == 2 { 64 } else { 32 },
+            std::env::consts::ARCH
+        ));
+    }
+    Ok(())
 }
 
 fn slots() -> MutexGuard<'static, Vec<Slot>> {

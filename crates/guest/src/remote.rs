@@ -8,7 +8,7 @@ use core::ops::Range;
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{self, Child, Command};
@@ -21,7 +21,6 @@ use ftl::contract::guest::{
 };
 use ftl::{Error, Result};
 use nand::Cause;
-use rustix::io::{FdFlags, fcntl_setfd};
 use spec::Params;
 
 use crate::c_guest::{end_copy, interned};
@@ -203,12 +202,11 @@ impl Connection {
     ) -> std::result::Result<(Connection, Declaration), String> {
         let started = || {
             let (socket, theirs) = UnixStream::pair()?;
-            let theirs = OwnedFd::from(theirs);
-            fcntl_setfd(&theirs, FdFlags::empty())?;
+            // As standard input it reaches no other process that is started meanwhile.
             let child = Command::new(&starter.program)
                 .args(&starter.arguments)
-                .arg(theirs.as_raw_fd().to_string())
                 .arg(lib)
+                .stdin(OwnedFd::from(theirs))
                 .spawn()?;
             socket.set_read_timeout(Some(patience().max(Duration::from_millis(1))))?;
             Ok::<_, io::Error>(Connection { child: Mutex::new(child), socket, death: None })

@@ -48,6 +48,11 @@ impl ChipTable {
         &raw const *self.raw
     }
 
+    /// Whether the chip was called since the last call for which it was lent.
+    pub fn was_astray(&self) -> bool {
+        self.slot.was_astray()
+    }
+
     /// Lends the chip for one call of the guest.
     #[inline]
     pub fn lend<T>(&self, chip: &mut dyn GuestChip, call: impl FnOnce() -> T) -> T {

@@ -227,7 +227,10 @@ const WEAR: &[Quantity] = &[
     row("erases of a block, mean", Unit::Decimals(2), Best::Least, |it| Some(it.wear.mean)),
     row("erases of a block, stddev", Unit::Decimals(2), Best::Least, |it| Some(it.wear.stddev)),
     row("drive writes", Unit::Decimals(0), Best::Most, |it| it.endurance.drive_writes),
-    row("RAM", Unit::Bytes, Best::Least, |it| of(it.ram_bytes.total)),
+    // A guest that reports no RAM has some all the same.
+    row("RAM", Unit::Bytes, Best::Least, |it| {
+        of(it.ram_bytes.total).filter(|_| it.ram_bytes.total > 0)
+    }),
 ];
 
 fn of(count: u64) -> Option<f64> {

@@ -334,17 +334,19 @@ fn ends(result: &RunResult) -> String {
         ("buffer", ram.buffer),
         ("other", ram.other + ram.sector_map),
     ];
+    let ram = match ram.total {
+        0 => "not reported by the guest".into(),
+        total => format!("{}: {}", bytes(total), nonzero_sizes(&parts)),
+    };
     format!(
         "wear       {} to {} erases per block, mean {}, standard deviation {}\n\
          endurance  {lifetime}\n\
-         RAM        {}: {}\n\
+         RAM        {ram}\n\
          wall       {:.2} s; {} requests/s in the measured pass; at most {} of memory\n",
         count(wear.min.into()),
         count(wear.max.into()),
         decimals(wear.mean, 2),
         decimals(wear.stddev, 2),
-        bytes(ram.total),
-        nonzero_sizes(&parts),
         wall.seconds,
         count(wall.requests_per_second as u64),
         wall.peak_rss_bytes.map_or("an unknown amount".into(), bytes),

@@ -48,3 +48,60 @@ fn a_sweep_goes_on_when_a_guest_dies() {
     let of = |name: &str| rows.lines().filter(|row| row.contains(name)).count();
     assert!(rows.lines().count() == 4 && of("guest `frail` crashed in write") == 1, "{rows}");
 }
+
+/// The process of a guest holds nothing open that belongs to another: the end of either is seen at
+/// once, whoever runs beside it.
+#[test]
+fn a_death_beside_another_guest_is_no_hang() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = guest(&example(folder.path(), "page.c"));
+    for (name, deed, why) in [
+        ("exits", "_Exit(3)", "ended its process with exit code 3 in write"),
+        ("aborts", "abort()", "crashed in write: abort (SIGABRT)"),
+    ] {
+        let function = format!(
+            "static uint32_t writes;\n\
+             static ftlab_status ends(void *self, uint32_t first, uint32_t pages, \
+             const void *data) {{\n\
+             if (++writes == 9000) {deed};\n\
+             return page_write(self, first, pages, data); }}"
+        );
+        let ends = guest(&changed(folder.path(), name, &function, "guest.write = ends"));
+        let options = ["compare", "oltp:requests=60K", "--capacity", "16MiB", "--extra", "20%"];
+        for order in [[&ends, &page], [&page, &ends]] {
+            let ftls = ["--ftl", order[0], "--ftl", order[1]];
+            let (code, text) = outcome(&[&options[..], &ftls].concat());
+            assert!(code == Some(1) && text.contains(why), "{name}: {code:?} {text}");
+        }
+    }
+}
+
+#[test]
+fn a_death_is_named_while_a_guest_is_loaded_and_in_unmount() {
+    let folder = tempfile::tempdir().unwrap();
+    let loaded = "__attribute__((constructor)) static void dies(void) { abort(); }";
+    let unmount = "static void dies(void *self) { (void)self; abort(); }";
+    for (name, function, changes, why) in [
+        ("early", loaded, "(void)0", "crashed while it was loaded: abort (SIGABRT)"),
+        ("late", unmount, "guest.unmount = dies", "crashed in unmount, its call number"),
+    ] {
+        let ftl = guest(&changed(folder.path(), name, function, changes));
+        let run = ["run", "oltp:requests=1K", "--capacity", "16MiB", "--ftl", &ftl];
+        let (code, text) = outcome(&run);
+        assert!(code == Some(1) && text.contains(why), "{name}: {code:?} {text}");
+    }
+}
+
+/// A checkpoint that is written in `unmount` is not written.
+#[test]
+fn a_guest_that_calls_the_chip_in_unmount_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let function = "static void strays(void *self) {\n\
+         const ftlab_chip *chip = ((struct page_ftl *)self)->chip;\n\
+         chip->erase(chip, 0, FTLAB_META); page_unmount(self); }";
+    let ftl = guest(&changed(folder.path(), "strays", function, "guest.unmount = strays"));
+    let options = ["check", "--geometry", "tiny", "--workload", "random", "--ftl", &ftl];
+    let (code, text) = outcome(&options);
+    assert!(code == Some(3) && text.contains("called the chip in `unmount`"), "{code:?} {text}");
+    assert!(text.contains("illegal command"), "{text}");
+}

@@ -382,17 +382,39 @@ fn a_class_is_graded() {
 }
 
 #[test]
+fn ram_that_a_guest_does_not_report_is_not_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let lib = changed(folder.path(), "silent", "", "guest.ram = 0");
+    let (code, text) = run(&lib);
+    assert!(code == Some(0) && text.contains("RAM        not reported"), "{code:?} {text}");
+    let (guest, small) = (guest(&lib), ["--capacity", "16MiB", "--extra", "10%"]);
+    let ftls = ["compare", "oltp:requests=1K", "--ftl", &guest, "--ftl", "page"];
+    let (code, text) = outcome(&[&ftls[..], &small].concat());
+    let row = text.lines().find(|line| line.trim_start().starts_with("RAM")).expect(&text);
+    assert!(code == Some(0) && row.contains('–'), "{row}");
+}
+
+#[test]
 fn what_is_no_guest_is_refused_with_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let plain = folder.path().join("plain.c");
     fs::write(&plain, "int nothing(void);\nint nothing(void) { return 0; }\n").unwrap();
     let plain = compiled(folder.path(), &plain, &[]);
+    // The head of a shared object of another machine.
+    let foreign = |machine: u8, class: u8| {
+        let path = folder.path().join(format!("machine{machine}.so"));
+        let head = [b'\x7f', b'E', b'L', b'F', class, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0];
+        fs::write(&path, [&head[..], &[machine, 0, 1, 0, 0, 0]].concat()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
     let changed = |name, changes| changed(folder.path(), name, "", changes);
     let text_file = root().join("README.md").to_str().unwrap().to_owned();
     for (lib, why) in [
         ("/nowhere/mine.so".to_owned(), "No such file"),
         (folder.path().to_str().unwrap().to_owned(), "is no file"),
-        (text_file, "invalid ELF header"),
+        (text_file, "it is no shared object"),
+        (foreign(40, 2), "made for another machine (64 bits, ELF machine 40)"),
+        (foreign(3, 1), "made for another machine (32 bits, ELF machine 3)"),
         (plain, "does not export `ftlab_get_guest`"),
         (changed("newer", "guest.version = 2"), "made for version 2 of ftlab.h"),
         (changed("short", "guest.size = 16"), "its table has 16 bytes"),

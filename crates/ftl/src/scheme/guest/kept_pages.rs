@@ -26,8 +26,26 @@ impl KeptPages {
         }
     }
 
-    /// Keeps a page that is programmed. `data` are none if they are zero.
+    /// Whether data areas are kept.
     #[inline(always)]
+    pub fn have_data(&self) -> bool {
+        !self.data.is_empty()
+    }
+
+    /// Keeps the spare area of a page without data, if there is memory for spare areas already.
+    #[inline(always)]
+    pub fn keeps_spare(&mut self, page: u32, spare: &[u8]) -> bool {
+        let start = page as usize * self.spare_bytes;
+        match self.spares.get_mut(start..start + spare.len()) {
+            Some(place) => {
+                place.copy_from_slice(spare);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Keeps a page that is programmed. `data` are none if they are zero.
     pub fn program(&mut self, page: u32, data: Option<&[u8]>, spare: Option<&[u8]>) {
         match spare {
             Some(spare) => self.spare_mut(page).copy_from_slice(spare),
@@ -40,7 +58,6 @@ impl KeptPages {
     }
 
     /// Keeps a copy of a page.
-    #[inline(always)]
     pub fn copy(&mut self, from: u32, to: u32, spare: Option<&[u8]>) {
         match spare {
             Some(spare) => self.spare_mut(to).copy_from_slice(spare),
@@ -51,21 +68,15 @@ impl KeptPages {
                 self.spares.copy_within(start..start + self.spare_bytes, place);
             }
         }
-        if !self.data.is_empty() {
-            self.copy_data(from, to);
+        if let Some(data) = self.data.get(&from).cloned() {
+            self.data.insert(to, data);
         }
-    }
-
-    #[inline(never)]
-    fn copy_data(&mut self, from: u32, to: u32) {
-        let data = self.data.get(&from).cloned();
-        data.into_iter().for_each(|data| drop(self.data.insert(to, data)));
     }
 
     /// Forgets the pages of a block.
     #[inline]
     pub fn erase(&mut self, block: u32) {
-        if !self.data.is_empty() {
+        if self.have_data() {
             let first = block * self.pages_per_block;
             let pages = first..first + self.pages_per_block;
             let kept: Vec<u32> = self.data.range(pages).map(|(page, _)| *page).collect();

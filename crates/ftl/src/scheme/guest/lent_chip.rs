@@ -105,14 +105,23 @@ impl ChipSide {
         failure.is_none() && fault.is_none() && !endless && said.is_none()
     }
 
-    /// The cause of an operation with these data.
+    /// The cause of an operation, with data of the host or without.
     #[inline]
-    fn cause(&self, named: Option<Cause>, data: Option<&[u8]>) -> Cause {
+    fn cause(&self, named: Option<Cause>, is_of_host: bool) -> Cause {
         match named {
             Some(cause) => cause,
             None if self.is_mounting => Cause::Meta,
-            None if data.is_some_and(|data| self.is_of_host(data)) => Cause::Host,
+            None if is_of_host => Cause::Host,
             None => Cause::Gc,
+        }
+    }
+
+    /// Keeps the spare area of a page that has no data of the guest's own, if that is simple.
+    #[inline(always)]
+    fn keeps_spare(&mut self, page: u32, spare: Option<&[u8]>) -> bool {
+        match (&mut self.kept, spare) {
+            (Some(kept), Some(spare)) => kept.keeps_spare(page, spare),
+            _ => false,
         }
     }
 
@@ -290,7 +299,8 @@ impl LentChip<'_> {
                 "read {bytes} bytes from byte {offset} of page {page}; a page has {page_bytes}"
             )));
         }
-        let cause = match (self.side.cause(cause, Some(data)), self.side.host_reads) {
+        let cause = match (self.side.cause(cause, self.side.is_of_host(data)), self.side.host_reads)
+        {
             (Cause::Host, Some(other)) => other,
             (cause, _) => cause,
         };
@@ -390,8 +400,52 @@ impl LentChip<'_> {
         })
     }
 
-    /// A program that joins no run. On a chip that only counts, its contents are still to be kept.
+    /// A program of any kind. What most programs need stands apart, because it takes few registers.
     #[inline(never)]
+    fn program_apart(
+        &mut self,
+        page: u32,
+        joins: bool,
+        data: Option<&[u8]>,
+        spare: Option<&[u8]>,
+        cause: Cause,
+    ) -> Status {
+        if !joins {
+            let begun = self.begin_program(page, data, spare, cause);
+            if begun != Ok(Status::Ok) {
+                return begun.unwrap_or_else(|status| status);
+            }
+        }
+        let own = data.filter(|data| !self.side.is_of_host(data));
+        if let Some(kept) = &mut self.side.kept {
+            kept.program(page, own, spare);
+        }
+        Status::Ok
+    }
+
+    /// A copy of any kind, as [`program_apart`](Self::program_apart).
+    #[inline(never)]
+    fn copy_apart(
+        &mut self,
+        from: u32,
+        to: u32,
+        joins: bool,
+        spare: Option<&[u8]>,
+        cause: Cause,
+    ) -> Status {
+        if !joins {
+            let begun = self.begin_copy(from, to, spare, cause);
+            if begun != Ok(Status::Ok) {
+                return begun.unwrap_or_else(|status| status);
+            }
+        }
+        if let Some(kept) = &mut self.side.kept {
+            kept.copy(from, to, spare);
+        }
+        Status::Ok
+    }
+
+    /// A program that joins no run. On a chip that only counts, its contents are still to be kept.
     fn begin_program(
         &mut self,
         page: u32,
@@ -412,7 +466,6 @@ impl LentChip<'_> {
     }
 
     /// A copy that joins no run. On a chip that only counts, its contents are still to be kept.
-    #[inline(never)]
     fn begin_copy(
         &mut self,
         from: u32,
@@ -454,7 +507,7 @@ impl LentChip<'_> {
         if self.side.is_raw {
             self.expect_good(id, &format!("erased block {block}"))?;
         }
-        let cause = self.side.cause(cause, None);
+        let cause = self.side.cause(cause, false);
         if let Some(kept) = &mut self.side.kept {
             kept.erase(block);
         }
@@ -503,6 +556,9 @@ fn why_not(array: &FlashArray, ppn: Ppn) -> String {
         );
     }
     let next = array.filled(block);
+    if next >= geometry.pages_per_block() {
+        return format!("of block {}, which is full: it must be erased first", block.0);
+    }
     format!(
         "page {} of block {}, out of order: the next page of the block is {next}",
         geometry.offset_of(ppn),
@@ -533,32 +589,23 @@ impl GuestChip for LentChip<'_> {
         spare: Option<&[u8]>,
         cause: Option<Cause>,
     ) -> Status {
-        let cause = self.side.cause(cause, data);
-        if !self.joins_run(page, None, RunKind::Programs(cause)) {
-            let begun = self.begin_program(page, data, spare, cause);
-            if begun != Ok(Status::Ok) {
-                return begun.unwrap_or_else(|status| status);
-            }
+        let is_of_host = data.is_some_and(|data| self.side.is_of_host(data));
+        let cause = self.side.cause(cause, is_of_host);
+        let joins = self.joins_run(page, None, RunKind::Programs(cause));
+        if joins && (is_of_host || data.is_none()) && self.side.keeps_spare(page, spare) {
+            return Status::Ok;
         }
-        let own = data.filter(|data| !self.side.is_of_host(data));
-        if let Some(kept) = &mut self.side.kept {
-            kept.program(page, own, spare);
-        }
-        Status::Ok
+        self.program_apart(page, joins, data, spare, cause)
     }
 
     fn copy(&mut self, from: u32, to: u32, spare: Option<&[u8]>, cause: Option<Cause>) -> Status {
-        let cause = self.side.cause(cause, None);
-        if !self.joins_run(to, Some(Ppn(from)), RunKind::Copies(cause)) {
-            let begun = self.begin_copy(from, to, spare, cause);
-            if begun != Ok(Status::Ok) {
-                return begun.unwrap_or_else(|status| status);
-            }
+        let cause = self.side.cause(cause, false);
+        let joins = self.joins_run(to, Some(Ppn(from)), RunKind::Copies(cause));
+        let have_data = self.side.kept.as_ref().is_some_and(KeptPages::have_data);
+        if joins && !have_data && self.side.keeps_spare(to, spare) {
+            return Status::Ok;
         }
-        if let Some(kept) = &mut self.side.kept {
-            kept.copy(from, to, spare);
-        }
-        Status::Ok
+        self.copy_apart(from, to, joins, spare, cause)
     }
 
     fn erase(&mut self, block: u32, cause: Option<Cause>) -> Status {
