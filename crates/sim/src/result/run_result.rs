@@ -88,12 +88,12 @@ impl RunResult {
     }
 
     /// How far write amplification is from sure: the [half range](half_range) over the rounds of
-    /// the window, or without rounds over the first and the last fifth of the pages written. None
-    /// if the run is too short to tell.
+    /// the window, or without rounds over the first and the last fifth of the pages written, and
+    /// all. None if the run is too short to tell.
     pub fn spread(&self) -> Option<f64> {
         let CoursePart { first_fifth, last_fifth } = self.write_amplification_course;
         match &self.steady {
-            None => half_range([first_fifth?, last_fifth?]),
+            None => half_range([first_fifth?, last_fifth?, self.write_amplification?]),
             Some(steady) => {
                 let before = steady.first_measured.saturating_sub(1) as usize;
                 half_range(steady.write_amplification.iter().skip(before).copied().flatten())
