@@ -196,6 +196,20 @@ fn a_life_is_as_long_as_size_predicts() {
     }
 }
 
+/// An empty device has nothing to collect at first, so it lives longer.
+#[test]
+fn a_life_may_begin_on_an_empty_device() {
+    let short = ["life", "uniform:requests=2K", "--capacity", "16MiB", "--ftl", "page"];
+    let life = |more: &[&'static str]| {
+        let media = ["--media", "real:endurance=10", "--json"];
+        json(&[&short[..], &media, more].concat())["lives"][0]["host_bytes"].as_u64().unwrap()
+    };
+    assert!(life(&["--precondition", "none"]) > life(&[]));
+    let reads = ["life", "uniform:requests=1K,reads=100%", "--media", "real:endurance=10"];
+    let why = refusal(&[&reads[..], &["--ftl", "page"]].concat(), 2);
+    assert!(why.contains("lives and `--until` need a trace that writes"), "{why}");
+}
+
 #[test]
 fn data_sheets_need_no_trace() {
     let rates = printed(&["size", "--datasheet", "seq=2700MB/s,rand=130k"]);

@@ -108,7 +108,7 @@ impl Chosen {
         let blocks = |rows: u64| subject.pages() / (rows * ROW_PAGES);
         if blocks(1) < BLOCKS[1] {
             return Err(Refusal::day(format!(
-                "The trace touches {} pages, too few for the dies of a drive: they program \
+                "The device has {} pages, too few for the dies of a drive: they program \
                  {ROW_PAGES} pages at once.",
                 subject.pages()
             )));

@@ -56,7 +56,11 @@ impl VolumeChoice {
 }
 
 impl Condition {
+    /// A volume that writes nothing has written no multiple of its working set.
     fn holds(&self, of: &VolumeFigures) -> bool {
+        if matches!(self.limit, Limit::Times(_)) && of.working_set_bytes() == 0 {
+            return false;
+        }
         let found = match self.figure {
             "requests" => of.requests as f64,
             "reads" => of.reads as f64,
@@ -178,9 +182,11 @@ mod tests {
             assert_eq!(choice.holds(&figures()), holds, "{text}");
             assert_eq!(choice.to_string().parse(), Ok(choice), "{text}");
         }
-        // A volume that writes nothing meets no lower limit.
+        // A volume that writes nothing meets no lower limit, and no multiple of nothing.
         let idle = VolumeFigures::default();
-        assert!(!"rewrites>0%".parse::<VolumeChoice>().unwrap().holds(&idle));
+        for text in ["rewrites>0%", "written>=2x", "written<=2x"] {
+            assert!(!text.parse::<VolumeChoice>().unwrap().holds(&idle), "{text}");
+        }
     }
 
     #[test]

@@ -103,6 +103,10 @@ impl Assignment {
     fn set(&self, experiment: &mut Experiment) -> Result<()> {
         match &self.key {
             OptionKey::Whole(option) => match &self.value {
+                Value::Array(list) if list.is_empty() => Err(Error::Impossible(format!(
+                    "`{0}` is an empty list; leave `{0}` out, or name at least one",
+                    option.name
+                ))),
                 Value::Array(list) => {
                     let texts: Vec<String> = list.iter().map(text).collect();
                     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

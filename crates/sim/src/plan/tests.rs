@@ -467,6 +467,7 @@ fn plans_without_usable_rows_are_refused() {
         assert!(found.contains(message), "{text}\nexpected {message}\nfound    {found}");
     }
     assert!(wrong("runs = \"a.toml\"").contains("there is no other plan here"));
+    assert!(wrong("[base]\nload = []").contains("`load` is an empty list"));
 }
 
 const TRACES: &str = r#"

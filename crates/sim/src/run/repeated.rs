@@ -9,7 +9,7 @@ use crate::run::pass::Pass;
 
 /// A round of a trace without writes would never end.
 pub(super) const NO_WRITES: &str = "the trace writes no page, so rounds of writes would never end; \
-                                    leave out `--until`, or take another trace";
+                                    lives and `--until` need a trace that writes";
 
 /// A pass that begins again at the end of the trace.
 pub(super) struct Repeated<'a> {

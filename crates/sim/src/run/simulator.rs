@@ -95,6 +95,9 @@ impl<'a> Simulator<'a> {
     ) -> Result<Simulator<'a>> {
         let erases_before = nand.array().wear().iter().map(|&erases| u64::from(erases)).sum();
         let mut ftl = device.mount(&mut nand)?;
+        let mut clock = SerialClock::new(device.chip.timing);
+        // The time of the mount is no request's.
+        clock.lap(nand.tally());
         let sectors_per_page = device.geometry().sectors_per_page();
         let shadow = || Shadow::new(device.logical_pages(), sectors_per_page);
         Ok(Simulator {
@@ -108,7 +111,7 @@ impl<'a> Simulator<'a> {
             page_program_ns: device.chip.timing.program_ns,
             nand,
             ftl,
-            clock: SerialClock::new(device.chip.timing),
+            clock,
             dram_access_ns: experiment.dram_access_ns,
             honours_flushes: experiment.flush == FlushMode::Honour,
             shadow: experiment.verify.then(shadow),
