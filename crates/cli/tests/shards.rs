@@ -238,7 +238,7 @@ fn a_running_shard_is_left_alone_and_keeps_its_rows_when_it_is_killed() {
     let output = signalled(child, "-TERM");
     assert_eq!(output.status.code(), Some(143));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("1 rows are kept in ") && said.contains("the same command"), "{said}");
+    assert!(said.contains("1 row is kept in ") && said.contains("the same command"), "{said}");
     assert_eq!(place.read("rows.csv.1of2.journal").lines().count(), 2);
 }
 

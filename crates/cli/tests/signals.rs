@@ -192,7 +192,7 @@ fn a_sweep_keeps_only_its_journal() {
         let lines = || fs::read_to_string(place.at("rows.csv.journal")).unwrap_or_default();
         wait_until(|| lines().lines().count() == 2);
         let stderr = place.stops(child, signal, code, &["plan.toml", "rows.csv.journal", "tmp"]);
-        let kept = "1 rows are kept in rows.csv.journal, and the same command continues from there";
+        let kept = "1 row is kept in rows.csv.journal, and the same command continues from there";
         assert!(stderr.contains(kept), "{stderr}");
     }
 }

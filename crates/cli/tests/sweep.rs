@@ -157,6 +157,7 @@ fn a_row_that_fails_has_its_error_and_the_sweep_goes_on() {
     let summary = "\n6 of 12 runs failed.\n\n\
                    twelve: 12 rows in again.csv, of which 6 failed\nrow 2: page";
     assert!(said.contains(summary), "{said}");
+    assert!(said.contains("this device has 0\nand 1 more\n"), "{said}");
 }
 
 #[test]
@@ -242,7 +243,7 @@ fn an_interrupt_ends_a_sweep_with_130_and_keeps_the_journal() {
     let output = interrupted(endless(&place));
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{stderr}");
-    assert!(stderr.starts_with("ftlab: interrupted; 1 rows are kept in "), "{stderr}");
+    assert!(stderr.starts_with("ftlab: interrupted; 1 row is kept in "), "{stderr}");
     assert_eq!(place.entries(), 2, "plan and journal");
     // The journal of another plan is refused and kept.
     std::fs::write(place.path("plan.toml"), PLAN).unwrap();

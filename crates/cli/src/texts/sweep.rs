@@ -58,7 +58,7 @@ fn title(plan: &Plan) -> &str {
     if plan.title.is_empty() { "sweep" } else { &plan.title }
 }
 
-/// How many rows failed, and why the first ones did.
+/// How many rows failed, why the first ones did, and how many more there are.
 fn failures(found: &Findings) -> String {
     let mut text = match found.failed.len() {
         0 => "\n".to_owned(),
@@ -66,6 +66,10 @@ fn failures(found: &Findings) -> String {
     };
     for FailedRow { row, message, .. } in found.failed.iter().take(FAILURES_SHOWN) {
         text += &format!("row {row}: {message}\n");
+    }
+    let more = found.failed.len().saturating_sub(FAILURES_SHOWN);
+    if more > 0 {
+        text += &format!("and {} more\n", count(more as u64));
     }
     text
 }

@@ -116,10 +116,13 @@ fn end_shard(args: &Args, plan: &Plan, shard: Shard, journal: &Journal) -> Resul
 
 /// The failure of a sweep that was stopped; it names the journal.
 pub fn stopped(error: sim::Error, journal: &Journal) -> Failure {
-    let (done, path) = (count(journal.count() as u64), journal.path().display());
-    Failure::from(error).with(&format!(
-        "; {done} rows are kept in {path}, and the same command continues from there"
-    ))
+    let path = journal.path().display();
+    let kept = match journal.count() {
+        1 => "1 row is kept".to_owned(),
+        rows => format!("{} rows are kept", count(rows as u64)),
+    };
+    Failure::from(error)
+        .with(&format!("; {kept} in {path}, and the same command continues from there"))
 }
 
 /// The result of the command. Failed rows are acceptable, unless all rows failed.
