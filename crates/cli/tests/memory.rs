@@ -99,7 +99,7 @@ fn the_estimate_for_layers_is_true() {
 /// bytes; a boundary that adapts has a rule with lists of its own. Budgets are small and large.
 #[test]
 fn the_estimate_for_one_budget_of_dram_is_true() {
-    let run = ["run", "uniform:writes=1M", "--warmup", "0", "--capacity", "2GiB"];
+    let run = ["run", "uniform:writes=200K", "--warmup", "0", "--capacity", "2GiB"];
     for (ftl, dram, split) in [
         ("dftl", "4MiB", "70%"),
         ("dftl", "64MiB", "4%"),
