@@ -147,7 +147,8 @@ mod tests {
 
     fn result(trace: &str, seed: u64, volume: &str) -> Value {
         json!({
-            "trace": {"name": trace, "requests": 900, "reads": 30, "writes": 90, "trims": 0, "flushes": 5},
+            "trace": {"name": trace, "requests": 900, "reads": 30, "writes": 90, "trims": 0,
+                      "flushes": 5},
             "device": {"chip": "slc", "pages_per_block": 64, "page_bytes": 2048,
                        "logical_blocks": 128, "extra_blocks": 9, "sector_log_blocks": 0},
             "run": {"precondition": "fill", "warmup": 0, "measure_after": 0, "seed": seed,
