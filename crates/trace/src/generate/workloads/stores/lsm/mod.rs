@@ -126,6 +126,7 @@ fn placement(params: &Params, space: &AddressSpace) -> PlacementResult {
         work_done: Progress::default(),
         extent_done_bytes: 0,
         readable: Readable::default(),
+        latest: (0, space.page_bytes.into()),
         next: None,
     }))
 }
@@ -151,6 +152,8 @@ struct Lsm {
     /// What is done of the first extent of this work.
     extent_done_bytes: u64,
     readable: Readable,
+    /// The offset and the bytes of the last write. Until the first table is whole, reads go there.
+    latest: (u64, u64),
     /// The next request that the store makes.
     next: Option<Step>,
 }
@@ -315,9 +318,13 @@ impl Placement for Lsm {
             (Op::Write, Some(step)) => {
                 self.next = None;
                 step.written.into_iter().for_each(|extent| self.readable.add(extent));
-                (step.offset, step.bytes)
+                self.latest = (step.offset, step.bytes);
+                self.latest
             }
-            _ => (self.readable.page(random) * self.page_bytes, self.page_bytes),
+            _ => match self.readable.page(random) {
+                Some(page) => (page * self.page_bytes, self.page_bytes),
+                None => (self.latest.0, self.latest.1.min(self.page_bytes)),
+            },
         }
     }
 
@@ -364,13 +371,13 @@ impl Readable {
         }
     }
 
-    /// A page of any extent; page 0 if there is none.
-    fn page(&self, random: &mut Random) -> u64 {
+    /// A page of any extent, if there is one.
+    fn page(&self, random: &mut Random) -> Option<u64> {
         if self.extents.is_empty() {
-            return 0;
+            return None;
         }
         let extent = self.extents[random.below(self.extents.len() as u64) as usize];
-        extent.first + random.below(extent.pages)
+        Some(extent.first + random.below(extent.pages))
     }
 }
 

@@ -82,6 +82,16 @@ fn tables_are_read_and_discarded_only_while_they_live() {
     }
 }
 
+/// The first page of the first table takes four requests.
+#[test]
+fn reads_while_the_first_table_is_written_read_what_is_there() {
+    let small = "memtable=10KiB,table=50KiB,level=0,levels=1";
+    let spec = &format!("lsm:writes=3000,space=8MiB,{small},reads=50%,request=512");
+    for seed in 0..32 {
+        assert_lawful(spec, &trace(spec, &DEVICE, seed).unwrap().requests().unwrap());
+    }
+}
+
 #[test]
 fn the_log_and_each_level_have_a_stream() {
     let streams = |changes: &[(&str, &str)]| -> Vec<u8> {
