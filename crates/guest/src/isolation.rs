@@ -184,6 +184,9 @@ impl Isolated {
     }
 
     fn kill(&self) {
+        if self.status.is_some() {
+            return;
+        }
         // It may have ended.
         let _ = kill_process(self.child, Signal::KILL);
         let _ = waitpid(Some(self.child), WaitOptions::empty());

@@ -400,7 +400,8 @@ impl LentChip<'_> {
         })
     }
 
-    /// A program of any kind. What most programs need stands apart, because it takes few registers.
+    /// A program of any kind. Most join a run and have no data of their own: those take a way of
+    /// their own, which needs few registers.
     #[inline(never)]
     fn program_apart(
         &mut self,
