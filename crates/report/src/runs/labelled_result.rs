@@ -14,8 +14,8 @@ pub struct LabelledResult<'a> {
     pub result: &'a Value,
 }
 
-/// One line that says what was run: the trace, the device and its preparation; or in what the runs
-/// differ beside what their labels say.
+/// One line that says what was run: the trace, the device, its preparation and the seed. Where the
+/// runs differ in one of these, it lists what they have.
 pub fn provenance(runs: &[LabelledResult]) -> String {
     let parts = [
         shared(runs, ["Trace ", "Traces"], trace),
