@@ -16,7 +16,7 @@ type Lent<'a> = &'a mut dyn GuestChip;
 #[derive(Default)]
 pub struct ChipSlot {
     lent: AtomicPtr<Lent<'static>>,
-    /// The thread to which the chip is lent.
+    /// The thread to which the chip is lent; 0 if it is not.
     thread: AtomicUsize,
     /// Whether the chip was called at another time, or by another thread.
     stray: AtomicBool,
@@ -29,10 +29,10 @@ impl ChipSlot {
     #[inline]
     pub fn lend<T>(&self, chip: &mut dyn GuestChip, call: impl FnOnce() -> T) -> T {
         let mut lent: Lent = &mut *chip;
-        self.thread.store(this_thread(), Ordering::Relaxed);
         self.lent.store((&raw mut lent).cast(), Ordering::Relaxed);
+        self.thread.store(this_thread(), Ordering::Relaxed);
         let answer = call();
-        self.lent.store(ptr::null_mut(), Ordering::Relaxed);
+        self.thread.store(0, Ordering::Relaxed);
         if self.stray.load(Ordering::Relaxed) {
             self.take_trouble(chip);
         }
@@ -48,14 +48,13 @@ impl ChipSlot {
     /// which it is lent panics when it returns.
     #[inline]
     pub fn with<T>(&self, work: impl FnOnce(&mut dyn GuestChip) -> T) -> Option<T> {
-        let lent = self.lent.load(Ordering::Relaxed);
-        if lent.is_null() || self.thread.load(Ordering::Relaxed) != this_thread() {
+        if self.thread.load(Ordering::Relaxed) != this_thread() {
             self.stray.store(true, Ordering::Relaxed);
             return None;
         }
         // SAFETY: the reference is on the stack of `lend`, in this thread, below this call. Nobody
         // else uses it: functions of the chip do not call guests.
-        let chip: &mut dyn GuestChip = unsafe { &mut **lent };
+        let chip: &mut dyn GuestChip = unsafe { &mut **self.lent.load(Ordering::Relaxed) };
         catch_unwind(AssertUnwindSafe(|| work(chip))).map_err(|panic| self.keep(panic)).ok()
     }
 
@@ -78,7 +77,7 @@ impl ChipSlot {
     }
 }
 
-/// A number that no other thread has at the same time.
+/// A number that no other thread has at the same time, and that is not 0.
 #[inline]
 fn this_thread() -> usize {
     thread_local!(static HERE: Cell<u8> = const { Cell::new(0) });

@@ -103,12 +103,15 @@ struct Portion<'a> {
 fn portions<'a>(run: &'a Run, pages_per_block: u32) -> impl Iterator<Item = Portion<'a>> {
     let mut index = 0;
     core::iter::from_fn(move || {
+        if index == run.pages {
+            return None;
+        }
         let lpn = run.first.plus(index).0;
         let start = lpn % pages_per_block;
         let end = pages_per_block.min(start + (run.pages - index));
         let portion = Portion { lbn: lpn / pages_per_block, start, end, run, index };
         index += end - start;
-        (start < end).then_some(portion)
+        Some(portion)
     })
 }
 

@@ -589,6 +589,12 @@ impl FlashArray {
         if let Some(slc) = &mut self.slc {
             slc[index] = false;
         }
+        if self.pages.is_some() { self.erase_stored(block) } else { Ok(()) }
+    }
+
+    /// Erases the stored pages of a block, apart from the path of a simulation, which stores none.
+    #[inline(never)]
+    fn erase_stored(&mut self, block: BlockId) -> Result<()> {
         let Some(pages) = &mut self.pages else { return Ok(()) };
         self.half_erased.retain(|&half| half != block);
         let erased = pages.erase(block, self.of_ftl.span(block));

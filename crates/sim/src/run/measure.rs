@@ -1,5 +1,7 @@
 //! Observation of a pass over the trace: counts of its requests, and times of serving them.
 
+use std::ops::Range;
+
 use ftl::Span;
 use serde_json::Map;
 use trace::Op;
@@ -113,7 +115,7 @@ impl PassCounters {
     #[inline]
     fn mark(&mut self, op: Op, spans: &[Span]) {
         if matches!(op, Op::Read | Op::Write) {
-            spans.iter().for_each(|span| self.touched.add(span));
+            self.touched.add_all(spans);
         }
     }
 
@@ -273,19 +275,36 @@ impl TouchedPages {
     }
 
     #[inline]
-    fn add(&mut self, span: &Span) {
-        // Most spans have a single page.
-        self.add_page(span.first);
-        (1..span.pages).for_each(|page| self.add_page(span.first + page));
+    fn add_all(&mut self, spans: &[Span]) {
+        let (words, mut added) = (&mut self.words[..], 0);
+        for span in spans {
+            // Most spans have a single page.
+            let word = &mut words[(span.first / u64::BITS) as usize];
+            let bit = 1 << (span.first % u64::BITS);
+            added += u64::from(*word & bit == 0);
+            *word |= bit;
+            if span.pages > 1 {
+                added += add_pages(words, span.first + 1..span.first + span.pages);
+            }
+        }
+        self.members += added;
     }
+}
 
-    #[inline]
-    fn add_page(&mut self, page: u32) {
-        let word = &mut self.words[(page / u64::BITS) as usize];
-        let bit = 1 << (page % u64::BITS);
-        self.members += u64::from(*word & bit == 0);
-        *word |= bit;
+/// Sets the bits of these pages, those of a word at once. Returns the number of bits that were not
+/// set.
+#[inline(never)]
+fn add_pages(words: &mut [u64], pages: Range<u32>) -> u64 {
+    let (mut page, mut added) = (pages.start, 0);
+    while page < pages.end {
+        let end = pages.end.min((page | (u64::BITS - 1)) + 1);
+        let bits = u64::MAX >> (u64::BITS - (end - page)) << (page % u64::BITS);
+        let word = &mut words[(page / u64::BITS) as usize];
+        added += u64::from((bits & !*word).count_ones());
+        *word |= bits;
+        page = end;
     }
+    added
 }
 
 #[cfg(test)]
@@ -295,9 +314,9 @@ mod tests {
     #[test]
     fn a_page_is_counted_once() {
         let mut bitmap = TouchedPages::new(200);
-        for (first, pages) in [(0, 1), (60, 10), (65, 10), (199, 1), (0, 1)] {
-            bitmap.add(&Span { first, pages, head: 1, tail: 1, stream: 0 });
-        }
-        assert_eq!(bitmap.members, 1 + 15 + 1);
+        let spans = [(0, 1), (60, 10), (65, 10), (199, 1), (0, 1), (64, 64), (63, 66)]
+            .map(|(first, pages)| Span { first, pages, head: 1, tail: 1, stream: 0 });
+        bitmap.add_all(&spans);
+        assert_eq!(bitmap.members, 1 + 15 + 1 + 54);
     }
 }

@@ -182,6 +182,7 @@ impl<'a> Simulator<'a> {
         self.audit_sample(before)?;
         let mut took = self.lap();
         if !next.is_empty() {
+            self.host_pages.written += joined as u64;
             self.offers = if joined > 0 { OFFERS } else { self.offers - 1 };
             took.service_ns -= joined as u64 * self.page_program_ns;
         }
@@ -439,21 +440,21 @@ impl<'a> Simulator<'a> {
         compared.map_err(|mismatch| self.violation(mismatch))
     }
 
+    /// Writes a span, and some of the writes that follow. Returns their number; their pages are not
+    /// counted.
     #[inline(always)]
     fn write(&mut self, span: &Span, request_bytes: u64, next: &[Span]) -> Result<usize> {
         self.host_pages.written += u64::from(span.pages);
         let data = match &mut self.shadow {
             Some(shadow) => Data::Stamp(shadow.write(span)?),
+            None if !self.nand.array().keeps_pages() => Data::None,
             None => match self.nand.array().mode() {
-                Mode::Count => Data::None,
-                Mode::Stamps => Data::Stamp(ANY),
                 Mode::Bytes => return self.write_bytes(span, request_bytes),
+                Mode::Stamps | Mode::Count => Data::Stamp(ANY),
             },
         };
         let written = self.ftl.write(&mut self.nand, &span.run(request_bytes, data), next);
-        let joined = written.or_else(|error| self.unless_unreadable(error).map(|()| 0))?;
-        self.host_pages.written += joined as u64;
-        Ok(joined)
+        written.or_else(|error| self.unless_unreadable(error).map(|()| 0))
     }
 
     /// Takes a request that failed because a page cannot be read for done, on media with such

@@ -121,6 +121,9 @@ impl PageMap {
         next: &[Span],
         frontier: &mut Frontier,
     ) -> Result<usize> {
+        if next.is_empty() {
+            return Ok(0);
+        }
         let mut lpns = core::mem::take(&mut self.singles);
         lpns.clear();
         let singles = single_pages(nand, next).take(frontier.room() as usize);

@@ -17,15 +17,18 @@ use crate::contract::guest::{ChipShape, Declaration, GuestChip, GuestFaultKind, 
 /// What is known of the chip between calls.
 pub struct ChipSide {
     shape: ChipShape,
-    /// The pages of a chip that only counts.
-    kept: Option<KeptPages>,
+    /// The pages of a chip that only counts; nothing on others.
+    kept: KeptPages,
     /// Those that it has still to count.
     run: OpenRun,
-    /// The host's buffer of the call under way. Its data are zero on a chip that only counts.
-    host: Range<usize>,
+    /// The address and the bytes of the host's buffer of the call under way. Its data are zero on a
+    /// chip that only counts.
+    host: (usize, usize),
     /// Host reads count under this cause, if there is one.
     host_reads: Option<Cause>,
-    is_mounting: bool,
+    /// The causes of operations for which the guest names none: of those with data of the host, and
+    /// of all others.
+    unnamed: (Cause, Cause),
     /// Whether the guest handles blocks that fail.
     is_raw: bool,
     /// The pages whose program has failed, on a chip that only counts.
@@ -54,17 +57,14 @@ pub struct Trouble {
 impl ChipSide {
     /// A chip that no call uses yet, for a guest that declares this.
     pub fn new(nand: &Nand, declaration: &Declaration) -> ChipSide {
-        let (geometry, array) = (nand.geometry(), nand.array());
-        let shape = ChipShape::of(geometry, declaration);
-        let kept = (!array.keeps_pages())
-            .then(|| KeptPages::new(shape.spare_bytes, shape.pages_per_block, shape.blocks));
+        let shape = ChipShape::of(nand.geometry(), declaration);
         ChipSide {
             shape,
-            kept,
+            kept: KeptPages::new(shape.spare_bytes, shape.pages_per_block, shape.blocks),
             run: OpenRun::new(shape.pages_per_block),
-            host: 0..0,
+            host: (0, 0),
             host_reads: None,
-            is_mounting: true,
+            unnamed: (Cause::Meta, Cause::Meta),
             is_raw: nand.media().is_some_and(Media::is_raw),
             failed: BTreeSet::new(),
             operations_left: 0,
@@ -83,7 +83,7 @@ impl ChipSide {
         host_reads: Option<Cause>,
         call: impl FnOnce(&mut LentChip) -> T,
     ) -> T {
-        self.host = host.start as usize..host.end as usize;
+        self.host = (host.start as usize, host.end as usize - host.start as usize);
         self.host_reads = host_reads;
         self.operations_left = self.operations_max;
         let mut chip = LentChip { nand, side: self };
@@ -108,31 +108,25 @@ impl ChipSide {
     /// The cause of an operation, with data of the host or without.
     #[inline]
     fn cause(&self, named: Option<Cause>, is_of_host: bool) -> Cause {
-        match named {
-            Some(cause) => cause,
-            None if self.is_mounting => Cause::Meta,
-            None if is_of_host => Cause::Host,
-            None => Cause::Gc,
-        }
+        named.unwrap_or(if is_of_host { self.unnamed.0 } else { self.unnamed.1 })
     }
 
     /// Keeps the spare area of a page that has no data of the guest's own, if that is simple.
     #[inline(always)]
     fn keeps_spare(&mut self, page: u32, spare: Option<&[u8]>) -> bool {
-        match (&mut self.kept, spare) {
-            (Some(kept), Some(spare)) => kept.keeps_spare(page, spare),
-            _ => false,
-        }
+        spare.is_some_and(|spare| self.kept.keeps_spare(page, spare))
     }
 
     /// From now on, the guest is mounted.
     pub fn end_mount(&mut self) {
-        self.is_mounting = false;
+        self.unnamed = (Cause::Host, Cause::Gc);
     }
 
+    /// Whether these are data of the host. None are not: no buffer is at address 0.
     #[inline]
-    fn is_of_host(&self, data: &[u8]) -> bool {
-        self.host.contains(&(data.as_ptr() as usize))
+    fn is_of_host(&self, data: Option<&[u8]>) -> bool {
+        let (start, bytes) = self.host;
+        data.map_or(0, |data| data.as_ptr() as usize).wrapping_sub(start) < bytes
     }
 }
 
@@ -271,7 +265,7 @@ impl LentChip<'_> {
         if self.nand.array().is_erased(ppn) {
             return Ok(PageKind::Erased);
         }
-        if self.side.kept.is_some() {
+        if !self.nand.array().keeps_pages() {
             return Ok(PageKind::Programmed);
         }
         match self.nand.array().state(ppn) {
@@ -299,8 +293,10 @@ impl LentChip<'_> {
                 "read {bytes} bytes from byte {offset} of page {page}; a page has {page_bytes}"
             )));
         }
-        let cause = match (self.side.cause(cause, self.side.is_of_host(data)), self.side.host_reads)
-        {
+        let cause = match (
+            self.side.cause(cause, self.side.is_of_host(Some(data))),
+            self.side.host_reads,
+        ) {
             (Cause::Host, Some(other)) => other,
             (cause, _) => cause,
         };
@@ -337,14 +333,14 @@ impl LentChip<'_> {
         cause: Cause,
     ) -> Result<(), Status> {
         let LentChip { nand, side } = self;
-        if let Some(kept) = &side.kept {
+        if !nand.array().keeps_pages() {
             let none = &mut nand::Sink::None;
             let read = nand.read(ppn, Lpn::SYSTEM, 1, none, cause);
             if kind == PageKind::Unreadable {
                 return Err(Status::Unreadable);
             }
-            if !side.is_of_host(data) {
-                kept.read_data(ppn.0, offset as usize, data);
+            if !side.is_of_host(Some(data)) {
+                side.kept.read_data(ppn.0, offset as usize, data);
             }
             return read.map_err(|error| self.failed(error));
         }
@@ -359,8 +355,8 @@ impl LentChip<'_> {
 
     /// Reads the spare area of a programmed page, without counting it.
     fn read_spare(&mut self, ppn: Ppn, out: &mut [u8]) -> Result<(), Status> {
-        if let Some(kept) = &self.side.kept {
-            kept.read_spare(ppn.0, out);
+        if !self.nand.array().keeps_pages() {
+            self.side.kept.read_spare(ppn.0, out);
             return Ok(());
         }
         match self.nand.array().peek_spare(ppn) {
@@ -402,6 +398,7 @@ impl LentChip<'_> {
 
     /// A program of any kind. Most join a run and have no data of their own: those take a way of
     /// their own, which needs few registers.
+    #[cold]
     #[inline(never)]
     fn program_apart(
         &mut self,
@@ -417,14 +414,15 @@ impl LentChip<'_> {
                 return begun.unwrap_or_else(|status| status);
             }
         }
-        let own = data.filter(|data| !self.side.is_of_host(data));
-        if let Some(kept) = &mut self.side.kept {
-            kept.program(page, own, spare);
+        let own = data.filter(|data| !self.side.is_of_host(Some(data)));
+        if !self.nand.array().keeps_pages() {
+            self.side.kept.program(page, own, spare);
         }
         Status::Ok
     }
 
     /// A copy of any kind, as [`program_apart`](Self::program_apart).
+    #[cold]
     #[inline(never)]
     fn copy_apart(
         &mut self,
@@ -440,8 +438,8 @@ impl LentChip<'_> {
                 return begun.unwrap_or_else(|status| status);
             }
         }
-        if let Some(kept) = &mut self.side.kept {
-            kept.copy(from, to, spare);
+        if !self.nand.array().keeps_pages() {
+            self.side.kept.copy(from, to, spare);
         }
         Status::Ok
     }
@@ -455,7 +453,7 @@ impl LentChip<'_> {
         cause: Cause,
     ) -> Result<Status, Status> {
         self.begin()?;
-        if self.side.kept.is_some() {
+        if !self.nand.array().keeps_pages() {
             return self.begin_run(page, None, RunKind::Programs(cause)).map(|()| Status::Ok);
         }
         let ppn = self.target(page, "programmed")?;
@@ -483,7 +481,7 @@ impl LentChip<'_> {
         if self.nand.array().is_erased(source) {
             return Err(Status::Erased);
         }
-        if self.side.kept.is_some() {
+        if !self.nand.array().keeps_pages() {
             let kind = RunKind::Copies(cause);
             return self.begin_run(to, Some(source), kind).map(|()| Status::Ok);
         }
@@ -509,8 +507,8 @@ impl LentChip<'_> {
             self.expect_good(id, &format!("erased block {block}"))?;
         }
         let cause = self.side.cause(cause, false);
-        if let Some(kept) = &mut self.side.kept {
-            kept.erase(block);
+        if !self.nand.array().keeps_pages() {
+            self.side.kept.erase(block);
         }
         let done = self.nand.erase(id, cause);
         Ok(self.status(done))
@@ -590,7 +588,7 @@ impl GuestChip for LentChip<'_> {
         spare: Option<&[u8]>,
         cause: Option<Cause>,
     ) -> Status {
-        let is_of_host = data.is_some_and(|data| self.side.is_of_host(data));
+        let is_of_host = self.side.is_of_host(data);
         let cause = self.side.cause(cause, is_of_host);
         let joins = self.joins_run(page, None, RunKind::Programs(cause));
         if joins && (is_of_host || data.is_none()) && self.side.keeps_spare(page, spare) {
@@ -602,8 +600,7 @@ impl GuestChip for LentChip<'_> {
     fn copy(&mut self, from: u32, to: u32, spare: Option<&[u8]>, cause: Option<Cause>) -> Status {
         let cause = self.side.cause(cause, false);
         let joins = self.joins_run(to, Some(Ppn(from)), RunKind::Copies(cause));
-        let have_data = self.side.kept.as_ref().is_some_and(KeptPages::have_data);
-        if joins && !have_data && self.side.keeps_spare(to, spare) {
+        if joins && !self.side.kept.have_data() && self.side.keeps_spare(to, spare) {
             return Status::Ok;
         }
         self.copy_apart(from, to, joins, spare, cause)

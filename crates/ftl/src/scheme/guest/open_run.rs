@@ -5,11 +5,11 @@ use nand::{Cause, Copies, Data, Lpn, Nand, Pages, Ppn};
 
 /// The run. Nothing else happens on the chip before it is counted.
 pub struct OpenRun {
-    /// The next page of the run.
+    /// The first page of the run, and the next one.
+    first: u32,
     next: u32,
     /// The end of the pages that it may have; 0 if the run has no page.
     end: u32,
-    pages: u32,
     kind: RunKind,
     /// The sources of copies.
     from: Box<[Ppn]>,
@@ -29,9 +29,9 @@ impl OpenRun {
     pub fn new(pages_per_block: u32) -> OpenRun {
         let most = pages_per_block as usize;
         OpenRun {
+            first: 0,
             next: 0,
             end: 0,
-            pages: 0,
             kind: RunKind::Programs(Cause::Host),
             from: vec![Ppn(0); most].into(),
             owners: vec![Lpn::SYSTEM.0; most].into(),
@@ -46,7 +46,7 @@ impl OpenRun {
 
     /// Begins a run with a page. It may go on before `end`. The last run has been counted.
     pub fn begin(&mut self, page: u32, end: u32, from: Option<Ppn>, kind: RunKind) {
-        (self.next, self.end, self.pages, self.kind) = (page, end, 0, kind);
+        (self.first, self.next, self.end, self.kind) = (page, page, end, kind);
         self.add(from);
     }
 
@@ -54,10 +54,9 @@ impl OpenRun {
     #[inline(always)]
     pub fn add(&mut self, from: Option<Ppn>) {
         if let Some(from) = from {
-            self.from[self.pages as usize] = from;
+            self.from[(self.next - self.first) as usize] = from;
         }
         self.next += 1;
-        self.pages += 1;
     }
 
     /// Whether there is nothing to count.
@@ -69,7 +68,7 @@ impl OpenRun {
     /// Ends the run. Returns its pages.
     pub fn end(&mut self) -> u32 {
         self.end = 0;
-        self.pages
+        self.next - self.first
     }
 
     /// Counts the run that has ended.
@@ -77,7 +76,7 @@ impl OpenRun {
     /// # Errors
     /// As of a program.
     pub fn count(&self, nand: &mut Nand) -> nand::Result<()> {
-        let (first, pages) = (Ppn(self.next - self.pages), self.pages as usize);
+        let (first, pages) = (Ppn(self.first), (self.next - self.first) as usize);
         match self.kind {
             RunKind::Copies(cause) => nand.copy(first, Copies::of(&self.from[..pages]), cause),
             RunKind::Programs(cause) => {
