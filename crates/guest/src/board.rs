@@ -134,9 +134,24 @@ impl Board {
         unsafe { &*start.cast::<Layout>() }
     }
 
+    /// Runs a call, for these pages from `first` on, while the board of this process shows it, if it
+    /// has one.
+    #[inline]
+    pub fn showing<T>((call, first, pages): (Call, u32, u32), run: impl FnOnce() -> T) -> T {
+        let board = Board::of_process();
+        if let Some(board) = board {
+            board.begin(call, first, pages);
+        }
+        let answer = run();
+        if let Some(board) = board {
+            board.end();
+        }
+        answer
+    }
+
     /// Notes that a call begins.
     #[inline]
-    pub fn begin(&self, call: Call, first: u32, pages: u32) {
+    fn begin(&self, call: Call, first: u32, pages: u32) {
         let layout = self.layout();
         let counts = u64::from(call != Call::Load);
         layout.calls.store(layout.calls.load(Ordering::Relaxed) + counts, Ordering::Relaxed);
@@ -147,7 +162,7 @@ impl Board {
 
     /// Notes that the call has ended.
     #[inline]
-    pub fn end(&self) {
+    fn end(&self) {
         self.layout().call.store(Call::None as u32, Ordering::Relaxed);
     }
 

@@ -57,14 +57,10 @@ impl SharedObject {
 
 /// Loads a shared object and returns the table of its guest. Its own code runs already.
 fn open(path: &Path) -> std::result::Result<(Loaded, RawGuest), String> {
-    let board = Board::of_process();
-    board.into_iter().for_each(|board| board.begin(Call::Load, 0, 0));
-    let opened = open_on_board(path);
-    board.into_iter().for_each(Board::end);
-    opened
+    Board::showing((Call::Load, 0, 0), || open_shown(path))
 }
 
-fn open_on_board(path: &Path) -> std::result::Result<(Loaded, RawGuest), String> {
+fn open_shown(path: &Path) -> std::result::Result<(Loaded, RawGuest), String> {
     let loaded = Loaded::open(path)?;
     let shown = path.display();
     // SAFETY: the header gives the symbol this type.
@@ -246,20 +242,17 @@ impl CGuest {
     fn call(
         &mut self,
         chip: &mut dyn GuestChip,
-        (call, first, pages): (Call, u32, u32),
+        call: (Call, u32, u32),
         guest: impl FnOnce(*mut c_void) -> u32,
     ) -> Answer {
-        let (ftl, board) = (self.ftl, Board::of_process());
-        if let Some(board) = board {
-            board.begin(call, first, pages);
-        }
-        let number = self.chip_table.lend(chip, || guest(ftl));
-        if process::id() != self.process {
-            end_copy();
-        }
-        if let Some(board) = board {
-            board.end();
-        }
+        let (ftl, table, process) = (self.ftl, &self.chip_table, self.process);
+        let number = Board::showing(call, || {
+            let number = table.lend(chip, || guest(ftl));
+            if process::id() != process {
+                end_copy();
+            }
+            number
+        });
         self.answered(number)
     }
 
@@ -344,11 +337,8 @@ impl Drop for CGuest {
     /// After a power cut the memory of the guest is left alone, as a reset leaves it.
     fn drop(&mut self) {
         if let Some(unmount) = self.table.unmount.filter(|_| self.is_whole && !self.ftl.is_null()) {
-            let board = Board::of_process();
-            board.into_iter().for_each(|board| board.begin(Call::Unmount, 0, 0));
             // SAFETY: the guest is mounted, and is not called again.
-            unsafe { unmount(self.ftl) };
-            board.into_iter().for_each(Board::end);
+            Board::showing((Call::Unmount, 0, 0), || unsafe { unmount(self.ftl) });
             self.strayed.fetch_or(self.chip_table.was_astray(), Ordering::Relaxed);
         }
     }

@@ -482,6 +482,7 @@ fn a_guest_that_dies_ends_a_run_with_a_sentence() {
         ("exits", "exit(0)", "ended its process with exit code 0 in write"),
         ("hangs", "for (;;) sleep(1)", "hangs in write of 1 page"),
         ("answers", "return (ftlab_status)77", "answered write with 77, which is no status"),
+        ("negative", "return (ftlab_status)-5", "answered write with -5, which is no status"),
         ("illegal", "((struct page_ftl *)self)->frontier--", "gave an illegal command in write"),
     ] {
         let lib = misbehaving(folder.path(), name, 9000, deed);

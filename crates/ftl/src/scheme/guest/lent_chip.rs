@@ -408,11 +408,8 @@ impl LentChip<'_> {
         spare: Option<&[u8]>,
         cause: Cause,
     ) -> Status {
-        if !joins {
-            let begun = self.begin_program(page, data, spare, cause);
-            if begun != Ok(Status::Ok) {
-                return begun.unwrap_or_else(|status| status);
-            }
+        if !joins && let Err(status) = self.begin_program(page, data, spare, cause) {
+            return status;
         }
         let own = data.filter(|data| !self.side.is_of_host(Some(data)));
         if !self.nand.array().keeps_pages() {
@@ -432,11 +429,8 @@ impl LentChip<'_> {
         spare: Option<&[u8]>,
         cause: Cause,
     ) -> Status {
-        if !joins {
-            let begun = self.begin_copy(from, to, spare, cause);
-            if begun != Ok(Status::Ok) {
-                return begun.unwrap_or_else(|status| status);
-            }
+        if !joins && let Err(status) = self.begin_copy(from, to, spare, cause) {
+            return status;
         }
         if !self.nand.array().keeps_pages() {
             self.side.kept.copy(from, to, spare);
@@ -451,17 +445,16 @@ impl LentChip<'_> {
         data: Option<&[u8]>,
         spare: Option<&[u8]>,
         cause: Cause,
-    ) -> Result<Status, Status> {
+    ) -> Result<(), Status> {
         self.begin()?;
         if !self.nand.array().keeps_pages() {
-            return self.begin_run(page, None, RunKind::Programs(cause)).map(|()| Status::Ok);
+            return self.begin_run(page, None, RunKind::Programs(cause));
         }
         let ppn = self.target(page, "programmed")?;
         let content = Content::Meta(without_zeroes(data.unwrap_or_default()));
         let extra = spare.unwrap_or_default();
         let page = Page { owner: Lpn::SYSTEM, kind: 0, extra, content };
-        let done = self.nand.program(ppn, &page, cause);
-        Ok(self.status(done))
+        self.nand.program(ppn, &page, cause).map_err(|error| self.failed(error))
     }
 
     /// A copy that joins no run. On a chip that only counts, its contents are still to be kept.
@@ -471,7 +464,7 @@ impl LentChip<'_> {
         to: u32,
         spare: Option<&[u8]>,
         cause: Cause,
-    ) -> Result<Status, Status> {
+    ) -> Result<(), Status> {
         // The source may be a page that is still to be counted: it is now.
         self.begin()?;
         let source = self.page(from, "copied")?;
@@ -483,7 +476,7 @@ impl LentChip<'_> {
         }
         if !self.nand.array().keeps_pages() {
             let kind = RunKind::Copies(cause);
-            return self.begin_run(to, Some(source), kind).map(|()| Status::Ok);
+            return self.begin_run(to, Some(source), kind);
         }
         let target = self.target(to, "copied to")?;
         if self.state(source)? == PageKind::Erased {
@@ -497,7 +490,7 @@ impl LentChip<'_> {
             Some(spare) => self.nand.copy(target, copies.with_extra(spare), cause),
             None => self.nand.copy(target, copies, cause),
         };
-        Ok(self.status(done))
+        done.map_err(|error| self.failed(error))
     }
 
     fn try_erase(&mut self, block: u32, cause: Option<Cause>) -> Result<Status, Status> {

@@ -226,6 +226,8 @@ fn condemn(guest: &str, side: &mut ChipSide, call: &str, answer: Answer) -> Resu
         Ok(Status::Ok) => return Ok(()),
         Ok(status) => status,
         Err(number) => {
+            // C sees the number as an int: errors are negative in many firmwares.
+            let number = number.cast_signed();
             let sentence = format!("answered {call} with {number}, which is no status");
             return Err(fault(guest, GuestFaultKind::Broken, sentence));
         }
