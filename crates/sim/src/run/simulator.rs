@@ -448,10 +448,10 @@ impl<'a> Simulator<'a> {
         let data = match &mut self.shadow {
             Some(shadow) => Data::Stamp(shadow.write(span)?),
             None if !self.nand.array().keeps_pages() => Data::None,
-            None => match self.nand.array().mode() {
-                Mode::Bytes => return self.write_bytes(span, request_bytes),
-                Mode::Stamps | Mode::Count => Data::Stamp(ANY),
-            },
+            None if self.nand.array().mode() == Mode::Bytes => {
+                return self.write_bytes(span, request_bytes);
+            }
+            None => Data::Stamp(ANY),
         };
         let written = self.ftl.write(&mut self.nand, &span.run(request_bytes, data), next);
         written.or_else(|error| self.unless_unreadable(error).map(|()| 0))
