@@ -140,7 +140,15 @@ class Finding:
     sentence: str
     """What was found, where, and what was expected."""
     replay: str
-    """The options that tell this case from others."""
+    """What makes it happen again: a call of :func:`check` for a class, else a command."""
+    geometry: str
+    """The chip, as :func:`check` takes it."""
+    workload: str
+    """The workload, as :func:`check` takes it."""
+    seed: int
+    """The seed."""
+    cuts: list[str]
+    """The power cuts, as :func:`check` takes them."""
 
 
 @dataclass(frozen=True)
@@ -159,15 +167,19 @@ class Check:
     """Number of cases and of first cuts that led to each verdict, without those that led to none."""
     findings: list[Finding]
     """Some findings of each verdict and case."""
+    smallest: list[Finding]
+    """With ``shrink``, a finding of each verdict with the smallest workload that was found."""
+    steps: list[str]
+    """What happened in a replay, step by step; empty for other checks."""
 
     def __bool__(self) -> bool:
         return not self.verdicts
 
     def __str__(self) -> str:
-        lines = [f"{self.cases} cases, {self.cuts} cuts, {self.second_cuts} further cuts"]
+        lines = self.steps or [f"{self.cases} cases, {self.cuts} cuts, {self.second_cuts} further cuts"]
         lines += [f"{verdict}: {number}" for verdict, number in self.verdicts.items()]
-        shown_findings = self.findings[:5]
-        lines += [f"  {it.sentence}\n    {it.replay}" for it in shown_findings]
+        lines += [f"  {it.sentence}\n    {it.replay}" for it in self.findings[:5]]
+        lines += [f"smallest workload for {it.verdict}\n    {it.replay}" for it in self.smallest]
         if not self.verdicts:
             lines.append("nothing found")
         return "\n".join(lines)
@@ -184,6 +196,8 @@ def check(
     second_cuts: int = 64,
     depth: int = 2,
     short_programs: int = 0,
+    cuts: str | Sequence[str] | None = None,
+    shrink: bool = False,
     progress: Progress = None,
 ) -> Check:
     """Cut the power of an FTL at every program and erase, and see what is left after a mount.
@@ -207,6 +221,12 @@ def check(
         Cuts of one case, at most.
     short_programs
         Try all workloads of up to this number of steps, too.
+    cuts
+        Replay one case, with these cuts such as ``["17:torn", "4:half"]`` and no others: the power
+        fails after 17 programs and erases, and after 4 further ones. An empty list cuts nothing.
+        Needs one geometry and one workload; ``steps`` of the result then tells what happened.
+    shrink
+        Look for the smallest workload with each verdict, too, for up to half a minute each.
     progress
         As for :func:`ftlab.run`.
 
@@ -229,7 +249,20 @@ def check(
         "second_cuts": second_cuts,
         "depth": depth,
         "short_programs": short_programs,
+        "cuts": [cuts] if isinstance(cuts, str) else cuts and list(cuts),
+        "shrink": shrink,
     }
+
+    def told(it: _native.NativeFinding) -> Finding:
+        replay = it.replay
+        if isinstance(ftl, type):
+            replay = (
+                f"ftlab.check({ftl.__name__}, geometry={it.geometry!r}, workload={it.workload!r}, "
+                f"seed={it.seed}, cuts={it.cuts})"
+            )
+        case = (it.geometry, it.workload, it.seed, it.cuts)
+        return Finding(it.verdict, it.defect, it.sentence, replay, *case)
+
     with shown(progress, [getattr(ftl, "__name__", str(ftl))]) as callback:
         native = _native.power_cuts(ftl, choice, callback)
     return Check(
@@ -238,5 +271,7 @@ def check(
         second_cuts=native.cuts[1] + native.cuts[2],
         refused=native.refused,
         verdicts={name: uncut + cut for name, uncut, cut in native.verdicts if uncut + cut},
-        findings=[Finding(*finding) for finding in native.findings],
+        findings=[told(it) for it in native.findings],
+        smallest=[told(it) for it in native.smallest],
+        steps=native.steps,
     )

@@ -153,7 +153,36 @@ def test_a_broken_class_gets_its_verdict(ftl, verdict):
     assert not checked
     assert set(checked.verdicts) == {verdict}, str(checked)
     assert checked.findings[0].verdict == verdict
-    assert "--workload random" in checked.findings[0].replay
+
+
+def test_a_finding_is_replayed_and_shrunk():
+    checked = ftlab.check(Forgetful, workload="random", second_cuts=0, shrink=True)
+    found, smallest = checked.findings[0], checked.smallest[0]
+    assert [it.verdict for it in checked.smallest] == list(checked.verdicts)
+    assert smallest.workload.startswith("steps-") and len(smallest.workload) < 40
+    for it in (found, smallest):
+        again = eval(it.replay, {"ftlab": ftlab, "Forgetful": Forgetful})
+        assert not again and again.cases == again.cuts == 1 and again.second_cuts == 0
+        assert again.findings == [it]
+        assert any("cut" in step for step in again.steps)
+        assert again.steps[-1] in str(again) and it.sentence in str(again)
+    # The repaired class survives the same cuts.
+    for it in (found, smallest):
+        again = ftlab.check(Page, geometry=it.geometry, workload=it.workload, cuts=it.cuts)
+        assert again and again.steps and not again.findings
+
+
+def test_a_replay_of_what_never_happens_is_refused():
+    with pytest.raises(ftlab.UsageError, match="name one `geometry` and one `workload`"):
+        ftlab.check(Page, cuts=["3:torn"])
+    with pytest.raises(ftlab.UsageError, match="9999:torn never happens: the run ends before it"):
+        ftlab.check(Page, workload="random", cuts="9999:torn")
+    with pytest.raises(ftlab.UsageError, match="promises nothing after the cut 3:half"):
+        ftlab.check(Page, workload="random", cuts=["3:half"])
+    with pytest.raises(ftlab.UsageError, match="half-open"):
+        ftlab.check(Page, workload="random", cuts=["3:half-open"])
+    uncut = ftlab.check(Page, workload="random", cuts=[])
+    assert uncut and uncut.cuts == 0 and len(uncut.steps) > 10
 
 
 def test_what_a_method_raises_is_raised_by_a_run_with_its_traceback():

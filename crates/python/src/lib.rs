@@ -58,7 +58,7 @@ mod _native {
         options::run_options,
         papers::paper_plans,
         policy::{CopyFacts, DeviceFacts, ErasedFacts, WriteFacts},
-        power_cuts::{NativeCheck, power_cuts},
+        power_cuts::{NativeCheck, NativeFinding, power_cuts},
         run::{
             NativeComparison, NativeResult, compare,
             films::{NativeFilms, films},

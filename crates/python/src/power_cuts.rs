@@ -1,9 +1,12 @@
-//! Power cuts at every flash operation.
+//! Power cuts at every flash operation, and the replay of a single case.
 
 use check::campaign::{Campaign, CampaignReport};
 use check::case::Case;
-use check::cut::faults::Faults;
-use check::cut::power_loss::SecondCuts;
+use check::conformance;
+use check::cut::faults::{Faults, promises};
+use check::cut::power_loss::{self, SecondCuts, Step};
+use check::cut::shrinking;
+use check::device::power_cut::PowerCut;
 use check::device_model::{DEVICE_MODELS, DeviceModel};
 use check::failed_case::{FailedCase, replay_line};
 use check::finding::Verdict;
@@ -28,8 +31,43 @@ pub struct NativeCheck {
     refused: u64,
     /// Verdicts: the name, the number of cases without cuts, and of first cuts.
     verdicts: Vec<(&'static str, u64, u64)>,
-    /// Findings: verdict, defect, sentence, replay line.
-    findings: Vec<(&'static str, &'static str, String, String)>,
+    /// Some findings of each verdict and case.
+    findings: Vec<NativeFinding>,
+    /// The smallest case with each verdict, if it was asked for.
+    smallest: Vec<NativeFinding>,
+    /// The steps of a replay.
+    steps: Vec<String>,
+}
+
+/// Something that a check found, and what makes it happen again.
+#[derive(Clone)]
+#[pyclass(frozen, get_all, module = "ftlab._native")]
+pub struct NativeFinding {
+    verdict: &'static str,
+    defect: &'static str,
+    sentence: String,
+    /// The command that replays it, for an FTL that a command can name.
+    replay: String,
+    geometry: String,
+    workload: String,
+    seed: u64,
+    cuts: Vec<String>,
+}
+
+impl From<&FailedCase> for NativeFinding {
+    fn from(failed: &FailedCase) -> NativeFinding {
+        let FailedCase { finding, case, cuts, crashes } = failed;
+        NativeFinding {
+            verdict: finding.defect.verdict().name(),
+            defect: finding.defect.name(),
+            sentence: finding.sentence.clone(),
+            replay: replay_line(case, cuts, crashes),
+            geometry: case.model.spec(),
+            workload: case.workload.clone(),
+            seed: case.seed,
+            cuts: cuts.iter().map(PowerCut::to_string).collect(),
+        }
+    }
 }
 
 /// Stops a campaign when the caller is interrupted.
@@ -53,6 +91,9 @@ pub struct Choice {
     second_cuts: u32,
     depth: usize,
     short_programs: usize,
+    /// The cuts of a single case; none for all cases that the rest selects.
+    cuts: Option<Vec<String>>,
+    shrink: bool,
 }
 
 /// Cuts the power of an FTL, which a spec or a class names, at every program and erase.
@@ -71,16 +112,109 @@ pub fn power_cuts(
         Some(spec) => spec,
         None => ftl.extract()?,
     };
-    let campaign = campaign(&spec, &choice)?;
-    let report = watched(py, 1, progress.as_ref(), |watch| campaign.run_watched(&Watcher(watch)))?;
+    let work = Work::new(&spec, &choice)?;
+    let done = watched(py, 1, progress.as_ref(), |watch| work.done(watch, choice.shrink))?;
     py.check_signals()?;
-    Ok(told(&report.map_err(raised)?))
+    done
+}
+
+/// What a check does.
+enum Work {
+    Campaign(Box<Campaign>),
+    Replay(Box<Case>, Vec<PowerCut>),
+}
+
+impl Work {
+    fn new(spec: &str, choice: &Choice) -> PyResult<Work> {
+        match &choice.cuts {
+            None => Ok(Work::Campaign(Box::new(campaign(spec, choice)?))),
+            Some(cuts) => {
+                let case = single_case(spec, choice)?;
+                let cuts =
+                    cuts.iter().map(|text| promised(&case, text)).collect::<PyResult<_>>()?;
+                Ok(Work::Replay(Box::new(case), cuts))
+            }
+        }
+    }
+
+    fn done(&self, watch: &Watch, shrinks: bool) -> PyResult<NativeCheck> {
+        let (mut told, failed) = match self {
+            Work::Campaign(campaign) => {
+                let report = campaign.run_watched(&Watcher(watch)).map_err(raised)?;
+                (told(&report), report.total().failed)
+            }
+            Work::Replay(case, cuts) => replayed(case, cuts)?,
+        };
+        if shrinks {
+            let is_stopped = || watch.is_stopped();
+            let smallest = shrinking::smallest(&failed, &is_stopped);
+            told.smallest = smallest.map(|(failed, _)| NativeFinding::from(&failed)).collect();
+        }
+        Ok(told)
+    }
+}
+
+fn wrong(error: impl std::fmt::Display) -> PyErr {
+    UsageError::new_err(error.to_string())
+}
+
+/// The one case that the names select.
+fn single_case(spec: &str, choice: &Choice) -> PyResult<Case> {
+    let ([geometry], [workload]) = (&choice.geometry[..], &choice.workload[..]) else {
+        return Err(wrong("`cuts` replays one case: name one `geometry` and one `workload`"));
+    };
+    let subject = Subject::from_spec(spec).map_err(wrong)?;
+    let model = DeviceModel::from_spec(geometry).map_err(wrong)?;
+    Case::new(&subject, &model, workload, choice.seed, Durability::Full).map_err(wrong)
+}
+
+/// A cut after which the FTL promises something.
+fn promised(case: &Case, text: &str) -> PyResult<PowerCut> {
+    let cut = PowerCut::parse(text).map_err(wrong)?;
+    match promises(case, cut) {
+        true => Ok(cut),
+        false => {
+            Err(wrong(format!("{} promises nothing after the cut {cut}", case.subject.name())))
+        }
+    }
+}
+
+/// Replays a case with these cuts, or without any.
+fn replayed(case: &Case, cuts: &[PowerCut]) -> PyResult<(NativeCheck, Vec<FailedCase>)> {
+    let mut steps = Vec::new();
+    let done = match cuts.is_empty() {
+        true => {
+            conformance::check_watched(case, &mut |action| steps.push(action.to_string())).map(drop)
+        }
+        false => {
+            let watch = &mut |step: Step| steps.push(step.to_string());
+            match power_loss::replay(case, cuts, watch) {
+                Ok(Some(missed)) => return Err(wrong(missed)),
+                done => done.map(drop),
+            }
+        }
+    };
+    let failed: Vec<FailedCase> = done.err().into_iter().collect();
+    let count = |verdict: Verdict| {
+        let found = failed.iter().filter(|it| it.finding.defect.verdict() == verdict).count();
+        (verdict.name(), found as u64, 0)
+    };
+    let of_level = |level| u64::from(cuts.len() > level);
+    let told = NativeCheck {
+        cases: 1,
+        cuts: [of_level(0), of_level(1), cuts.len().saturating_sub(2) as u64],
+        refused: 0,
+        verdicts: Verdict::ALL.map(count).to_vec(),
+        findings: failed.iter().map(NativeFinding::from).collect(),
+        smallest: Vec::new(),
+        steps,
+    };
+    Ok((told, failed))
 }
 
 fn campaign(spec: &str, choice: &Choice) -> PyResult<Campaign> {
-    let wrong = |error: &dyn std::fmt::Display| UsageError::new_err(error.to_string());
-    let subject = Subject::from_spec(spec).map_err(|error| wrong(&error))?;
-    let model = |text: &String| DeviceModel::from_spec(text).map_err(|error| wrong(&error));
+    let subject = Subject::from_spec(spec).map_err(wrong)?;
+    let model = |text: &String| DeviceModel::from_spec(text).map_err(wrong);
     let models: PyResult<Vec<DeviceModel>> = choice.geometry.iter().map(model).collect();
     let all = || WORKLOADS.iter().map(|workload| workload.name.to_owned()).collect();
     if choice.first_cuts == 0 || choice.depth == 0 {
@@ -96,7 +230,7 @@ fn campaign(spec: &str, choice: &Choice) -> PyResult<Campaign> {
         seeds: vec![choice.seed],
         storage: Storage::Memory,
         durability: Durability::Full,
-        faults: Faults::parse(&choice.faults).map_err(|error| wrong(&error))?,
+        faults: Faults::parse(&choice.faults).map_err(wrong)?,
         one_first_in: choice.first_cuts,
         second_cuts: match choice.second_cuts {
             0 => SecondCuts::None,
@@ -117,18 +251,13 @@ fn told(report: &CampaignReport) -> NativeCheck {
         let uncut = total.failed.iter().filter(is_uncut).count() as u64;
         (verdict.name(), uncut, total.cuts.found[verdict as usize].iter().sum::<u64>())
     };
-    let finding = |failed: &FailedCase| {
-        let FailedCase { finding, cuts, crashes, .. } = failed;
-        let case: &Case = &failed.case;
-        let verdict = finding.defect.verdict().name();
-        let replay = replay_line(case, cuts, crashes);
-        (verdict, finding.defect.name(), finding.sentence.clone(), replay)
-    };
     NativeCheck {
         cases: total.cases,
         cuts: [total.cuts.first, total.cuts.second, total.cuts.deeper],
         refused: report.refused,
         verdicts: Verdict::ALL.map(count).to_vec(),
-        findings: total.failed.iter().map(finding).collect(),
+        findings: total.failed.iter().map(NativeFinding::from).collect(),
+        smallest: Vec::new(),
+        steps: Vec::new(),
     }
 }

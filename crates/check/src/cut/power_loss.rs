@@ -157,6 +157,17 @@ pub enum Missed {
     Impossible(PowerCut),
 }
 
+impl fmt::Display for Missed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Missed::Late(cut) => write!(f, "the cut {cut} never happens: the run ends before it"),
+            Missed::Impossible(cut) => {
+                write!(f, "the cut {cut} is impossible: the operation has no such outcome")
+            }
+        }
+    }
+}
+
 /// Runs one case with these cuts and passes every step to `watch`. Returns the first cut that did
 /// not happen.
 ///

@@ -7,6 +7,8 @@
 //! ```
 //! The cuts keep their outcomes and move freely.
 
+use std::time::{Duration, Instant};
+
 use nand::SectorMask;
 
 use crate::case::Case;
@@ -15,10 +17,33 @@ use crate::cut::isolated;
 use crate::cut::power_loss::{Missed, replay};
 use crate::device::power_cut::PowerCut;
 use crate::failed_case::FailedCase;
+use crate::finding::Verdict;
 use crate::workload::host_operation::{Extent, HostOperation};
 
 /// Replays of one candidate, at most. A candidate that needs more does not count as failed.
 const REPLAYS_MAX: u32 = 4000;
+
+/// The time after which the smallest case found so far is good enough.
+const SHRINKING_MAX: Duration = Duration::from_secs(30);
+
+/// The smallest case with each verdict, and whether the search for it was ended early, because
+/// `is_stopped` or its time was over. Crashes of the machine are left out.
+pub fn smallest(
+    failed: &[FailedCase],
+    is_stopped: &dyn Fn() -> bool,
+) -> impl Iterator<Item = (FailedCase, bool)> {
+    let of_verdict = |verdict: Verdict| {
+        let alike = failed.iter().filter(move |failed| {
+            failed.crashes.is_empty() && failed.finding.defect.verdict() == verdict
+        });
+        alike.min_by_key(|failed| (failed.cuts.len(), failed.case.operations.len()))
+    };
+    Verdict::ALL.into_iter().filter_map(of_verdict).map(move |failed| {
+        let begun = Instant::now();
+        let is_over = || begun.elapsed() > SHRINKING_MAX || is_stopped();
+        (shrunk(failed, &is_over), is_over())
+    })
+}
 
 /// The smallest case that was found with the same verdict. A case that failed without a cut keeps
 /// its workload if nothing smaller fails. It ends with the smallest one so far if `is_over`.

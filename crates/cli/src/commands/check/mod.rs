@@ -16,6 +16,7 @@ use check::cut::counts::{CutCounts, DecayTime};
 use check::cut::faults::{FaultClass, Faults, promises};
 use check::cut::filmed;
 use check::cut::power_loss::{self, Missed, SecondCuts, Step};
+use check::cut::shrinking;
 use check::device::machine_crash::Crash;
 use check::device::power_cut::PowerCut;
 use check::device_model::{DEVICE_MODELS, DeviceModel};
@@ -282,7 +283,7 @@ fn shrink(args: &Args, failed: &[FailedCase]) -> failure::Result<()> {
         return Ok(());
     }
     let mut programs = Programs::default();
-    for (failed, is_early) in smallest::smallest(failed) {
+    for (failed, is_early) in shrinking::smallest(failed, &signals::is_interrupted) {
         say(&smallest::text(&failed, is_early));
         say(&programs.write(&failed)?);
     }
@@ -577,7 +578,7 @@ fn replay_one(args: &Args, case: &Case, cuts: &[PowerCut]) -> failure::Result<bo
         return Ok(true);
     }
     film(args, case, cuts)?;
-    let is_clean = replayed(args, done.map(|missed| missed.map(missed_cut)))?;
+    let is_clean = replayed(args, done.map(|missed| missed.map(|missed| missed.to_string())))?;
     shrink(args, &failed)?;
     Ok(is_clean)
 }
@@ -639,16 +640,6 @@ fn page_size(bytes: u32) -> String {
         0..1024 => format!("{bytes} B"),
         _ if bytes.is_multiple_of(1024) => spec::print_size(bytes.into()),
         _ => format!("{bytes} B"),
-    }
-}
-
-/// Why a cut did not happen.
-fn missed_cut(missed: Missed) -> String {
-    match missed {
-        Missed::Late(cut) => format!("the cut {cut} never happens: the run ends before it"),
-        Missed::Impossible(cut) => {
-            format!("the cut {cut} is impossible: the operation has no such outcome")
-        }
     }
 }
 

@@ -1,37 +1,15 @@
-//! The smallest workload with each verdict, and programs in C that show it without ftlab.
+//! What is printed about the smallest workload with each verdict, and programs in C that show it
+//! without ftlab.
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use check::cut::repro;
-use check::cut::shrinking::shrunk;
 use check::failed_case::FailedCase;
-use check::finding::Verdict;
 
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::write_text;
-use crate::process::signals;
-
-/// The time after which the smallest workload found so far is good enough.
-const SHRINKING_MAX: Duration = Duration::from_secs(30);
-
-/// The smallest workload with each verdict, and whether the search for it was ended early. Crashes
-/// of the machine are left out.
-pub fn smallest(failed: &[FailedCase]) -> impl Iterator<Item = (FailedCase, bool)> {
-    let of_verdict = |verdict: Verdict| {
-        let alike = failed.iter().filter(move |failed| {
-            failed.crashes.is_empty() && failed.finding.defect.verdict() == verdict
-        });
-        alike.min_by_key(|failed| (failed.cuts.len(), failed.case.operations.len()))
-    };
-    let end = |begun: Instant| move || begun.elapsed() > SHRINKING_MAX || signals::is_interrupted();
-    Verdict::ALL.into_iter().filter_map(of_verdict).map(move |failed| {
-        let is_over = end(Instant::now());
-        (shrunk(failed, &is_over), is_over())
-    })
-}
 
 /// What is printed about a case.
 pub fn text(failed: &FailedCase, is_early: bool) -> String {
