@@ -884,7 +884,7 @@ mod tests {
         assert!(!is_clean && text.starts_with("lost: a sector is gone\n  Replay:  "), "{text}");
         let cut = PowerCut::parse("9:torn").unwrap();
         let why =
-            |missed: Missed| ending(Ok(Some(missed_cut(missed)))).unwrap_err().message().to_owned();
+            |missed: Missed| ending(Ok(Some(missed.to_string()))).unwrap_err().message().to_owned();
         assert!(why(Missed::Late(cut)).starts_with("the cut 9:torn never happens"));
         assert!(why(Missed::Impossible(cut)).starts_with("the cut 9:torn is impossible"));
     }
