@@ -273,8 +273,9 @@ typedef struct ftlab_guest {
     const char *(*audit)(void *ftl);
 
     /* 1: on media that can fail, operations FAIL, blocks are bad, and the blocks in reserve are
-     * blocks of the chip; when too few are left, write returns READ_ONLY. 0: blocks that fail are
-     * replaced below the guest, which sees none of it. */
+     * among `blocks` of the chip, which does not say how many they are; when too few are left,
+     * write returns READ_ONLY. 0: blocks that fail are replaced below the guest, which sees none
+     * of it. */
     uint32_t handles_failures;
 } ftlab_guest;
 

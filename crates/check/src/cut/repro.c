@@ -459,9 +459,10 @@ int main(int argc, char **argv)
         pid_t child = at + 1 == debugged ? 0 : fork();
         if (child == 0) {
             guest = loaded(argc > 1 ? argv[1] : LIBRARY);
-            alarm(debugged ? 0 : PATIENCE);
+            int here = at + 1 == debugged;
+            alarm(here ? 0 : PATIENCE);
             sessions[at]();
-            if (debugged)
+            if (here)
                 exit(printf("nothing was found in session %zu\n", debugged) < 0);
             _exit(ENDED);
         }

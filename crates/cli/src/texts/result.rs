@@ -10,6 +10,7 @@ use sim::RunResult;
 use sim::clock::{DRIVE_CAVEAT, SERIAL_CAVEAT};
 use sim::result::drive_part::DrivePart;
 use sim::result::latencies::Summary;
+use sim::result::media_part::MediaPart;
 use sim::result::run_result::{DevicePart, SteadyPart};
 use sim::result::trace_part::{TenantPart, TracePart};
 
@@ -338,9 +339,10 @@ fn ends(result: &RunResult) -> String {
         0 => "not reported by the guest".into(),
         total => format!("{}: {}", bytes(total), nonzero_sizes(&parts)),
     };
+    let media = result.media.as_ref().map_or_else(String::new, media);
     format!(
         "wear       {} to {} erases per block, mean {}, standard deviation {}\n\
-         endurance  {lifetime}\n\
+         {media}endurance  {lifetime}\n\
          RAM        {ram}\n\
          wall       {:.2} s; {} requests/s in the measured pass; at most {} of memory\n",
         count(wear.min.into()),
@@ -350,6 +352,21 @@ fn ends(result: &RunResult) -> String {
         wall.seconds,
         count(wall.requests_per_second as u64),
         wall.peak_rss_bytes.map_or("an unknown amount".into(), bytes),
+    )
+}
+
+/// The line about media that can fail.
+fn media(media: &MediaPart) -> String {
+    let end = if media.read_only { "; the device is read-only" } else { "" };
+    format!(
+        "media      bad from the factory {}, retired since {}, in reserve {}; failed programs {}, \
+         erases {}, requests {}{end}\n",
+        count(media.factory_bad),
+        count(media.retired),
+        count(media.in_reserve),
+        count(media.program_failures),
+        count(media.erase_failures),
+        count(media.failed_requests),
     )
 }
 

@@ -270,6 +270,21 @@ fn the_smallest_workload_has_the_same_verdict_with_and_without_ftlab() {
         assert_eq!(code, Some(3), "{name}: the replay {replay:?} finds nothing: {text}");
         let (code, text) = outcome_of(Command::new(program(&home, &[])).arg(&lib));
         assert_eq!((code, text.split(':').next()), (Some(1), Some(verdict)), "{name}: {text}");
+        // So does its last session in a debugger, as the head of the program tells to run it. A
+        // crash ends it there, and nobody ends one that hangs.
+        if verdict == "hang" {
+            continue;
+        }
+        let head = fs::read_to_string(home.join("repro.c")).unwrap();
+        let line = head.lines().find(|line| line.contains("gdb --args ./repro")).unwrap();
+        let last = line.rsplit(' ').next().unwrap();
+        let mut session = Command::new(home.join("repro"));
+        let (code, text) = outcome_of(session.arg(&lib).arg(last));
+        let is_found = match verdict {
+            "crash" => code.is_none(),
+            _ => code == Some(1) && text.starts_with(verdict),
+        };
+        assert!(is_found, "{name}, session {last}: {code:?} {text}");
     }
     // Linked with an FTL that has no bug, it finds nothing.
     let page = root().join("examples/guests/page.c");

@@ -249,7 +249,9 @@ impl FinishedRun<'_> {
         let cost = cost.filter(|_| programs >= extra_pages);
         let physical_bytes = u64::from(geometry.blocks()) * geometry.block_bytes();
         let capacity_bytes = self.device.capacity_bytes();
-        let cycles = self.device.chip.rated_cycles;
+        // Media say what their own blocks bear.
+        let rated = self.device.chip.rated_cycles;
+        let cycles = self.device.media().map_or(rated, |(media, _)| media.endurance);
         EndurancePart::new(cycles, physical_bytes, capacity_bytes, cost)
     }
 }
