@@ -224,11 +224,18 @@ def _ftls(ftl: str | Iterable[str] | None, default: Iterable[str]) -> list[str]:
 def _labelled(policy: Policy | Iterable[Policy] | Mapping[str, Policy] | None) -> dict[str, Policy]:
     """Policies by label: the names of their classes, unless they have others."""
     if policy is None or isinstance(policy, Mapping):
-        return dict(policy or {})
-    policies = list(policy) if isinstance(policy, Iterable) else [policy]
-    labels = [type(one).__name__ for one in policies]
-    refuse_twice(labels)
-    return dict(zip(labels, policies))
+        labelled = dict(policy or {})
+    else:
+        policies = list(policy) if isinstance(policy, Iterable) else [policy]
+        labels = [type(one).__name__ for one in policies]
+        refuse_twice(labels)
+        labelled = dict(zip(labels, policies))
+    if len({id(one) for one in labelled.values()}) < len(labelled):
+        raise UsageError(
+            "one policy has two labels, and the runs would share what it has learned: make an "
+            "object for each"
+        )
+    return labelled
 
 
 @spelt

@@ -385,3 +385,12 @@ def test_policies_that_a_plan_lacks_or_that_fail_are_named() -> None:
         ftlab.sweep(plan, policies={"mine": dict})  # type: ignore[dict-item]
     [failed] = ftlab.sweep(plan, policies={"mine": Bad}).failed
     assert "no idea" in failed["sweep"]["error"]["message"]
+
+
+def test_a_policy_is_not_shared_by_runs() -> None:
+    one = HotCold()
+    with pytest.raises(ftlab.UsageError, match="one policy has two labels"):
+        ftlab.compare(TRACE, policy={"a": one, "b": one}, capacity="16MiB", extra="20blocks")
+    plan = {"base": {"trace": TRACE, "capacity": "8MiB"}, "list": [{"policy": ["mine"]}]}
+    with pytest.raises(ftlab.UsageError, match="returns the same object again"):
+        ftlab.sweep(plan, policies={"mine": lambda: one})

@@ -203,3 +203,16 @@ def test_sorting_and_limits(tmp_path: Path) -> None:
     raised = ftlab.trace.open(path).requests()
     with pytest.raises(ftlab.UsageError, match="cannot be sorted any more"):
         ftlab.run(raised, sort=True, **OPTIONS)
+
+
+@pytest.mark.parametrize("kept", [0, 100])
+def test_a_file_that_became_shorter_is_an_error(tmp_path: Path, kept: int) -> None:
+    path = tmp_path / "t.spc"
+    path.write_text(FILES["spc"] * 100)
+    trace = ftlab.trace.open(path)
+    batches = iter(trace.batches(100))
+    next(batches)
+    path.write_text(FILES["spc"][:kept])
+    for use in (trace.requests, lambda: list(batches), lambda: ftlab.run(trace, fit="compact")):
+        with pytest.raises(ftlab.RunError, match="has become shorter since it was opened"):
+            use()

@@ -722,8 +722,7 @@ fn generated_requests_are_those_of_a_run_with_the_same_options() {
             json(&printed(&[&["run", trace, "--json", "-"], options, more].concat()))
         };
         let direct = run(workload, &[]);
-        let out = ["--out", path, "--format", "csv"];
-        printed(&[&["trace", "generate", workload], options, &out].concat());
+        printed(&[&["trace", "generate", workload, "--out", path], options].concat());
         let device = &direct["device"];
         let factors = ["logical_blocks", "pages_per_block", "page_bytes"];
         let capacity: u64 = factors.iter().map(|name| device[name].as_u64().unwrap()).product();
@@ -731,6 +730,7 @@ fn generated_requests_are_those_of_a_run_with_the_same_options() {
         let capacity = capacity.to_string();
         let sized = ["--capacity", capacity.as_str()];
         let read = run(path, if options.is_empty() { &sized } else { &[] });
+        assert_eq!(read["trace"]["format"], "csv", "as its name says");
         for part in ["host_pages", "programs", "erases", "write_amplification", "service_us"] {
             assert_eq!(read[part], direct[part], "{options:?}: {part}");
         }
@@ -1170,6 +1170,7 @@ fn requests_before_measure_after_are_served_but_not_counted() {
     );
     assert_eq!(late["trace"]["skipped"]["not measured"], 1000);
     assert_eq!(of("0")["trace"]["skipped"], serde_json::json!({}));
+    refused(2, &[&args[..], &["-", "--measure-after", "3000"]].concat());
     let stderr = refused(2, &[&args[..], &["-", "--measure-after", "3001"]].concat());
     assert!(
         stderr.contains(

@@ -134,8 +134,8 @@ impl Board {
         unsafe { &*start.cast::<Layout>() }
     }
 
-    /// Runs a call, for these pages from `first` on, while the board of this process shows it, if it
-    /// has one.
+    /// Runs a call, for these pages from `first` on. Meanwhile the board of this process shows it,
+    /// if it has one.
     #[inline]
     pub fn showing<T>((call, first, pages): (Call, u32, u32), run: impl FnOnce() -> T) -> T {
         let board = Board::of_process();

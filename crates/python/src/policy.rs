@@ -97,7 +97,7 @@ pub struct MadePolicy {
 }
 
 impl MadePolicy {
-    /// Makes a policy to see that it is one.
+    /// Makes two policies, to see that they are policies, and not one.
     ///
     /// # Errors
     /// What the callable raises, and as for [`PythonPolicy::new`].
@@ -110,7 +110,14 @@ impl MadePolicy {
             );
             return Err(PyTypeError::new_err(what));
         }
-        let name = PythonPolicy::new(&maker.call0()?)?.name;
+        let (one, other) = (maker.call0()?, maker.call0()?);
+        if one.is(&other) {
+            return Err(UsageError::new_err(
+                "the function that makes a policy returns the same object again, and each row \
+                 needs its own: make a new one at each call",
+            ));
+        }
+        let name = PythonPolicy::new(&one)?.name;
         Ok(MadePolicy { name, maker: maker.clone().unbind() })
     }
 }

@@ -131,6 +131,10 @@ impl SweepProgress for Watch {
         // A row that was stopped is not kept, so this cannot fail.
         let _ = Watch::report(self, row, Stage::Measure, 1, Some(1));
     }
+
+    fn in_thread(&self, rows: &mut (dyn FnMut() + Send)) {
+        known_to_python(rows);
+    }
 }
 
 /// Does `work` in a thread, detached from the interpreter. `show` is called with the index of each
@@ -154,6 +158,12 @@ pub fn watched<T: Send>(
     }
 }
 
+/// Does `work` while the interpreter keeps its state of this thread. A policy in Python would
+/// otherwise pay for a new state at each of its calls.
+pub fn known_to_python<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    Python::attach(|py| py.detach(work))
+}
+
 /// The result of the work, and what was raised while it went on.
 fn work_and_look<T: Send>(
     watch: &Watch,
@@ -165,10 +175,7 @@ fn work_and_look<T: Send>(
         let worker = scope.spawn(move || {
             // Dropping the sender tells the other thread that the work has ended.
             let _working = working;
-            // The interpreter keeps its state of this thread until the work ends. A policy in
-            // Python would otherwise pay for a new state at each of its calls.
-            let work = || catch_unwind(AssertUnwindSafe(|| work(watch)));
-            Python::attach(|py| py.detach(work))
+            known_to_python(|| catch_unwind(AssertUnwindSafe(|| work(watch))))
         });
         let mut raised = None;
         while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {

@@ -177,7 +177,7 @@ fn files_of_several_cpus_in_an_archive_are_merged() {
 }
 
 #[test]
-fn members_of_an_uncompressed_archive_are_mapped() {
+fn members_of_an_uncompressed_archive_are_read_in_place() {
     let line = |n: u32| format!("0,{n},512,{},{n}.5\n", ["R", "W"][n as usize % 2]);
     let texts: Vec<String> =
         (0..3).map(|member| (member * 60_000..(member + 1) * 60_000).map(line).collect()).collect();

@@ -21,7 +21,7 @@ use crate::failure::{exception, raised};
 use crate::figures::{PrintedFiles, printed, values_of};
 use crate::options::{cache_bytes, experiment, jobs, memory_limit};
 use crate::policy::PythonPolicy;
-use crate::watched::{Watch, watched};
+use crate::watched::{Watch, known_to_python, watched};
 
 /// The result of one run.
 #[pyclass(frozen, module = "ftlab._native")]
@@ -246,15 +246,16 @@ impl SharedRuns<'_> {
         let input = Input::open_cached(first, memory.cache_bytes(), &watch.run(0));
         let input = input.map_err(raised)?;
         let results = parallel_runs::in_order(self.setups.len(), self.jobs, |index, turn| {
-            let progress = watch.run(index);
-            let options = RunOptions {
-                input: Some(&input),
-                progress: &turn.watched(&progress),
-                memory: &memory,
-                ..RunOptions::default()
-            };
-            let setup = &self.setups[index];
-            run(setup, options).map_err(|error| exception(&error, replayable(setup)))
+            known_to_python(|| {
+                let (setup, progress) = (&self.setups[index], watch.run(index));
+                let options = RunOptions {
+                    input: Some(&input),
+                    progress: &turn.watched(&progress),
+                    memory: &memory,
+                    ..RunOptions::default()
+                };
+                run(setup, options).map_err(|error| exception(&error, replayable(setup)))
+            })
         })?;
         Ok((input.names(), results))
     }

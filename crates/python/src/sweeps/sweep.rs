@@ -28,7 +28,7 @@ use crate::figures::{self, PrintedFiles, printed};
 use crate::options::{jobs, memory_limit};
 use crate::policy::MadePolicy;
 use crate::sweeps::plan::NativePlan;
-use crate::watched::{Watch, watched};
+use crate::watched::{Watch, known_to_python, watched};
 
 /// A sweep that is not done yet. Its journal is locked until it is closed or finished.
 #[pyclass(module = "ftlab._native")]
@@ -205,6 +205,10 @@ impl SweepProgress for RowCount<'_> {
     fn kept(&self, _: usize) {
         // Whether to stop is asked again with the next report of a run.
         let _ = self.show(self.done.fetch_add(1, Ordering::Relaxed) + 1);
+    }
+
+    fn in_thread(&self, rows: &mut (dyn FnMut() + Send)) {
+        known_to_python(rows);
     }
 }
 

@@ -373,6 +373,7 @@ impl<'a> Stages<'a> {
             true => self.serve(simulator, &mut pass, u64::MAX, &mut measure.all)?,
             false => self.serve(simulator, &mut pass, u64::MAX, &mut measure)?,
         }
+        self.expect_measured(&pass)?;
         let queue = pass.finish_queue(&mut measure);
         let note = pass.followers.finish()?;
         let measured = start.measured(measure, queue);
@@ -404,13 +405,19 @@ impl<'a> Stages<'a> {
         }
         self.serve(simulator, pass, first, &mut Unmeasured)?;
         pass.finish_queue(&mut Unmeasured);
-        if pass.delivered < first {
+        simulator.reset_counters();
+        Ok(())
+    }
+
+    /// Refuses a lead-in that was the whole trace.
+    fn expect_measured(&self, pass: &Pass) -> Result<()> {
+        let first = self.setup.experiment.measure_after;
+        if first > 0 && pass.delivered <= first {
             return Err(Error::Impossible(format!(
                 "measuring after {first} requests leaves nothing to measure: the trace has {}",
                 pass.delivered
             )));
         }
-        simulator.reset_counters();
         Ok(())
     }
 

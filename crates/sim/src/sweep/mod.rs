@@ -72,6 +72,10 @@ pub trait SweepProgress: Sync {
     fn report(&self, row: usize, stage: Stage, done: u64, total: Option<u64>) -> Result<()>;
     /// Called when a row is done and kept in the journal.
     fn kept(&self, row: usize);
+    /// Called by each thread, to run its rows. Who has to prepare a thread does so around them.
+    fn in_thread(&self, rows: &mut (dyn FnMut() + Send)) {
+        rows();
+    }
 }
 
 impl SweepProgress for NoProgress {
@@ -137,7 +141,7 @@ impl Sweep<'_> {
         threads.in_place_scope(|scope| -> Result<()> {
             for _ in 0..self.jobs.get() {
                 let (work, sender) = (&work, sender.clone());
-                scope.spawn(move |_| work.run(&sender));
+                scope.spawn(move |_| progress.in_thread(&mut || work.run(&sender)));
             }
             drop(sender);
             for (row, json) in done {

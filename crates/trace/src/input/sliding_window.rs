@@ -1,9 +1,13 @@
 //! A window that slides over the bytes of a trace and finds its lines in bounded memory.
 //!
 //! ```text
-//! plain file   |......[=== mapped ===]..............|   the next map starts at the incomplete line
-//! compressed   decoder → [incomplete line|new bytes ]   the incomplete line moves to the front
+//! plain file   |......{=== read ====}...............|
+//! compressed   decoder ─► {=========}
+//! window                [incomplete line|new bytes ]    the incomplete line moves to the front
 //! ```
+//!
+//! Plain files are read and not mapped: a file may become shorter while it is read, which must be an
+//! error and no signal that ends the process.
 //!
 //! The window has [`WINDOW_BYTES`], however long the file is. A line longer than [`LONGEST_LINE`]
 //! is reported and can be skipped without holding all of it.
@@ -11,10 +15,9 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use memmap2::Mmap;
 
 /// The size of the window.
 const WINDOW_BYTES: usize = 1 << 20;
@@ -42,14 +45,52 @@ pub(crate) struct SlidingWindow {
 }
 
 enum View {
-    Mapped { file: File, start: u64, length: u64, map_offset: u64, map: Option<Mmap> },
+    File(FilePart),
     Stream { reader: Box<dyn Read + Send>, buffer: Vec<u8>, consumed: Arc<AtomicU64> },
+}
+
+/// A part of a plain file, and the bytes of it that are in the window.
+struct FilePart {
+    file: File,
+    /// Where the part begins in the file, and its bytes.
+    start: u64,
+    length: u64,
+    /// Its bytes that have been read.
+    read: u64,
+    buffer: Box<[u8]>,
+    filled: usize,
+}
+
+impl FilePart {
+    /// Moves the bytes from `start` on to the front, and reads further ones. Returns whether these
+    /// were the last.
+    fn refill(&mut self, start: usize) -> io::Result<bool> {
+        self.buffer.copy_within(start..self.filled, 0);
+        self.filled -= start;
+        let space = &mut self.buffer[self.filled..];
+        let wanted = (self.length - self.read).min(space.len() as u64);
+        let read = self.file.read_exact_at(&mut space[..wanted as usize], self.start + self.read);
+        read.map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => shorter(),
+            _ => error,
+        })?;
+        self.filled += wanted as usize;
+        self.read += wanted;
+        Ok(self.read == self.length)
+    }
+}
+
+fn shorter() -> io::Error {
+    let why = "the file has become shorter since it was opened; open it again";
+    io::Error::new(io::ErrorKind::UnexpectedEof, why)
 }
 
 impl SlidingWindow {
     /// A window over `length` bytes of a plain file from `start` on.
-    pub(crate) fn mapped(file: File, start: u64, length: u64) -> SlidingWindow {
-        let view = View::Mapped { file, start, length, map_offset: 0, map: None };
+    pub(crate) fn file(file: File, start: u64, length: u64) -> SlidingWindow {
+        let bytes = length.min(WINDOW_BYTES as u64) as usize;
+        let buffer = vec![0; bytes].into();
+        let view = View::File(FilePart { file, start, length, read: 0, buffer, filled: 0 });
         SlidingWindow { view, start: 0, ended: false }
     }
 
@@ -62,7 +103,7 @@ impl SlidingWindow {
     /// The number of stored bytes that have been read, for progress.
     pub(crate) fn position_bytes(&self) -> u64 {
         match &self.view {
-            View::Mapped { map_offset, .. } => map_offset + self.start as u64,
+            View::File(part) => part.read - (part.filled - self.start) as u64,
             View::Stream { consumed, .. } => consumed.load(Ordering::Relaxed),
         }
     }
@@ -157,7 +198,7 @@ impl SlidingWindow {
 
     fn bytes(&self) -> &[u8] {
         match &self.view {
-            View::Mapped { map, .. } => map.as_deref().unwrap_or_default(),
+            View::File(part) => &part.buffer[..part.filled],
             View::Stream { buffer, .. } => buffer,
         }
     }
@@ -166,12 +207,7 @@ impl SlidingWindow {
     fn refill(&mut self) -> io::Result<()> {
         let start = std::mem::take(&mut self.start);
         self.ended = match &mut self.view {
-            View::Mapped { file, start: before, length, map_offset, map } => {
-                *map_offset += start as u64;
-                let rest = *length - *map_offset;
-                *map = map_part(file, *before + *map_offset, rest)?;
-                rest <= WINDOW_BYTES as u64
-            }
+            View::File(part) => part.refill(start)?,
             View::Stream { reader, buffer, .. } => {
                 buffer.drain(..start);
                 let wanted = WINDOW_BYTES - buffer.len();
@@ -180,21 +216,6 @@ impl SlidingWindow {
         };
         Ok(())
     }
-}
-
-/// Maps the next bytes of a plain file, if there are any.
-#[allow(unsafe_code)]
-fn map_part(file: &File, offset: u64, rest: u64) -> io::Result<Option<Mmap>> {
-    if rest == 0 {
-        return Ok(None);
-    }
-    let length = rest.min(WINDOW_BYTES as u64) as usize;
-    // SAFETY: the map is read-only and private to one window. If the file is modified meanwhile,
-    // the parsers see other bytes, which they accept. If it is truncated, SIGBUS ends the process,
-    // as in every program that maps its input.
-    let map =
-        unsafe { memmap2::MmapOptions::new().offset(offset).len(length).populate().map(file) };
-    map.map(Some)
 }
 
 /// Appends `wanted` bytes, or fewer at the end.
@@ -212,12 +233,12 @@ mod tests {
     }
 
     /// A window over a part of a file.
-    fn mapped(bytes: &[u8]) -> SlidingWindow {
+    fn of_file(bytes: &[u8]) -> SlidingWindow {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"before\n").unwrap();
         file.write_all(bytes).unwrap();
         file.write_all(b"\nbehind").unwrap();
-        SlidingWindow::mapped(file, 7, bytes.len() as u64)
+        SlidingWindow::file(file, 7, bytes.len() as u64)
     }
 
     /// All lines; one that is too long is shown as its first byte and `…`.
@@ -242,14 +263,14 @@ mod tests {
         let text: String = (0..300_000).map(|n| format!("line {n}\n")).collect();
         assert!(text.len() > 3 * WINDOW_BYTES);
         let expected: Vec<_> = text.lines().map(str::to_owned).collect();
-        assert!(lines(mapped(text.as_bytes())) == expected);
+        assert!(lines(of_file(text.as_bytes())) == expected);
         assert!(lines(stream(text.into_bytes())) == expected);
     }
 
     #[test]
     fn bytes_across_the_ends_of_windows_are_complete() {
         let bytes: Vec<u8> = (0..2 * WINDOW_BYTES + 5).map(|n| (n / 7) as u8).collect();
-        for mut window in [mapped(&bytes), stream(bytes.clone())] {
+        for mut window in [of_file(&bytes), stream(bytes.clone())] {
             let mut taken = Vec::new();
             for count in (0..=48).cycle() {
                 let range = window.next_bytes(count).unwrap();
@@ -266,11 +287,31 @@ mod tests {
     #[test]
     fn a_last_line_needs_no_newline() {
         for text in ["a\nb", "a\nb\n"] {
-            assert_eq!(lines(mapped(text.as_bytes())), ["a", "b"]);
+            assert_eq!(lines(of_file(text.as_bytes())), ["a", "b"]);
             assert_eq!(lines(stream(text.into())), ["a", "b"]);
         }
         assert!(lines(stream(Vec::new())).is_empty());
-        assert!(lines(mapped(b"")).is_empty());
+        assert!(lines(of_file(b"")).is_empty());
+    }
+
+    #[test]
+    fn a_file_that_becomes_shorter_is_an_error() {
+        for length in [0, 40, WINDOW_BYTES, WINDOW_BYTES + 40] {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&b"a line of ten\n".repeat(WINDOW_BYTES / 5)).unwrap();
+            let whole = file.metadata().unwrap().len();
+            let mut window = SlidingWindow::file(file.try_clone().unwrap(), 0, whole);
+            assert!(matches!(window.next_line().unwrap(), NextLine::Line(_)));
+            file.set_len(length as u64).unwrap();
+            let why = loop {
+                match window.next_line() {
+                    Ok(NextLine::End) => panic!("{length} bytes are not the whole file"),
+                    Ok(_) => {}
+                    Err(error) => break error.to_string(),
+                }
+            };
+            assert!(why.starts_with("the file has become shorter"), "{why}");
+        }
     }
 
     #[test]
@@ -278,7 +319,7 @@ mod tests {
         for length in [LONGEST_LINE + 1, 3 * WINDOW_BYTES] {
             let text = format!("a\n{}\nb\n{}", "x".repeat(length), "y".repeat(length));
             let expected = ["a", "x…", "b", "y…"];
-            assert_eq!(lines(mapped(text.as_bytes())), expected);
+            assert_eq!(lines(of_file(text.as_bytes())), expected);
             assert_eq!(lines(stream(text.into())), expected);
         }
         let longest = "x".repeat(LONGEST_LINE);

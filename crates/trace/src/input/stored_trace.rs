@@ -300,7 +300,7 @@ impl StoredTrace {
         if self.compression == Compression::None
             && let Some((file, start)) = self.storage.file().map_err(failed)?
         {
-            return Ok(SlidingWindow::mapped(file, start, self.size_bytes));
+            return Ok(SlidingWindow::file(file, start, self.size_bytes));
         }
         let consumed = Arc::new(AtomicU64::new(0));
         let stored = self.storage.reader().map_err(failed)?;

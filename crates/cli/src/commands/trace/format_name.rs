@@ -11,6 +11,14 @@ pub enum FormatName {
     Csv,
 }
 
+impl FormatName {
+    /// The format of a file: the one that was given, or the one that its name tells.
+    pub fn of_output(given: Option<FormatName>, file: &str) -> FormatName {
+        let is_csv = file.to_ascii_lowercase().ends_with(".csv");
+        given.unwrap_or(if is_csv { FormatName::Csv } else { FormatName::Fio })
+    }
+}
+
 impl From<FormatName> for OutputFormat {
     fn from(name: FormatName) -> OutputFormat {
         match name {

@@ -89,9 +89,10 @@ struct ConvertArgs {
     /// File to write, which appears when it is complete; `-` is standard output
     #[arg(long, value_name = "FILE|-")]
     out: String,
-    /// Format: fio (iolog version 3), blkparse (compact) or csv (complete)
-    #[arg(long, value_enum, default_value = "fio")]
-    to: FormatName,
+    /// Format: fio (iolog version 3), blkparse (compact) or csv (complete) [default: csv for a name
+    /// that ends in .csv, else fio]
+    #[arg(long, value_enum)]
+    to: Option<FormatName>,
     #[command(flatten)]
     read: ExperimentArgs<TraceFileOptions>,
 }
@@ -104,9 +105,10 @@ struct GenerateArgs {
     /// File to write, which appears when it is complete; `-` is standard output
     #[arg(long, value_name = "FILE|-")]
     out: String,
-    /// Format: fio (iolog version 3), blkparse (compact) or csv (complete)
-    #[arg(long, value_enum, default_value = "fio")]
-    format: FormatName,
+    /// Format: fio (iolog version 3), blkparse (compact) or csv (complete) [default: csv for a name
+    /// that ends in .csv, else fio]
+    #[arg(long, value_enum)]
+    format: Option<FormatName>,
     #[command(flatten)]
     device: ExperimentArgs<WorkloadOptions>,
     /// Page size of the device, in place of that of the chip
@@ -134,8 +136,22 @@ fn generate(args: &GenerateArgs) -> Result<()> {
     }
     let source = RequestSource::open(&setup)?;
     let destination = CommandFiles::new().output("--out", &args.out)?;
+    let form = FormatName::of_output(args.format, &args.out);
+    let notes = written(source.trace(), form.into(), destination)?;
+    // If standard error is closed, nobody reads this.
+    let _ = std::io::stderr().lock().write_all(notes.as_bytes());
+    Ok(())
+}
+
+/// Writes a trace. Returns what is to be said about it, a line each.
+fn written(trace: &Trace, form: OutputFormat, destination: Destination) -> Result<String> {
     let monitor = RunMonitor::new(matches!(destination, Destination::Stdout));
-    destination.write(|out| write(source.trace(), args.format.into(), out, &monitor).map(drop))
+    let mut notes = Vec::new();
+    destination.write(|out| {
+        notes = write(trace, form, out, &monitor)?.notes;
+        Ok(())
+    })?;
+    Ok(notes.iter().map(|note| format!("note: {note}\n")).collect())
 }
 
 // ---- convert ---------------------------------------------------------------------------------
@@ -145,15 +161,9 @@ fn convert(args: &ConvertArgs) -> Result<()> {
     files.trace(&args.trace)?;
     let destination = files.output("--out", &args.out)?;
     let trace = open(&args.trace, &args.read)?;
-    let monitor = RunMonitor::new(matches!(destination, Destination::Stdout));
-    let mut notes = Vec::new();
-    destination.write(|out| {
-        notes = write(&trace, args.to.into(), out, &monitor)?.notes;
-        Ok(())
-    })?;
-    drop(monitor);
-    let notes: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
-    let text = notes + &csv_spec(args.to.into(), trace.has_streams()?);
+    let form = FormatName::of_output(args.to, &args.out).into();
+    let notes = written(&trace, form, destination)?;
+    let text = notes + &csv_spec(form, trace.has_streams()?);
     // If standard error is closed, nobody reads this.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
     Ok(())
