@@ -6,8 +6,8 @@
 //! window                [incomplete line|new bytes ]    the incomplete line moves to the front
 //! ```
 //!
-//! Plain files are read and not mapped: a file may become shorter while it is read, which must be an
-//! error and no signal that ends the process.
+//! Plain files are read and not mapped: a file may become shorter while it is read, which must be
+//! an error and no signal that ends the process.
 //!
 //! The window has [`WINDOW_BYTES`], however long the file is. A line longer than [`LONGEST_LINE`]
 //! is reported and can be skipped without holding all of it.
