@@ -20,7 +20,7 @@ fn fio_verifies_while_blocks_fail() {
         serde_json::from_str::<serde_json::Value>(&told).unwrap()["ok"].clone()
     };
     let mut failed = 0;
-    for seed in 0..20 {
+    for seed in 0..60 {
         let job = format!(
             "[j]\nuri={}\nioengine=nbd\nrw=randwrite\nbs=4k\niodepth=8\nsize=16M\n\
              verify=crc32c\ndo_verify=1\nverify_fatal=1\nfsync=64\nrandseed={seed}\n",
