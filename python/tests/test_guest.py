@@ -116,6 +116,27 @@ class Twice(Page):
             self.chip.program(self.open - 1, data, cause=cause)
 
 
+class Early(Page):
+    """The bug: a victim is erased while its valid pages are in RAM alone."""
+
+    held = None
+
+    def collect(self):
+        self.held = []
+        super().collect()
+        held, self.held = self.held, None
+        for lpn, data in held:
+            if self.room == 0:
+                self.take_block()
+            self.program(lpn, data, "gc")
+
+    def program(self, lpn, data, cause):
+        if self.held is None:
+            super().program(lpn, data, cause)
+        else:
+            self.held.append((lpn, data))
+
+
 class Wrong(Page):
     """The bug: a mistake in Python."""
 
@@ -155,18 +176,20 @@ def test_a_broken_class_gets_its_verdict(ftl, verdict):
     assert checked.findings[0].verdict == verdict
 
 
-def test_a_finding_is_replayed_and_shrunk():
-    checked = ftlab.check(Forgetful, workload="random", second_cuts=0, shrink=True)
+@pytest.mark.parametrize(("ftl", "is_cut"), [(Forgetful, False), (Early, True)])
+def test_a_finding_is_replayed_and_shrunk(ftl, is_cut):
+    checked = ftlab.check(ftl, workload="random", second_cuts=0, shrink=True)
     found, smallest = checked.findings[0], checked.smallest[0]
-    assert [it.verdict for it in checked.smallest] == list(checked.verdicts)
-    assert smallest.workload.startswith("steps-") and len(smallest.workload) < 40
+    assert [it.verdict for it in checked.smallest] == list(checked.verdicts) == ["data lost"]
+    assert smallest.workload.startswith("steps-") and len(smallest.workload) < 120
+    assert bool(found.cuts) == is_cut
     for it in (found, smallest):
-        again = eval(it.replay, {"ftlab": ftlab, "Forgetful": Forgetful})
-        assert not again and again.cases == again.cuts == 1 and again.second_cuts == 0
+        again = eval(it.replay, {"ftlab": ftlab, ftl.__name__: ftl})
+        assert not again and (again.cases, again.cuts, again.second_cuts) == (1, is_cut, 0)
         assert again.findings == [it]
-        assert any("cut" in step for step in again.steps)
+        assert any("power lost at" in step for step in again.steps) == is_cut
         assert again.steps[-1] in str(again) and it.sentence in str(again)
-    # The repaired class survives the same cuts.
+    # The class without the bug survives the same.
     for it in (found, smallest):
         again = ftlab.check(Page, geometry=it.geometry, workload=it.workload, cuts=it.cuts)
         assert again and again.steps and not again.findings
