@@ -5,7 +5,7 @@ use std::fs;
 use super::{RUN, changed, compiled, example, ftlab, guest, outcome, root};
 
 /// The chip of a guest that handles failures, when it fails.
-const FAILING: &str = "tiny:reserve=8,failing_program=5,failing_erase=3,factory_bad=5";
+const FAILING: &str = "tiny:reserve=8,failing_program=7,failing_erase=3,factory_bad=5";
 
 fn checked_on(geometry: &str, ftl: &str) -> (Option<i32>, String) {
     let workload = ["--workload", "fill-random", "--second-cuts", "64"];

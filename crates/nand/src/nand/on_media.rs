@@ -278,7 +278,6 @@ impl Nand {
     }
 
     /// Ends the erase of a block that can fail.
-    #[cold]
     #[inline(never)]
     pub(super) fn end_erase_on_media(
         &mut self,
@@ -295,6 +294,7 @@ impl Nand {
     }
 
     /// Why the erase of a block that has just been erased fails, if it does.
+    #[inline]
     fn erase_failure(&mut self, block: BlockId) -> Result<Option<Failure>> {
         let is_worn_out = self.array.lives().is_some_and(|lives| lives.is_worn_out(block));
         let failure = self.its_media().erase_failure(is_worn_out);

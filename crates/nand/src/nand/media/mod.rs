@@ -543,6 +543,7 @@ impl Media {
     }
 
     /// Why an erase of a block fails, if it does.
+    #[inline]
     pub(crate) fn erase_failure(&mut self, is_worn_out: bool) -> Option<Failure> {
         if self.is_frozen {
             return None;
