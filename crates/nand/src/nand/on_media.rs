@@ -294,7 +294,7 @@ impl Nand {
     }
 
     /// Why the erase of a block that has just been erased fails, if it does.
-    #[inline]
+    #[inline(always)]
     fn erase_failure(&mut self, block: BlockId) -> Result<Option<Failure>> {
         let is_worn_out = self.array.lives().is_some_and(|lives| lives.is_worn_out(block));
         let failure = self.its_media().erase_failure(is_worn_out);
