@@ -127,7 +127,8 @@ def price(runs: list[tuple[int, int]]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ftlab", type=pathlib.Path, default=ROOT / "target/release/ftlab")
-    parser.add_argument("--guest", type=pathlib.Path, default=ROOT / "examples/guests/page.c")
+    of_guest = "a guest in one file of C that defines SPARE_BYTES"
+    parser.add_argument("--guest", type=pathlib.Path, default=ROOT / "examples/guests/page.c", help=of_guest)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

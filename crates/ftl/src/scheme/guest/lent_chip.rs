@@ -122,7 +122,7 @@ impl ChipSide {
         self.unnamed = (Cause::Host, Cause::Gc);
     }
 
-    /// Whether these are data of the host. None are not: no buffer is at address 0.
+    /// Whether these are data of the host. Without data it is false: no buffer is at address 0.
     #[inline]
     fn is_of_host(&self, data: Option<&[u8]>) -> bool {
         let (start, bytes) = self.host;
