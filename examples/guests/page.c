@@ -14,7 +14,8 @@
  *
  * Failures. A block in which a program fails takes no more pages: it is full, and the page goes to
  * the next block. A block whose erase fails has no valid page, and is marked as bad. On media that
- * fail, `reserve=3` keeps enough blocks for a failure while a victim is copied.
+ * fail, `reserve=4` keeps enough blocks for failures while victims are copied, also in sessions that
+ * two cuts end at once.
  *
  * Mount. Blocks that were open are not continued: their next page may be half programmed although it
  * reads as erased. Blocks without a valid page are erased again before they are used, because an
@@ -215,8 +216,11 @@ static ftlab_status make_room(struct page_ftl *ftl)
 {
     while (ftl->room == 0 || ftl->free_blocks < ftl->reserve) {
         ftlab_status status = ftl->free_blocks > ftl->reserve ? open_block(ftl) : collect(ftl);
+        /* Where all pages of all full blocks are valid, the reserve is what is left. */
         if (status == FTLAB_READ_ONLY && ftl->room > 0 && ftl->free_blocks > 0)
             return FTLAB_OK;
+        if (status == FTLAB_READ_ONLY && ftl->free_blocks > 1)
+            status = open_block(ftl);
         if (status != FTLAB_OK)
             return status;
     }

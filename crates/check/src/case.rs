@@ -111,17 +111,18 @@ impl Case {
         let size = Case::size(subject, model, logical_blocks);
         let of_size = |size| {
             let layers = subject.layers.clone();
-            let device = Device::new(chip.clone(), choice.clone(), layers, size, durability, seed)?;
-            let device = match model.media.model() {
-                Some(media) => device.on_media(media, model.media.reserve.into())?,
-                None => device,
-            };
-            device.levelled_by(model.media.wear())
+            Device::new(chip.clone(), choice.clone(), layers, size, durability, seed)
         };
         let device = match choice.guest {
             Some(_) => roomy(size, of_size)?,
             None => of_size(size)?,
         };
+        // A guest that sees the blocks in reserve must not take them for the room that it needs.
+        let device = match model.media.model() {
+            Some(media) => device.on_media(media, model.media.reserve.into())?,
+            None => device,
+        };
+        let device = device.levelled_by(model.media.wear())?;
         let dimensions = Dimensions {
             pages: device.logical_pages(),
             pages_per_block: model.pages_per_block,

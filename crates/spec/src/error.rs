@@ -10,7 +10,8 @@ pub enum Error {
     /// The name of a spec or a key is not a plain name.
     #[error(
         "`{word}` in `{text}` is not a name: use letters, digits, `-`, `_` and `.`, as in \
-         `name:key=value,key=value`"
+         `name:key=value,key=value`{}",
+        if word.contains(',') { "; an option that takes several names is given once for each" } else { "" }
     )]
     Name {
         /// The wrong name.

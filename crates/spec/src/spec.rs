@@ -95,6 +95,9 @@ mod tests {
         assert_eq!(message("page:"), "`` in `page:` is not `key=value`");
         assert!(message("").starts_with("`` in `` is not a name"));
         assert!(message("pa ge").starts_with("`pa ge` in `pa ge` is not a name"));
+        assert!(
+            message("a,b").ends_with("; an option that takes several names is given once for each")
+        );
         assert!(message("page:=3").starts_with("`` in `page:=3` is not a name"));
         assert!(message("page:d=1,").starts_with("`` in `page:d=1,` is not"));
     }

@@ -5,7 +5,7 @@ use std::fs;
 use super::{RUN, changed, compiled, example, ftlab, guest, outcome, root};
 
 /// The chip of a guest that handles failures, when it fails.
-const FAILING: &str = "tiny:reserve=8,failing_program=7,failing_erase=3,factory_bad=5";
+const FAILING: &str = "tiny:reserve=8,failing_program=5,failing_erase=3,factory_bad=5";
 
 fn checked_on(geometry: &str, ftl: &str) -> (Option<i32>, String) {
     let workload = ["--workload", "fill-random", "--second-cuts", "64"];
@@ -15,7 +15,7 @@ fn checked_on(geometry: &str, ftl: &str) -> (Option<i32>, String) {
 #[test]
 fn a_guest_that_handles_failures_gets_them() {
     let folder = tempfile::tempdir().unwrap();
-    let page = format!("{},reserve=3", guest(&example(folder.path(), "page.c")));
+    let page = format!("{},reserve=4", guest(&example(folder.path(), "page.c")));
     let wearing = "tiny:reserve=6,endurance=2";
     for geometry in [FAILING, "tiny-any:reserve=8,failing_program=9,failing_erase=2", wearing] {
         let (code, text) = checked_on(geometry, &page);
@@ -65,7 +65,7 @@ fn failures_that_are_handled_badly_are_found() {
         assert!(page.contains(right), "{name}");
         let source = folder.path().join(format!("{name}.c"));
         fs::write(&source, page.replace(right, wrong)).unwrap();
-        let ftl = format!("{},reserve=3", guest(&compiled(folder.path(), &source, &[])));
+        let ftl = format!("{},reserve=4", guest(&compiled(folder.path(), &source, &[])));
         let options = ["check", "--geometry", FAILING, "--workload", "hot", "--ftl", &ftl];
         let (code, text) = outcome(&options);
         assert!(code == Some(3) && text.contains(verdict), "{name}: {code:?} {text}");
@@ -79,8 +79,8 @@ fn marks_of_bad_blocks_are_kept_in_images() {
     let page = fs::read_to_string(root().join("examples/guests/page.c")).unwrap();
     let source = folder.path().join("forgets.c");
     fs::write(&source, page.replace("chip->is_bad(chip, block) ? BAD : FREE", "FREE")).unwrap();
-    let forgets = format!("{},reserve=3", guest(&compiled(folder.path(), &source, &[])));
-    let page = format!("{},reserve=3", guest(&example(folder.path(), "page.c")));
+    let forgets = format!("{},reserve=4", guest(&compiled(folder.path(), &source, &[])));
+    let page = format!("{},reserve=4", guest(&example(folder.path(), "page.c")));
     let geometry = "tiny:reserve=8,failing_program=7,failing_erase=2";
     for (ftl, is_right) in [(page, true), (forgets, false)] {
         let options = ["--geometry", geometry, "--workload", "fill-random", "--on", "image"];
@@ -130,7 +130,7 @@ fn a_block_that_has_failed_answers_as_the_header_says() {
 #[test]
 fn the_counts_of_a_guest_on_failing_flash_are_those_of_verified_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let page = format!("{},reserve=3", guest(&example(folder.path(), "page.c")));
+    let page = format!("{},reserve=4", guest(&example(folder.path(), "page.c")));
     let media = "real:program_fail=0.02%,erase_fail=0.5%,factory_bad=2%";
     let options = ["--reserve", "40blocks", "--media", media, "--ftl", &page, "--json", "-"];
     let counts = |verify: &[&str]| -> serde_json::Value {
@@ -149,7 +149,7 @@ fn the_counts_of_a_guest_on_failing_flash_are_those_of_verified_runs() {
 #[test]
 fn the_life_of_a_guest_ends_when_it_can_only_be_read() {
     let folder = tempfile::tempdir().unwrap();
-    let page = format!("{},reserve=3", guest(&example(folder.path(), "page.c")));
+    let page = format!("{},reserve=4", guest(&example(folder.path(), "page.c")));
     let device = ["--capacity", "4MiB", "--extra", "20%", "--reserve", "9blocks"];
     let media = ["--media", "real:endurance=20,spread=20%", "--ftl", &page, "--json", "-"];
     let load = ["life", "uniform:requests=20K"];

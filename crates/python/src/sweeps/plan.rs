@@ -8,6 +8,7 @@ use serde_json::Value;
 use sim::parallel_runs::CACHE_BYTES;
 use sim::plan::Scale;
 use sim::sweep::key::RunOrder;
+use sim::sweep::row_origin::other_field;
 use sim::sweep::{SharedInputs, TraceDigests, largest_first, needed_cache_bytes};
 
 use crate::failure::{UsageError, failed, raised};
@@ -128,11 +129,16 @@ impl NativePlan {
 }
 
 impl NativePlan {
-    /// The number of a row, given as JSON, if it is one of this plan.
-    pub fn row_of(&self, row: &Value) -> Option<usize> {
-        let number = row["sweep"]["row"].as_u64()? as usize;
-        let known = self.source.plan.rows.get(number)?;
-        (row["sweep"]["varied"].as_object() == Some(&known.varied)).then_some(number)
+    /// The number of a row, given as JSON.
+    ///
+    /// # Errors
+    /// Why it is not one of this plan.
+    pub fn row_of(&self, row: &Value) -> Result<usize, String> {
+        let number = row["sweep"]["row"].as_u64().unwrap_or(u64::MAX) as usize;
+        let rows = &self.source.plan.rows;
+        let planned =
+            rows.get(number).ok_or_else(|| format!("the plan has {} rows", rows.len()))?;
+        other_field(row, planned).map_or(Ok(number), |other| Err(other.to_string()))
     }
 
     /// The plan of a source. Its rows are run here if there is memory for their requests.

@@ -257,11 +257,12 @@ impl NativeRows {
         let mut found = Findings::of(plan.map_or(&of_rows, |plan| &plan.source.plan));
         for (at, value) in values.iter().enumerate() {
             let row = match plan {
-                None => Some(at),
+                None => Ok(at),
                 Some(plan) => plan.row_of(value),
             };
-            let other = || UsageError::new_err(format!("row {at} is not one of this plan"));
-            found.see(row.ok_or_else(other)?, value);
+            let other =
+                |why| UsageError::new_err(format!("row {at} is not one of this plan: {why}"));
+            found.see(row.map_err(other)?, value);
         }
         let name = path.to_string_lossy();
         // Rows of a journal have gaps, so their places are not their numbers.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use sim::result::notes::{Concern, concern};
-use sim::result::run_result::half_range;
+use sim::result::run_result::{GUEST, half_range};
 
 use super::ranking::{Measure, Ranking};
 use super::words::{NAMED_MAX, list, more, names, plus_minus, rounded};
@@ -125,7 +125,8 @@ fn alone(cost: &Measure, run: &Named, unit: &Unit) -> String {
     let written = run.result["host_pages"]["written"].as_f64().filter(|&pages| pages > 0.0);
     let copied = run.result["copies"]["total"].as_f64().zip(written);
     let copies = match copied {
-        _ if unit.field == BYTES.field => String::new(),
+        // A guest may copy by reading and programming, which counts as neither.
+        _ if unit.field == BYTES.field || run.result["ftl"]["name"] == GUEST => String::new(),
         Some((copied, written)) if copied > 0.0 => {
             format!(", {} of them copies", rounded(copied / written))
         }
@@ -286,6 +287,18 @@ mod tests {
         let wanted = "page writes 2.20 pages programmed for each page of the host, 1.20 of them \
                       copies (± less than 0.1 %).";
         assert_eq!(alone, wanted);
+    }
+
+    #[test]
+    fn whether_a_guest_copied_is_not_known() {
+        let of_guest = |mut it: Value| {
+            (it["ftl"], it["copies"]) = (json!({"name": "guest"}), json!({"total": 0}));
+            it
+        };
+        let wanted =
+            "ours.so writes 2.20 pages programmed for each page of the host (± less than 0.1 %).";
+        let one = of_guest(result(2.2, Some([2.2, 2.2])));
+        assert_eq!(headline(&labelled([("ours.so", one)])), wanted);
     }
 
     #[test]

@@ -12,6 +12,11 @@ pub fn param_value(value: &spec::Value) -> Value {
     }
 }
 
+/// The parameters of a layer, by their names.
+pub fn params_json(params: &spec::Params) -> impl Iterator<Item = (String, Value)> {
+    params.iter().map(|(name, value)| (name.to_owned(), param_value(value)))
+}
+
 /// The metrics of a scheme or layer, and its gauges at the end of the run. A ratio of nothing is
 /// null. If a metric and a gauge share a name, the exact metric is taken.
 pub fn metrics_json(

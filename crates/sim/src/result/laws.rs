@@ -23,7 +23,7 @@ use nand::{Cause, Op};
 use serde_json::Value;
 
 use crate::result::counts::{Causes, HostPages};
-use crate::result::run_result::RunResult;
+use crate::result::run_result::{GUEST, RunResult};
 use crate::result::trace_part::TracePart;
 
 /// Asserts every law.
@@ -83,7 +83,7 @@ fn requests_are_served_or_skipped(result: &RunResult) -> Result<(), String> {
 }
 
 fn a_host_page_is_a_host_program(result: &RunResult) -> Result<(), String> {
-    if result.ftl.name == ftl::scheme::guest::GUEST.name {
+    if result.ftl.name == GUEST {
         // A guest names the causes, and its pages may have another size.
         return Ok(());
     }
@@ -94,7 +94,7 @@ fn a_host_page_is_a_host_program(result: &RunResult) -> Result<(), String> {
 fn no_page_appears_or_vanishes(result: &RunResult) -> Result<(), String> {
     // What moves from a block that failed, or to another one to level the wear, keeps its place for
     // the FTL. A guest levels its own.
-    let is_guest = result.ftl.name == ftl::scheme::guest::GUEST.name;
+    let is_guest = result.ftl.name == GUEST;
     let by_ftl = |counts: &Causes| {
         let levelled = if is_guest { 0 } else { counts.wear };
         u128::from(counts.total - counts.media - levelled)

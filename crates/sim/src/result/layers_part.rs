@@ -5,7 +5,7 @@ use ftl::layer::Layer;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::result::json_values::{metrics_json, param_value};
+use crate::result::json_values::{metrics_json, params_json};
 use crate::result::record::{Column, ColumnKind, Columns, field_name};
 
 /// For each layer its parameters and metrics; null for a layer that is not there.
@@ -20,8 +20,7 @@ impl LayersPart {
             let report = reports.iter().find(|report| report.layer == layer.name)?;
             // The buffer of a divided budget reports, but has no options of its own.
             let setting = layers.named(layer.name).into_iter();
-            let params = setting.flat_map(|setting| setting.params.iter());
-            let params = params.map(|(name, value)| (name.to_owned(), param_value(value)));
+            let params = setting.flat_map(|setting| params_json(&setting.params));
             Some(Value::Object(params.chain(metrics_json(&report.figures, &[])).collect()))
         };
         LayersPart(LAYERS.iter().map(|layer| (layer.key(), part(layer).into())).collect())

@@ -3,6 +3,8 @@
 //! Counts are exact integers, times are in microseconds, and a ratio with a denominator of 0 is
 //! null. The same inputs and the same seed give the same JSON, byte for byte, except for `wall`.
 
+use ftl::Device;
+use ftl::registry::Choice;
 use nand::Timing;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -12,6 +14,7 @@ use crate::clock::us;
 use crate::result::counts::{Causes, HostPages, MergesPart, TimePart};
 use crate::result::drive_part::DrivePart;
 use crate::result::evidence::{Evidence, Fifths};
+use crate::result::json_values::param_value;
 use crate::result::latencies::{ByOp, Summary};
 use crate::result::layers_part::LayersPart;
 use crate::result::media_part::MediaPart;
@@ -23,6 +26,8 @@ use crate::result::wear::{EndurancePart, WearPart};
 
 /// The name and version of this form.
 pub const SCHEMA: &str = "ftlab.run/1";
+/// The name of the scheme of FTLs from outside, of which less is known.
+pub const GUEST: &str = ftl::scheme::guest::GUEST.name;
 
 record! {
     /// The result of one run.
@@ -115,6 +120,21 @@ record! {
     }
 }
 
+impl FtlPart {
+    /// The part for a scheme whose pages a policy with this name places, if one does.
+    pub fn of(choice: &Choice, policy: Option<&str>) -> FtlPart {
+        let params = choice.params.iter().flat_map(|(name, value)| match value {
+            // What a guest gets, as the user wrote it.
+            spec::Value::Rest(pairs) => {
+                pairs.iter().map(|(key, text)| (key.clone(), text.clone().into())).collect()
+            }
+            value => vec![(name.to_owned(), param_value(value))],
+        });
+        let policy = policy.map(|name| ("policy".to_owned(), name.into()));
+        FtlPart { name: choice.scheme.name, params: params.chain(policy).collect() }
+    }
+}
+
 record! {
     /// The device.
     #[derive(Clone, Debug)]
@@ -131,6 +151,20 @@ record! {
 }
 
 impl DevicePart {
+    /// The part for a device whose chip was named in this way.
+    pub fn of(device: &Device, chip: &str) -> DevicePart {
+        DevicePart {
+            page_bytes: device.chip.page_bytes,
+            pages_per_block: device.chip.pages_per_block,
+            logical_blocks: device.logical_blocks,
+            extra_blocks: device.extra_blocks,
+            sector_log_blocks: device.layer_blocks,
+            system_blocks: device.system_blocks,
+            chip: chip.to_owned(),
+            timing: device.chip.timing.into(),
+        }
+    }
+
     /// Bytes that the host sees.
     pub fn capacity_bytes(&self) -> u64 {
         let block_bytes = u64::from(self.page_bytes) * u64::from(self.pages_per_block);

@@ -14,7 +14,7 @@ use crate::memory;
 use crate::result::counts::{Causes, TimePart};
 use crate::result::drive_part::DrivePart;
 use crate::result::evidence::Evidence;
-use crate::result::json_values::{metrics_json, param_value};
+use crate::result::json_values::metrics_json;
 use crate::result::latencies::Latencies;
 use crate::result::layers_part::LayersPart;
 use crate::result::media_part::MediaPart;
@@ -98,8 +98,8 @@ impl FinishedRun<'_> {
         let mut result = RunResult {
             schema: SCHEMA,
             run: RunPart::of(&self.setup.experiment, self.trace_sha256()),
-            ftl: self.ftl_part(),
-            device: self.device_part(),
+            ftl: FtlPart::of(&self.setup.ftl, self.device.policy().map(|policy| policy.name())),
+            device: DevicePart::of(self.device, &self.setup.experiment.chip),
             layers: LayersPart::of(&self.device.layers, &report.layers),
             trace,
             host_pages,
@@ -196,19 +196,6 @@ impl FinishedRun<'_> {
         self.setup.has_tenants().then(|| loads.map(tenant).collect())
     }
 
-    fn ftl_part(&self) -> FtlPart {
-        let choice = &self.setup.ftl;
-        let params = choice.params.iter().flat_map(|(name, value)| match value {
-            // What a guest gets, as the user wrote it.
-            spec::Value::Rest(pairs) => {
-                pairs.iter().map(|(key, text)| (key.clone(), text.clone().into())).collect()
-            }
-            value => vec![(name.to_owned(), param_value(value))],
-        });
-        let policy = self.device.policy().map(|policy| ("policy".to_owned(), policy.name().into()));
-        FtlPart { name: choice.scheme.name, params: params.chain(policy).collect() }
-    }
-
     /// A sentence about the places of the volumes of a trace, if it has several.
     fn volumes_note(&self, read: &ReadTrace) -> Option<String> {
         (read.devices > 1 && !self.setup.has_tenants()).then(|| {
@@ -224,20 +211,6 @@ impl FinishedRun<'_> {
     fn policy_note(&self) -> Option<String> {
         let (policy, scheme) = (self.device.policy()?, self.device.choice.scheme.name);
         Some(format!("the pages were not placed by {scheme}, but by a policy: {}", policy.name()))
-    }
-
-    fn device_part(&self) -> DevicePart {
-        let device = self.device;
-        DevicePart {
-            page_bytes: device.chip.page_bytes,
-            pages_per_block: device.chip.pages_per_block,
-            logical_blocks: device.logical_blocks,
-            extra_blocks: device.extra_blocks,
-            sector_log_blocks: device.layer_blocks,
-            system_blocks: device.system_blocks,
-            chip: self.setup.experiment.chip.clone(),
-            timing: device.chip.timing.into(),
-        }
     }
 
     /// Before the extra blocks are full once, write amplification does not show what collection

@@ -15,9 +15,9 @@
 //! do not count, so the worst is that rows are run again.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -248,7 +248,10 @@ fn create(path: &Path, head: &str) -> io::Result<()> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let created = tempfile::Builder::new().prefix(".ftlab-").tempfile_in(directory);
+    // Colleagues may read it while the sweep runs.
+    let readable = Permissions::from_mode(0o666);
+    let mut builder = tempfile::Builder::new();
+    let created = builder.prefix(".ftlab-").permissions(readable).tempfile_in(directory);
     // The error itself names the temporary file.
     let file = created.map_err(|error| io::Error::from(error.kind()))?;
     file.as_file().write_all(head.as_bytes())?;
@@ -287,6 +290,16 @@ mod tests {
         bytes.extend(b"5a3e01c2 1 {\"n\"");
         assert_eq!(read(&bytes), both, "a line that is not whole yet");
         assert!(rows_in(b"sweep.row,sweep.varied\n").is_none() && rows_in(b"").is_none());
+    }
+
+    #[test]
+    fn a_journal_has_the_permissions_of_any_new_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let [journal, other] = ["journal", "other"].map(|name| directory.path().join(name));
+        opened(&journal);
+        File::create(&other).unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&journal), mode(&other));
     }
 
     #[test]

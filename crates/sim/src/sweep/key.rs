@@ -3,8 +3,8 @@
 //! ```text
 //! order of a run     version and build of ftlab · options as texts · digest of each trace file
 //! key of a run       hash of its order
-//! key of a journal   hash of the version, of the options of all rows, and of the digests of the
-//!                    trace files of its rows
+//! key of a journal   hash of version and build, of the options of all rows, and of the digests of
+//!                    the trace files of its rows
 //! ```
 //! Both are the same in every process and on every machine that sees the same traces under the same
 //! names. Titles, claims and drawings are not part of them. Digests instead of modification times
@@ -106,7 +106,7 @@ pub fn journal_key(
     let all: Vec<Value> = all.collect();
     let own = rows.iter().map(|&row| &plan.rows[row].experiment);
     let files = files(own, digests, progress)?;
-    Ok(hash(&json!([VERSION, DEFAULT_TRACE, all, files]).to_string()))
+    Ok(hash(&json!([VERSION, BUILD, DEFAULT_TRACE, all, files]).to_string()))
 }
 
 /// The values of all options, as texts that can be read back.

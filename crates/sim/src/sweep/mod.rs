@@ -19,6 +19,7 @@
 //! * [`journal`]       finished rows on disk
 //! * [`journals`]      those of a whole sweep and of its shards
 //! * [`row`]           a row as JSON and as csv
+//! * [`row_origin`]    whether a row that is read is of this plan
 //! * [`runner`]        single runs, for processes that are sent one at a time
 //! * [`failed_row`]    why a row has no figures
 //! * [`fleet`]         plans with a row for each volume of a trace
@@ -49,6 +50,7 @@ pub mod journal;
 pub mod journals;
 pub mod key;
 pub mod row;
+pub mod row_origin;
 pub mod runner;
 pub mod shard;
 pub mod shared_inputs;
