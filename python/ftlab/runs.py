@@ -292,7 +292,7 @@ def advise(
     trace: Any = None,
     *,
     target: float = 1.5,
-    depths: Sequence[int] = (1, 8, 32, 128),
+    depths: int | Sequence[int] = (1, 8, 32, 128),
     jobs: int | None = None,
     progress: Progress = None,
     memory_limit: int | str | None = None,
@@ -307,7 +307,7 @@ def advise(
     target
         The write amplification for which over-provisioning is sought.
     depths
-        The queue depths at which the trace is replayed.
+        The queue depth, or several, at which the trace is replayed.
     jobs
         As for :func:`compare`.
     progress, memory_limit
@@ -324,7 +324,7 @@ def advise(
     with shown(progress, ["advice"]) as callback:
         native = _native.advise(
             {"trace": origin.name, **options},
-            question=(target, list(depths)),
+            question=(target, [depths] if isinstance(depths, int) else list(depths)),
             requests=origin.packed,
             jobs=jobs,
             progress=callback,

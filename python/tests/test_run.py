@@ -118,7 +118,8 @@ def test_advice_gives_the_bytes_of_the_command(command: Command, tmp_path: Path)
     with pytest.raises(ftlab.UsageError, match="at least 1"):
         ftlab.advise(TRACE, target=0.5)
     requests = ftlab.trace.generate("oltp:requests=20K,reads=100%")
-    assert not ftlab.advise(requests).answers
+    of_one = ftlab.advise(requests, depths=4)
+    assert not of_one.answers and of_one.to_json() == ftlab.advise(requests, depths=[4]).to_json()
 
 
 def test_values_may_be_numbers_texts_and_lists() -> None:
