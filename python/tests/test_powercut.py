@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT
@@ -68,6 +70,19 @@ def test_a_server_with_many_processes_recovers() -> None:
     assert findings([script, "work"], [script, "check"], setup=[script, "open"], serve=serve, cuts=1) == []
     running = subprocess.run(["pgrep", "-f", "ftlab-powercut-.*/data"], capture_output=True, text=True).stdout
     assert not running, f"the server lives on after its power failed: {running}"
+
+
+def test_a_virtual_machine_keeps_what_its_guest_has_synced() -> None:
+    needed = ["qemu-system-x86_64", "busybox", "cpio", "modprobe"]
+    absent = [program for program in needed if not shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")]
+    if absent or not list(Path("/boot").glob("vmlinuz-*")):
+        pytest.skip(f"a virtual machine needs {', '.join(absent or ['a kernel in /boot'])}")
+    script = str(EXAMPLES / "vm.sh")
+    campaign: dict[str, Any] = {"setup": [script, "open"], "filesystem": None, "cuts": 1}
+    assert findings([script, "work"], [script, "check"], **campaign) == []
+    found = findings([script, "work", "unsynced"], [script, "check"], **campaign)
+    assert found
+    assert "are lost" in found[0]
 
 
 def test_the_fixture_fails_with_the_finding_and_the_seed(powercut: Callable[..., None]) -> None:
