@@ -49,7 +49,11 @@ fn planned_fields(found: &Value, experiment: &Experiment) -> Vec<(String, Value)
         (format!("run.{}", option.name), value.unwrap_or(Value::Null))
     });
     let mut fields: Vec<_> = run.collect();
-    fields.extend(experiment.trace.iter().map(|name| ("trace.name".to_owned(), json!(name))));
+    // A file may have moved.
+    let last = |name: &str| name.rsplit('/').next().map(str::to_owned);
+    let name = at(found, "trace.name").as_str().and_then(last);
+    let other = experiment.trace.iter().filter(|planned| last(planned) != name);
+    fields.extend(other.map(|planned| ("trace.name".to_owned(), json!(planned))));
     let Ok(setup) = Setup::new(experiment) else { return fields };
     let mut add = |name: &str, part: Value| {
         let part = part.as_object().into_iter().flatten();
@@ -61,7 +65,9 @@ fn planned_fields(found: &Value, experiment: &Experiment) -> Vec<(String, Value)
     }
     let bytes = ["logical_blocks", "pages_per_block", "page_bytes"]
         .map(|name| found["device"][name].as_u64().unwrap_or(0));
-    if let Ok(device) = device::of(&setup, bytes.iter().product()) {
+    // The row may come from anywhere.
+    let capacity_bytes = bytes.into_iter().fold(1, u64::saturating_mul);
+    if let Ok(device) = device::of(&setup, capacity_bytes) {
         add("device", json!(DevicePart::of(&device, &experiment.chip)));
     }
     fields
@@ -113,6 +119,8 @@ mod tests {
         let more =
             PLAN.replace("seed = 7", "media = \"real\"\nreserve = \"3%\"\ntrim = \"ignore\"");
         let sized = PLAN.replace("capacity = \"1MiB\"", "extra = \"5blocks\"");
+        let moved = row_of(PLAN, false).to_string().replace("\"uniform:", "\"elsewhere/uniform:");
+        assert_eq!(why(&serde_json::from_str(&moved).unwrap(), PLAN), None);
         for text in [PLAN, &more, &sized] {
             for as_csv in [false, true] {
                 assert_eq!(why(&row_of(text, as_csv), text), None, "{text}");
