@@ -78,7 +78,7 @@ class Figure:
             spec.pop(name, None)
         # Composed charts may not have two tables of the same name.
         spec["data"].pop("name", None)
-        return altair.Chart.from_dict(spec)
+        return _built(spec, altair)
 
     def to_svg(self) -> str:
         """The figure as SVG for a paper, as ``--svg`` of the command writes it."""
@@ -121,6 +121,20 @@ class Figure:
             return {"image/svg+xml": self.to_svg(), "text/plain": f"{self.title}: {self.caption}"}
         except ImportError:
             return self.chart()._repr_mimebundle_(**arguments)
+
+
+def _built(spec: dict[str, Any], altair: Any) -> Any:
+    """A chart whose parts are charts, too, so that each can be made interactive."""
+    # A whole chart must have data; its parts need not.
+    chart = altair.Chart.from_dict({"data": {"values": []}, **spec})
+    if "data" not in spec:
+        chart.data = altair.Undefined
+    for parts in ("layer", "hconcat", "vconcat"):
+        if parts in spec:
+            chart[parts] = [_built(part, altair) for part in spec[parts]]
+    if "spec" in spec:
+        chart.spec = _built(spec["spec"], altair)
+    return chart
 
 
 def of(runs: Runs | Lives | Sweep) -> list[Figure]:

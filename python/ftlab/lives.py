@@ -41,6 +41,10 @@ class Lives(Sequence[Life], Reported):
     def __len__(self) -> int:
         return len(self._lives)
 
+    def __contains__(self, life: object) -> bool:
+        """Whether it has this life, or the life of this FTL."""
+        return life in self.labels or life in self._lives
+
     def __iter__(self) -> Iterator[Life]:
         return iter(self._lives)
 

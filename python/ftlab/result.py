@@ -196,6 +196,10 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
     def __len__(self) -> int:
         return len(self._results)
 
+    def __contains__(self, run: object) -> bool:
+        """Whether it has this result, or a result with this label."""
+        return run in self.labels or run in self._results
+
     def __iter__(self) -> Iterator[Result]:
         return iter(self._results)
 

@@ -18,7 +18,7 @@ from ftlab.given import kind, spelt
 from ftlab.progress import Progress, shown
 from ftlab.rows import ArrowRows
 from ftlab.tables import rows_html
-from ftlab.written import Files, files_of_plan, write_files
+from ftlab.written import Files, files_of_plan, write_file, write_files
 
 if TYPE_CHECKING:
     import distributed
@@ -308,6 +308,17 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
         if self._native is None:
             raise UsageError("a sweep that came by pickle draws no figures: write them where it ran")
         write_files(folder, self._native.svg(), self._read)
+
+    def write_report(self, path: str | os.PathLike[str]) -> None:
+        """Write the page of ``ftlab sweep --report``, apart from what it says of the traces.
+
+        Raises:
+            UsageError: the sweep came by pickle, without what its page is made from; or a trace
+                would be overwritten.
+        """
+        if self._native is None:
+            raise UsageError("a sweep that came by pickle has no page: write it where it ran")
+        write_file(path, self._native.page(), self._read)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_native": None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from typing import Any
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,6 +59,12 @@ def test_figures_compose(comparison: ftlab.Comparison) -> None:
         assert vl_convert.vegalite_to_svg(composed.to_dict()).startswith("<svg")
     assert layered.facet("run:N").to_dict()["facet"]
     assert charts[0].to_dict()["width"] == 300
+
+
+def test_every_figure_can_be_made_interactive(comparison: ftlab.Comparison) -> None:
+    for figure in ftlab.figures.of(comparison):
+        chart: Any = figure.chart()
+        assert chart.interactive().to_dict()["params"], figure.id
 
 
 def test_figures_need_no_network(comparison: ftlab.Comparison) -> None:

@@ -65,6 +65,31 @@ def test_ctrl_c_stops_survey_and_sorting(tmp_path: Path, sort: bool) -> None:
     assert interrupted(str(path), repr({"format": "spc", "sort": sort}), "survey") < 5
 
 
+@pytest.mark.parametrize("body", ["time.sleep(0.05); return 0", "while True: pass"])
+@pytest.mark.parametrize("call", ["run(**BASE, policy=Slow())", "sweep(PLAN, policies={'mine': Slow}, jobs=2)"])
+def test_ctrl_c_stops_a_policy_that_takes_its_time(body: str, call: str) -> None:
+    program = f"""
+        import os, sys, time, ftlab
+        BASE = {{"trace": "uniform:writes=3K", "capacity": "16MiB", "extra": "20blocks"}}
+        PLAN = {{"base": {{**BASE, "policy": "mine"}}, "grid": [{{"seed": [1, 2, 3]}}]}}
+        class Slow(ftlab.policy.Policy):
+            def place(self, *_):
+                os.write(1, b"reached\\n")
+                {body}
+        try:
+            ftlab.{call}
+        except KeyboardInterrupt:
+            sys.exit(77)
+    """
+    words = [sys.executable, "-c", textwrap.dedent(program)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "reached\n"
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+    assert process.returncode == 77
+
+
 def test_a_callback_can_stop_a_run() -> None:
     class Enough(Exception):
         pass

@@ -4,6 +4,8 @@
 use ftl::contract::guest::{Declaration, GuestFaultKind};
 use ftl::device::{Device, Size};
 use ftl::{Durability, Error, Ftl, Result};
+use guest::isolation::Isolated;
+use guest::supervisor::patience_of_check;
 use image::{LossyDisk, Recipe};
 use nand::{Geometry, Mode, Nand};
 
@@ -113,8 +115,8 @@ impl Case {
             let layers = subject.layers.clone();
             Device::new(chip.clone(), choice.clone(), layers, size, durability, seed)
         };
-        let device = match choice.guest {
-            Some(_) => roomy(size, of_size)?,
+        let device = match &choice.guest {
+            Some(guest) => roomy(size, guest.needs_process(), of_size)?,
             None => of_size(size)?,
         };
         // A guest that sees the blocks in reserve must not take them for the room that it needs.
@@ -258,15 +260,12 @@ impl Case {
 
 /// The smallest device of at least this size on which its guest can be mounted: how many extra
 /// blocks a guest needs is known to itself alone.
-fn roomy(least: Size, of_size: impl Fn(Size) -> Result<Device>) -> Result<Device> {
+fn roomy(least: Size, may_die: bool, of_size: impl Fn(Size) -> Result<Device>) -> Result<Device> {
     let of_extra = |extra_blocks| {
         let device = of_size(Size { extra_blocks, ..least })?;
-        let mounted = device.mount(&mut device.new_chip(Mode::Stamps));
-        match mounted.map(drop) {
-            Err(error) if is_refusal(&error) => Err(error),
-            // Whatever else is wrong, the check will find.
-            _ => Ok(device),
-        }
+        let is_asked = !may_die || is_refused_elsewhere(&device);
+        // Whatever else is wrong, the check will find.
+        is_asked.then(|| refusal(&device)).flatten().map_or(Ok(device), Err)
     };
     let (mut refused, mut taken) = (None, least.extra_blocks);
     let mut device = loop {
@@ -285,6 +284,18 @@ fn roomy(least: Size, of_size: impl Fn(Size) -> Result<Device>) -> Result<Device
         }
     }
     Ok(device)
+}
+
+/// Why a device cannot be mounted, if it is refused.
+fn refusal(device: &Device) -> Option<Error> {
+    let mounted = device.mount(&mut device.new_chip(Mode::Stamps));
+    mounted.map(drop).err().filter(is_refusal)
+}
+
+/// Whether it is refused, asked in a process of its own: a guest may die of it.
+fn is_refused_elsewhere(device: &Device) -> bool {
+    let begun = Isolated::begin(|| vec![u8::from(refusal(device).is_some())]);
+    begun.is_ok_and(|asked| asked.end(patience_of_check()).0 == Ok(vec![1]))
 }
 
 /// Whether the product refuses such a device or such parameters. This is not a finding.

@@ -254,8 +254,6 @@ impl Oracle {
             return Ok(());
         }
         let sector = first + at;
-        let (page, index) =
-            (sector as u32 / self.sectors_per_page, sector as u32 % self.sectors_per_page);
         let (read, flushed) = (found[at].write(), self.flushed(sector));
         let shown = match read {
             u32::MAX => "bytes that no write wrote".to_owned(),
@@ -268,8 +266,9 @@ impl Oracle {
         Err(Finding::new(
             defect,
             format!(
-                "the device is not as it was at a flush: Lpn({page}) sector {index} reads \
-                 {shown}, and had write {flushed} at the last flush that was answered"
+                "the device is not as it was at a flush: {} reads {shown}, and had write {flushed} \
+                 at the last flush that was answered",
+                self.place(sector)
             ),
         ))
     }
@@ -341,15 +340,20 @@ impl Oracle {
 
     // ---- Describing a wrong value -------------------------------------------------------------
 
+    fn place(&self, sector: usize) -> String {
+        let per_page = self.sectors_per_page as usize;
+        format!("Lpn({}) sector {}", sector / per_page, sector % per_page)
+    }
+
     fn finding(&self, first: usize, found: &[Stamp], at: usize, expect: Expect) -> Finding {
         let sector = first + at;
-        let (page, index) =
-            (sector as u32 / self.sectors_per_page, sector as u32 % self.sectors_per_page);
         let shown = match (found[at].write(), found[at].sector() as usize == sector) {
             (0, _) => "zero".to_owned(),
             (u32::MAX, _) => "bytes that no write wrote".to_owned(),
             (write, true) => format!("write {write}"),
-            (write, false) => format!("write {write} of sector {}", found[at].sector()),
+            (write, false) => {
+                format!("write {write} of {}", self.place(found[at].sector() as usize))
+            }
         };
         let defect = self.defect(first, found, at, expect);
         let newest = self.newest(sector);
@@ -358,8 +362,8 @@ impl Oracle {
         Finding::new(
             defect,
             format!(
-                "Lpn({page}) sector {index} reads {shown}; its newest value is {newest}, all its \
-                 values were {had:?}"
+                "{} reads {shown}; its newest value is {newest}, all its values were {had:?}",
+                self.place(sector)
             ),
         )
     }
@@ -608,7 +612,7 @@ mod tests {
         assert_eq!(sentence(oracle.judge(0, &stamps([1, 1, 2, 1]), Expect::Newest)), other);
         let mut swapped = stamps([1, 1, 2, 2]);
         swapped.swap(2, 3);
-        let other = format!("Lpn(1) sector 0 reads write 2 of sector 3; {values}");
+        let other = format!("Lpn(1) sector 0 reads write 2 of Lpn(1) sector 1; {values}");
         assert_eq!(sentence(oracle.judge(0, &swapped, Expect::Newest)), other);
     }
 

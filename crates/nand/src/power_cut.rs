@@ -333,6 +333,8 @@ pub(crate) struct TestPower {
     off: bool,
     /// The outcome of the cut that has struck.
     struck: Option<Outcome>,
+    /// The operation that it interrupted; none if that was in memory only.
+    interrupted: Option<Interruptible>,
 }
 
 impl TestPower {
@@ -383,6 +385,10 @@ impl TestPower {
 
     pub(crate) fn struck(&self) -> Option<Outcome> {
         self.struck
+    }
+
+    pub(crate) fn interrupted(&self) -> Option<Interruptible> {
+        self.interrupted
     }
 
     /// Starts an operation. Returns what the cut leaves on flash if it strikes this one; the
@@ -475,7 +481,8 @@ impl TestPower {
             }
             None => interrupt(flash, operation, outcome)?,
         }
-        *self = TestPower { off: true, struck: Some(outcome), ..TestPower::default() };
+        let (struck, interrupted) = (Some(outcome), Some(operation));
+        *self = TestPower { off: true, struck, interrupted, ..TestPower::default() };
         Err(Error::PowerLost)
     }
 }

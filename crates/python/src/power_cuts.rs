@@ -4,7 +4,7 @@ use check::campaign::{Campaign, CampaignReport};
 use check::case::Case;
 use check::conformance;
 use check::cut::faults::{Faults, promises};
-use check::cut::power_loss::{self, SecondCuts, Step};
+use check::cut::power_loss::{self, SecondCuts, Step, StepTexts};
 use check::cut::shrinking;
 use check::device::power_cut::PowerCut;
 use check::device_model::{DEVICE_MODELS, DeviceModel};
@@ -181,18 +181,14 @@ fn promised(case: &Case, text: &str) -> PyResult<PowerCut> {
 
 /// Replays a case with these cuts, or without any.
 fn replayed(case: &Case, cuts: &[PowerCut]) -> PyResult<(NativeCheck, Vec<FailedCase>)> {
-    let mut steps = Vec::new();
+    let (mut steps, mut texts) = (Vec::new(), StepTexts::default());
+    let mut watch = |step: Step| steps.push(texts.next(step));
     let done = match cuts.is_empty() {
-        true => {
-            conformance::check_watched(case, &mut |action| steps.push(action.to_string())).map(drop)
-        }
-        false => {
-            let watch = &mut |step: Step| steps.push(step.to_string());
-            match power_loss::replay(case, cuts, watch) {
-                Ok(Some(missed)) => return Err(wrong(missed)),
-                done => done.map(drop),
-            }
-        }
+        true => conformance::check_watched(case, &mut |action| watch(Step::Act(action))).map(drop),
+        false => match power_loss::replay(case, cuts, &mut watch) {
+            Ok(Some(missed)) => return Err(wrong(missed)),
+            done => done.map(drop),
+        },
     };
     let failed: Vec<FailedCase> = done.err().into_iter().collect();
     let count = |verdict: Verdict| {

@@ -7,14 +7,18 @@
 //!                                 └ the shared state: stage, done, total, stop
 //! ```
 //! Signals reach only the main thread of Python. So work that is called from another thread is not
-//! stopped by Ctrl-C, as usual in Python.
+//! stopped by Ctrl-C, as usual in Python. A policy of the user runs in the working thread: if it is
+//! in one of its methods when the work must stop, `KeyboardInterrupt` is raised there.
 
+use std::ffi::c_long;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use pyo3::ffi::{PyExc_KeyboardInterrupt, PyThreadState_SetAsyncExc};
 use pyo3::prelude::*;
 use sim::sweep::SweepProgress;
 use sim::{Error, Progress, Stage};
@@ -28,6 +32,8 @@ const INTERVAL: Duration = Duration::from_millis(100);
 pub struct Watch {
     stop: AtomicBool,
     runs: Vec<RunState>,
+    /// The working threads, as Python numbers them.
+    threads: Mutex<Vec<c_long>>,
 }
 
 /// How far a run is.
@@ -42,7 +48,35 @@ struct RunState {
 impl Watch {
     fn new(runs: usize) -> Watch {
         let runs = (0..runs).map(|_| RunState::default()).collect();
-        Watch { stop: AtomicBool::new(false), runs }
+        Watch { stop: AtomicBool::new(false), runs, threads: Mutex::default() }
+    }
+
+    /// Does `work` in this thread, while the interpreter keeps its state of it. A policy in Python
+    /// would otherwise pay for a new state at each of its calls.
+    pub fn in_python<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        Python::attach(|py| {
+            let number = py.import("threading").and_then(|it| it.call_method0("get_ident"));
+            // Without a number it cannot be interrupted, and works all the same.
+            let number = number.and_then(|it| it.extract::<c_long>()).ok();
+            self.threads().extend(number);
+            let done = py.detach(work);
+            self.threads().retain(|&other| Some(other) != number);
+            done
+        })
+    }
+
+    fn threads(&self) -> MutexGuard<'_, Vec<c_long>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the work stop, and interrupts the methods of the user that are under way.
+    #[expect(unsafe_code, reason = "Python has this function in C only")]
+    fn stop(&self, _py: Python<'_>) {
+        self.stop.store(true, Ordering::Relaxed);
+        for &number in self.threads().iter() {
+            // SAFETY: this thread is attached; a thread that has ended is ignored.
+            unsafe { PyThreadState_SetAsyncExc(number, PyExc_KeyboardInterrupt) };
+        }
     }
 
     /// The progress of a run.
@@ -133,7 +167,7 @@ impl SweepProgress for Watch {
     }
 
     fn in_thread(&self, rows: &mut (dyn FnMut() + Send)) {
-        known_to_python(rows);
+        self.in_python(rows);
     }
 }
 
@@ -158,12 +192,6 @@ pub fn watched<T: Send>(
     }
 }
 
-/// Does `work` while the interpreter keeps its state of this thread. A policy in Python would
-/// otherwise pay for a new state at each of its calls.
-pub fn known_to_python<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    Python::attach(|py| py.detach(work))
-}
-
 /// The result of the work, and what was raised while it went on.
 fn work_and_look<T: Send>(
     watch: &Watch,
@@ -175,13 +203,13 @@ fn work_and_look<T: Send>(
         let worker = scope.spawn(move || {
             // Dropping the sender tells the other thread that the work has ended.
             let _working = working;
-            known_to_python(|| catch_unwind(AssertUnwindSafe(|| work(watch))))
+            watch.in_python(|| catch_unwind(AssertUnwindSafe(|| work(watch))))
         });
         let mut raised = None;
         while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
             if raised.is_none() {
-                raised = Python::attach(|py| watch.look(py, show)).err();
-                watch.stop.store(raised.is_some(), Ordering::Relaxed);
+                raised =
+                    Python::attach(|py| watch.look(py, show).inspect_err(|_| watch.stop(py)).err());
             }
         }
         (worker.join().and_then(|done| done), raised)

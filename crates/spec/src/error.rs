@@ -11,7 +11,7 @@ pub enum Error {
     #[error(
         "`{word}` in `{text}` is not a name: use letters, digits, `-`, `_` and `.`, as in \
          `name:key=value,key=value`{}",
-        if word.contains(',') { "; an option that takes several names is given once for each" } else { "" }
+        if word.contains(',') { SEVERAL } else { "" }
     )]
     Name {
         /// The wrong name.
@@ -97,6 +97,9 @@ pub enum Error {
         unit: &'static str,
     },
 }
+
+/// The end of a message about several names in one.
+const SEVERAL: &str = "; an option that takes several names is given once for each";
 
 /// The end of a message about an unknown name: the nearest name and the list of known names.
 fn suggestion(nearest: &Option<String>, known: &[String]) -> String {

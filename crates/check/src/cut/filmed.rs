@@ -103,7 +103,7 @@ impl Camera<'_> {
 
 impl Watch for Camera<'_> {
     fn step(&mut self, step: Step) {
-        let (Step::Cut(_, flash), Some(recorder)) = (step, &mut self.recorder) else { return };
+        let (Step::Cut(_, _, flash), Some(recorder)) = (step, &mut self.recorder) else { return };
         self.number += 1;
         self.failed = self.failed.take().or(recorder.cut(flash, self.number).err());
     }

@@ -18,7 +18,7 @@ use std::thread;
 
 use nand::page_store::PageStore;
 use nand::power_cut::{Snapshot, reordered};
-use nand::{FlashArray, Outcome};
+use nand::{FlashArray, Interruptible, Outcome};
 
 use crate::case::Case;
 use crate::cut::counts::{CutCounts, DecayTime};
@@ -32,6 +32,7 @@ use crate::finding::{Defect, Finding, Verdict};
 use crate::observer::Observer;
 use crate::oracle::Oracle;
 use crate::rng::{Rng, mix};
+use crate::workload::host_operation::HostOperation;
 
 /// Which second cuts are tried after each first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,18 +109,47 @@ pub fn explore(
 pub enum Step<'a> {
     /// An action begins.
     Act(Action),
-    /// The power was cut and left this flash.
-    Cut(PowerCut, &'a FlashArray),
+    /// The power was cut in this operation of the flash, if it was one, and left this flash.
+    Cut(PowerCut, Option<Interruptible>, &'a FlashArray),
 }
 
 impl fmt::Display for Step<'_> {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Step::Act(action) => action.fmt(out),
-            Step::Cut(cut, _) => {
+            Step::Cut(cut, interrupted, _) => {
                 let (after, outcome) = (cut.after, cut.outcome_text());
-                write!(out, "power lost at operation {after}, outcome {outcome}")
+                write!(out, "power lost at operation {after}")?;
+                match interrupted {
+                    Some(Interruptible::Program(ppn)) => {
+                        write!(out, ", program of page {}", ppn.0)?
+                    }
+                    Some(Interruptible::Erase(block)) => {
+                        write!(out, ", erase of block {}", block.0)?
+                    }
+                    None => {}
+                }
+                write!(out, ", outcome {outcome}")
             }
+        }
+    }
+}
+
+/// The steps of a replay as texts. Writes have the numbers by which findings name them.
+#[derive(Default)]
+pub struct StepTexts {
+    writes: u32,
+}
+
+impl StepTexts {
+    /// The next step.
+    pub fn next(&mut self, step: Step) -> String {
+        match step {
+            Step::Act(Action::Do(HostOperation::Write(_) | HostOperation::Force(_))) => {
+                self.writes += 1;
+                format!("{step}, number {}", self.writes)
+            }
+            step => step.to_string(),
         }
     }
 }
@@ -193,11 +223,12 @@ pub fn replay(
         if nand.power().struck() != Some(cut.outcome) {
             return Ok(Some(Missed::Impossible(cut)));
         }
+        let interrupted = nand.power().interrupted();
         nand.power().cycle();
         let is_weak = has_weak_pages(nand.array());
         let is_weak = is_weak.map_err(|error| failed(Finding::of_storage(error)))?;
         let flash = nand.into_array();
-        watch.step(Step::Cut(cut, &flash));
+        watch.step(Step::Cut(cut, interrupted, &flash));
         device = PoweredDevice::after_cut(case, flash, oracle, cut.decay).map_err(failed)?;
         watch.powered(&mut device);
         actions = actions_after_cut(case, &cuts[..=level], is_weak);

@@ -140,7 +140,7 @@ fn sessions(case: &Case, cuts: &[PowerCut]) -> Option<Vec<Session>> {
 /// The lines for a step. `writes`: how many the host has made so far.
 fn lines(step: &Step, case: &Case, writes: &mut u32) -> String {
     let action = match step {
-        Step::Cut(_, flash) => return format!("{NEXT}\n{}", rows(flash)),
+        Step::Cut(_, _, flash) => return format!("{NEXT}\n{}", rows(flash)),
         Step::Act(action) => action,
     };
     match action {

@@ -426,7 +426,7 @@ impl<'a> PoweredDevice<'a> {
             self.keep_snapshots();
             return settled;
         }
-        unless_stopped(done, Defect::Refused)?;
+        unless_stopped(done, Defect::Refused).map_err(|stop| self.with_bad_blocks(stop))?;
         self.keep_snapshots();
         self.answered(operation);
         Ok(())
@@ -515,7 +515,7 @@ impl<'a> PoweredDevice<'a> {
                 self.read_by_page(extent, expect)
             }
             done => {
-                unless_stopped(done, Defect::Refused)?;
+                unless_stopped(done, Defect::Unreadable)?;
                 self.buffer.take(extent)?;
                 Ok(Vec::new())
             }

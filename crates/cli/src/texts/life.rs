@@ -2,8 +2,8 @@
 
 use report::headline::{self, as_lines};
 use report::html_page::HtmlPage;
-use report::number_format::{bytes, count};
-use report::pages::life::{self, LEGEND};
+use report::number_format::bytes;
+use report::pages::life::{self, LEGEND, blocks};
 use serde::Serialize;
 use sim::run::life::Life;
 
@@ -29,13 +29,12 @@ impl<'a> Lives<'a> {
         let Some(first) = self.lives.first() else { return String::new() };
         let head = format!(
             "trace    {}, repeated\nmedia    {}\nwear     {}\n\
-             device   {} in {} blocks, and {} in reserve\n",
+             device   {} in {}\n",
             self.trace,
             first.media,
             first.levelling,
             bytes(first.capacity_bytes),
-            count(first.blocks),
-            count(first.reserve_blocks)
+            blocks(self.lives)
         );
         let summary = life::summary(self.lives);
         let mut table = Table::new(&summary.head);

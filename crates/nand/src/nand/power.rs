@@ -90,6 +90,11 @@ impl Power<'_> {
         self.0.power.as_ref()?.struck()
     }
 
+    /// The operation that the cut has interrupted; none if it was in memory only.
+    pub fn interrupted(&self) -> Option<Interruptible> {
+        self.0.power.as_ref()?.interrupted()
+    }
+
     /// Turns the power on after a cut, or off and on again between two operations. What the chip
     /// had in RAM is gone: a mount must find the sequence again, and read what it must know about
     /// pages. No cut is armed and nothing is recorded.

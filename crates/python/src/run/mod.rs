@@ -21,7 +21,7 @@ use crate::failure::{exception, raised};
 use crate::figures::{PrintedFiles, printed, values_of};
 use crate::options::{cache_bytes, experiment, jobs, memory_limit};
 use crate::policy::PythonPolicy;
-use crate::watched::{Watch, known_to_python, watched};
+use crate::watched::{Watch, watched};
 
 /// The result of one run.
 #[pyclass(frozen, module = "ftlab._native")]
@@ -246,7 +246,7 @@ impl SharedRuns<'_> {
         let input = Input::open_cached(first, memory.cache_bytes(), &watch.run(0));
         let input = input.map_err(raised)?;
         let results = parallel_runs::in_order(self.setups.len(), self.jobs, |index, turn| {
-            known_to_python(|| {
+            watch.in_python(|| {
                 let (setup, progress) = (&self.setups[index], watch.run(index));
                 let options = RunOptions {
                     input: Some(&input),

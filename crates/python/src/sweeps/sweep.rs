@@ -1,6 +1,6 @@
 //! A sweep: its journal while it runs, its rows and findings when it is done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::figures::{self, PrintedFiles, printed};
 use crate::options::{jobs, memory_limit};
 use crate::policy::MadePolicy;
 use crate::sweeps::plan::NativePlan;
-use crate::watched::{Watch, known_to_python, watched};
+use crate::watched::{Watch, watched};
 
 /// A sweep that is not done yet. Its journal is locked until it is closed or finished.
 #[pyclass(module = "ftlab._native")]
@@ -208,7 +208,7 @@ impl SweepProgress for RowCount<'_> {
     }
 
     fn in_thread(&self, rows: &mut (dyn FnMut() + Send)) {
-        known_to_python(rows);
+        self.watch.in_python(rows);
     }
 }
 
@@ -255,7 +255,12 @@ impl NativeRows {
         let (rows, values) = read.map_err(|failure| failed(&failure))?;
         let (of_rows, scale) = (plan_of_rows(&values), plan.map_or(Scale::Full, |it| it.scale));
         let mut found = Findings::of(plan.map_or(&of_rows, |plan| &plan.source.plan));
+        let mut seen = HashSet::new();
         for (at, value) in values.iter().enumerate() {
+            let number = &value["sweep"]["row"];
+            if !seen.insert(number.as_u64()) {
+                return Err(UsageError::new_err(format!("row {number} is there twice")));
+            }
             let row = match plan {
                 None => Ok(at),
                 Some(plan) => plan.row_of(value),
@@ -269,6 +274,11 @@ impl NativeRows {
         let is_failed = |at: &usize| !values[*at]["sweep"]["error"].is_null();
         let failed = (0..values.len()).filter(is_failed).collect();
         Ok(NativeRows { failed, ..NativeRows::of(rows, &found, scale, Some(&name)) })
+    }
+
+    /// Its page, but for what it says of the traces: HTML.
+    fn page(&self) -> String {
+        self.page.html()
     }
 
     /// The figures of its page, but for those of its traces, as files for a paper.

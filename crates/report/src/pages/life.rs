@@ -43,25 +43,30 @@ pub fn page(trace: &str, lives: &[Life], made_by: String) -> HtmlPage {
     }
 }
 
-/// What was run, in sentences.
-fn provenance(trace: &str, lives: &[Life]) -> String {
-    let Some(life) = lives.first() else { return String::new() };
-    let filled = if life.is_filled { "Filled once" } else { "Empty at first" };
-    let blocks = |blocks: fn(&Life) -> u64| {
-        let mut all: Vec<u64> = lives.iter().map(blocks).collect();
-        all.sort_unstable();
-        match [all[0], all[all.len() - 1]] {
+/// The blocks of the devices, which need not be alike: layers add some, and an FTL that handles
+/// failures has those in reserve among its own.
+pub fn blocks(lives: &[Life]) -> String {
+    let range = |blocks: fn(&Life) -> u64| {
+        let all = || lives.iter().map(blocks);
+        match [all().min(), all().max()].map(Option::unwrap_or_default) {
             [least, most] if least == most => count(least),
             [least, most] => format!("{} to {}", count(least), count(most)),
         }
     };
+    let (used, reserve) = (range(|life| life.blocks), range(|life| life.reserve_blocks));
+    format!("{used} blocks, and {reserve} in reserve")
+}
+
+/// What was run, in sentences.
+fn provenance(trace: &str, lives: &[Life]) -> String {
+    let Some(life) = lives.first() else { return String::new() };
+    let filled = if life.is_filled { "Filled once" } else { "Empty at first" };
     format!(
-        "Trace {trace}, repeated until a die has no block left in reserve. Device {}: {} in {} \
-         blocks, and {} in reserve. Media {}. Wear levelling {}. {filled}. Seed {}.",
+        "Trace {trace}, repeated until a die has no block left in reserve. Device {}: {} in {}. \
+         Media {}. Wear levelling {}. {filled}. Seed {}.",
         life.chip,
         bytes(life.capacity_bytes),
-        blocks(|life| life.blocks),
-        blocks(|life| life.reserve_blocks),
+        blocks(lives),
         life.media,
         life.levelling,
         life.seed,

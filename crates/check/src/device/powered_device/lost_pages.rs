@@ -6,7 +6,7 @@ use ftl::contract::guest::{GuestFault, GuestFaultKind};
 use nand::{BlockId, Media, SectorMask, Stamp};
 
 use super::{PoweredDevice, Result, Stop, unless_stopped};
-use crate::finding::Defect;
+use crate::finding::{Defect, Finding};
 use crate::oracle::{Expect, Oracle};
 use crate::workload::host_operation::{Extent, HostOperation};
 
@@ -55,10 +55,30 @@ impl PoweredDevice<'_> {
         let Error::Guest(GuestFault { kind: GuestFaultKind::ReadOnly, .. }) = error else {
             return false;
         };
-        let Some(media) = self.nand.media().filter(|media| media.is_raw()) else { return false };
+        self.bad_blocks().is_some_and(|bad| bad >= self.case.model.media.reserve as usize)
+    }
+
+    /// The number of blocks that are bad or have failed, if the FTL handles that.
+    fn bad_blocks(&self) -> Option<usize> {
+        let media = self.nand.media().filter(|media| media.is_raw())?;
         let blocks = (0..self.nand.geometry().blocks()).map(BlockId);
         let bad = blocks.filter(|&block| self.nand.is_bad(block) || media.has_failed(block));
-        bad.count() >= self.case.model.media.reserve as usize
+        Some(bad.count())
+    }
+
+    /// A refusal with the number of blocks that are bad, if the FTL handles that.
+    pub(super) fn with_bad_blocks(&self, stop: Stop) -> Stop {
+        match (stop, self.bad_blocks()) {
+            (Stop::Found(found), Some(bad)) if found.defect == Defect::Refused => {
+                let reserve = self.case.model.media.reserve;
+                let sentence = format!(
+                    "{}; blocks that are bad: {bad} of {reserve} in reserve",
+                    found.sentence
+                );
+                Stop::Found(Finding { sentence, ..found })
+            }
+            (stop, _) => stop,
+        }
     }
 
     /// The operation was refused. A flush has not happened. Of a write, each page has its old value
@@ -140,7 +160,7 @@ impl PoweredDevice<'_> {
         match done {
             Err(error) if error.is_of_request() && may_be_lost => Ok(false),
             done => {
-                unless_stopped(done, Defect::Refused)?;
+                unless_stopped(done, Defect::Unreadable)?;
                 self.buffer.take(one)?;
                 Ok(true)
             }

@@ -15,7 +15,7 @@ use check::crash::machine_loss::{self, CrashCounts};
 use check::cut::counts::{CutCounts, DecayTime};
 use check::cut::faults::{FaultClass, Faults, promises};
 use check::cut::filmed;
-use check::cut::power_loss::{self, Missed, SecondCuts, Step};
+use check::cut::power_loss::{self, Missed, SecondCuts, Step, StepTexts};
 use check::cut::shrinking;
 use check::device::machine_crash::Crash;
 use check::device::power_cut::PowerCut;
@@ -564,12 +564,13 @@ fn replay_one(args: &Args, case: &Case, cuts: &[PowerCut]) -> failure::Result<bo
     let tell = |text: &str| tell(args, text);
     tell(&format!("{}\n", replay_line(case, cuts, &[])));
     tell(&format!("  device: {}\n", device_of(case)));
+    let mut texts = StepTexts::default();
+    let mut watch = |step: Step| tell(&format!("  {}\n", texts.next(step)));
     let done = match cuts.is_empty() {
         true => {
-            let mut watch = |action| tell(&format!("  {action}\n"));
-            conformance::check_watched(case, &mut watch).map(|_| None)
+            conformance::check_watched(case, &mut |action| watch(Step::Act(action))).map(|_| None)
         }
-        false => power_loss::replay(case, cuts, &mut |step: Step| tell(&format!("  {step}\n"))),
+        false => power_loss::replay(case, cuts, &mut watch),
     };
     let failed: Vec<FailedCase> = done.as_ref().err().into_iter().cloned().collect();
     if let (Ok(Some(Missed::Impossible(_))), None) = (&done, &args.outcome) {
