@@ -72,8 +72,8 @@ def test_rows_that_are_read_are_those_of_the_sweep(here: Path, form: str) -> Non
     alone.write_svg("figures")
     with pytest.raises(ftlab.UsageError, match="row 0 is not one of this plan: sweep.varied is "):
         ftlab.Sweep.read(f"rows.{form}", LONG)
-    other = PLAN.replace("[base]", "[base]\nseed = 5")
-    with pytest.raises(ftlab.UsageError, match="run.seed is 1 there, and 5 in the plan"):
+    other = PLAN.replace("[base]", "[base]\nwarmup = 7")
+    with pytest.raises(ftlab.UsageError, match="run.warmup is . there, and 7 in the plan"):
         ftlab.Sweep.read(f"rows.{form}", other)
 
 
