@@ -95,6 +95,6 @@ MUTANTS = [
      "return Ok(Device { media, geometry: all, blocks, ..self });",
      "let _: Vec<BlockId> = blocks;\n            return Ok(Device { media, ..self });"),
     ("guests-may-surrender", "check: a guest may end at its first failure", LOST_PAGES,
-     "bad.count() >= self.case.model.media.reserve as usize",
-     "bad.count() > 0"),
+     "bad >= self.case.model.media.reserve as usize",
+     "bad > 0"),
 ]
