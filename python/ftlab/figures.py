@@ -78,7 +78,8 @@ class Figure:
             spec.pop(name, None)
         # Composed charts may not have two tables of the same name.
         spec["data"].pop("name", None)
-        return _built(spec, altair)
+        chart: altair.TopLevelMixin = _built(spec, altair)
+        return chart
 
     def to_svg(self) -> str:
         """The figure as SVG for a paper, as ``--svg`` of the command writes it."""
