@@ -41,6 +41,7 @@ def test_earlier_results_can_be_drawn_with_labels(comparison: ftlab.Comparison) 
         one.id for one in ftlab.figures.of(comparison)
     ]
     assert len(ftlab.figures.of(comparison["page"])) > 1
+    assert "page" in comparison and comparison["page"] in comparison and "nobody" not in comparison
 
 
 def test_figures_are_charts_of_altair(comparison: ftlab.Comparison) -> None:
