@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from typing import Any
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import ftlab
 import pytest

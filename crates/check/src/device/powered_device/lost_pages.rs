@@ -72,7 +72,7 @@ impl PoweredDevice<'_> {
             (Stop::Found(found), Some(bad)) if found.defect == Defect::Refused => {
                 let reserve = self.case.model.media.reserve;
                 let sentence = format!(
-                    "{}; blocks that are bad: {bad} of {reserve} in reserve",
+                    "{}; bad blocks: {bad}, blocks that were added for them: {reserve}",
                     found.sentence
                 );
                 Stop::Found(Finding { sentence, ..found })
