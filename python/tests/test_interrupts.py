@@ -89,6 +89,20 @@ def test_ctrl_c_stops_a_policy_that_takes_its_time(body: str, call: str) -> None
     assert seconds_to_stop(program, after=0) < 20
 
 
+@pytest.mark.parametrize("brief", [False, True])
+def test_ctrl_c_stops_the_description_of_a_trace(brief: bool) -> None:
+    program = f"""
+        import sys, ftlab
+        requests = ftlab.trace.open("uniform:writes=2000M", capacity="64MiB")
+        print("reached", flush=True)
+        try:
+            requests.info(brief={brief})
+        except KeyboardInterrupt:
+            sys.exit(77)
+    """
+    assert seconds_to_stop(program, after=0.5) < 5
+
+
 def test_a_callback_can_stop_a_run() -> None:
     class Enough(Exception):
         pass

@@ -146,14 +146,15 @@ impl NativeTrace {
     /// The description as the JSON of `ftlab trace info --json`, with a newline at the end.
     ///
     /// # Errors
-    /// `UsageError` for a wrong page size, `RunError` if the trace cannot be read.
+    /// `UsageError` for a wrong page size, `RunError` if the trace cannot be read;
+    /// `KeyboardInterrupt`.
     #[pyo3(signature = (page=None, brief=false))]
     fn info(&self, py: Python<'_>, page: Option<&str>, brief: bool) -> PyResult<String> {
         let page_bytes = page.map(parse_page).transpose()?.map_or(self.page_bytes, u64::from);
-        let described = watched(py, 1, None, |_| {
-            let trace = self.source.trace();
-            let (survey, locality) = description::statistics(trace, page_bytes, brief)?;
-            description::json(trace, &survey, locality.as_ref())
+        let described = watched(py, 1, None, |watch| {
+            let (trace, progress) = (self.source.trace(), watch.run(0));
+            let (survey, locality) = description::statistics(trace, page_bytes, brief, &progress)?;
+            Ok::<_, Error>(description::json(trace, &survey, locality.as_ref())?)
         })?;
         described.map_err(raised)
     }

@@ -67,7 +67,7 @@ pub use error::{Error, Result};
 pub use generate::workload::AddressSpace;
 pub use input::resolve_path::stored_files;
 pub use registry::default_capacity;
-pub use replay::{ReadOptions, ReadReport, Replay, Skipped, Trace};
+pub use replay::{ReadOptions, ReadReport, Replay, Skipped, Trace, go_on};
 pub use request::{Flags, Op, Request};
 pub use table::builder::{ColumnBlock, TableBuilder};
 pub use table::request_store::{RequestStore, SpillFile, StoreBuilder};

@@ -27,6 +27,14 @@ use crate::table::request_store::{RequestStore, StoreBuilder};
 use crate::table::request_table::RequestTable;
 use crate::table::store_reader::StoreReader;
 
+/// The check of [`Replay::for_each`] that never ends the reading.
+///
+/// # Errors
+/// None.
+pub fn go_on(_position: u64) -> Result<()> {
+    Ok(())
+}
+
 /// How to read a trace file.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
@@ -255,17 +263,10 @@ impl Trace {
     /// As [`Trace::replay`] and [`Replay::next_batch`], or the error of `check`.
     pub fn to_table<E: From<Error>>(
         &self,
-        mut check: impl FnMut(u64) -> std::result::Result<(), E>,
+        check: impl FnMut(u64) -> std::result::Result<(), E>,
     ) -> std::result::Result<RequestTable, E> {
-        let (mut replay, mut batch) = (self.replay()?, Vec::with_capacity(BATCH));
-        let mut builder = TableBuilder::new(&self.name);
-        while replay.prepare()? {
-            check(0)?;
-        }
-        while replay.next_batch(&mut batch, BATCH)? > 0 {
-            batch.drain(..).for_each(|request| builder.push(&request));
-            check(replay.position_bytes())?;
-        }
+        let (mut replay, mut builder) = (self.replay()?, TableBuilder::new(&self.name));
+        replay.for_each(check, |request| builder.push(request))?;
         Ok(replay.finish_table(builder))
     }
 
@@ -429,14 +430,23 @@ impl Replay {
         self.reader.position_bytes()
     }
 
-    /// Calls `visit` with each request up to the end.
+    /// Calls `visit` with each request up to the end. `check` is called after each batch with the
+    /// position, and may end the reading; [`go_on`] never does.
     ///
     /// # Errors
-    /// As [`Replay::next_batch`].
-    pub fn for_each(&mut self, mut visit: impl FnMut(&Request)) -> Result<()> {
+    /// As [`Replay::next_batch`], or the error of `check`.
+    pub fn for_each<E: From<Error>>(
+        &mut self,
+        mut check: impl FnMut(u64) -> std::result::Result<(), E>,
+        mut visit: impl FnMut(&Request),
+    ) -> std::result::Result<(), E> {
+        while self.prepare()? {
+            check(0)?;
+        }
         let mut batch = Vec::with_capacity(BATCH);
         while self.next_batch(&mut batch, BATCH)? > 0 {
             batch.drain(..).for_each(|request| visit(&request));
+            check(self.position_bytes())?;
         }
         Ok(())
     }

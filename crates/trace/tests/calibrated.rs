@@ -8,7 +8,7 @@ use spec::Spec;
 use trace::analysis::locality::{PAGE_SIZES, TOP_PERCENTS, TraceLocality, locality};
 use trace::analysis::survey::{Survey, survey};
 use trace::replay::BATCH;
-use trace::{AddressSpace, Op, Request, Trace};
+use trace::{AddressSpace, Op, Request, Trace, go_on};
 
 const GIB: f64 = (1u64 << 30) as f64;
 
@@ -36,8 +36,8 @@ impl Measured {
         let trace = load(spec, page_bytes);
         let page_bytes = page_bytes.into();
         Measured {
-            survey: survey(&trace, page_bytes).unwrap(),
-            locality: locality(&trace, page_bytes).unwrap(),
+            survey: survey(&trace, page_bytes, go_on).unwrap(),
+            locality: locality(&trace, page_bytes, go_on).unwrap(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The description of a trace: the JSON of `ftlab trace info`.
 
 use serde_json::{Map, Value, json};
-use sim::{Experiment, Setup};
+use sim::{Experiment, Progress, Setup, Stage};
 use spec::Spec;
 use trace::Trace;
 use trace::analysis::locality::{
@@ -54,7 +54,7 @@ pub fn page_bytes(setup: &Setup, asked: Option<u32>) -> u64 {
 /// needs a second pass over the trace.
 ///
 /// # Errors
-/// The trace cannot be read.
+/// The trace cannot be read, or the reading is stopped.
 ///
 /// # Panics
 /// If `page_bytes` is less than a sector of 512 bytes.
@@ -62,9 +62,12 @@ pub fn statistics(
     trace: &Trace,
     page_bytes: u64,
     is_brief: bool,
-) -> trace::Result<(Survey, Option<TraceLocality>)> {
-    let survey = survey(trace, page_bytes)?;
-    let locality = if is_brief { None } else { Some(locality(trace, page_bytes)?) };
+    progress: &dyn Progress,
+) -> sim::Result<(Survey, Option<TraceLocality>)> {
+    let length = trace.size_hint_bytes();
+    let report = |position| progress.report(Stage::Survey, position, length);
+    let survey = survey(trace, page_bytes, report)?;
+    let locality = if is_brief { None } else { Some(locality(trace, page_bytes, report)?) };
     Ok((survey, locality))
 }
 

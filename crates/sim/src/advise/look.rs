@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use trace::analysis::survey::{Survey, survey};
-use trace::{RequestTable, Trace};
+use trace::{RequestTable, Trace, go_on};
 
 use crate::advise::answer::Refusal;
 use crate::error::Result;
@@ -51,7 +51,7 @@ impl Look {
     /// # Errors
     /// The requests cannot be read.
     pub fn at(table: &Arc<RequestTable>, page_bytes: u64) -> Result<Look> {
-        let found = survey(&Trace::of_table(table), page_bytes)?;
+        let found = survey(&Trace::of_table(table), page_bytes, go_on)?;
         let has_streams = table.has_streams();
         Ok(Look { trace: table.name().to_owned(), has_streams, ..Look::of(&found) })
     }

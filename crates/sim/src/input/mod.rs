@@ -43,9 +43,9 @@ use std::time::{Duration, Instant};
 
 use ftl::device::block_bytes;
 use spec::Spec;
-use trace::Op;
 use trace::analysis::page_set::{PageRanks, PageSet};
 use trace::analysis::survey::survey as survey_pages;
+use trace::{Op, go_on};
 
 use crate::config::choices::{Fit, Streams};
 use crate::config::named_trace::NamedTrace;
@@ -199,7 +199,7 @@ impl Input {
     fn without_pages(&self, page_bytes: u64) -> Result<Error> {
         let mut what = Vec::new();
         for load in &self.loads {
-            let contents = survey_pages(load.source.trace(), page_bytes)?.contents();
+            let contents = survey_pages(load.source.trace(), page_bytes, go_on)?.contents();
             what.push(format!("trace `{}` has {contents}", load.name()));
         }
         Ok(Error::Impossible(format!(

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use ftl::device::block_bytes;
 use spec::Spec;
-use trace::replay::{BATCH, ReadReport, Skipped};
-use trace::{AddressSpace, ReadOptions, Replay, Request, RequestTable, TableBuilder, Trace};
+use trace::replay::{ReadReport, Skipped};
+use trace::{AddressSpace, ReadOptions, Replay, Request, RequestTable, TableBuilder, Trace, go_on};
 
 use crate::config::named_trace::NamedTrace;
 use crate::config::setup::Setup;
@@ -174,14 +174,9 @@ impl RequestSource {
     ///
     /// # Errors
     /// The trace cannot be read, or the run is stopped.
-    pub fn for_each(&self, progress: &dyn Progress, mut see: impl FnMut(&Request)) -> Result<()> {
-        let mut stream = self.prepared(Stage::Survey, progress)?;
-        let mut batch = Vec::with_capacity(BATCH);
-        while stream.next_batch(&mut batch, BATCH)? > 0 {
-            batch.drain(..).for_each(|request| see(&request));
-            progress.report(Stage::Survey, stream.position_bytes(), self.length())?;
-        }
-        Ok(())
+    pub fn for_each(&self, progress: &dyn Progress, see: impl FnMut(&Request)) -> Result<()> {
+        let report = |position| progress.report(Stage::Survey, position, self.length());
+        self.replay()?.for_each(report, see)
     }
 
     /// The trace.
@@ -222,7 +217,7 @@ impl RequestSource {
     /// The trace cannot be read.
     pub fn to_table(&self, name: &str) -> Result<RequestTable> {
         let (mut replay, mut builder) = (self.replay()?, TableBuilder::new(name));
-        replay.for_each(|request| builder.push(request))?;
+        replay.for_each(go_on, |request| builder.push(request))?;
         Ok(replay.finish_table(builder))
     }
 

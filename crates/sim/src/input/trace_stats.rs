@@ -13,6 +13,7 @@ use crate::config::experiment::Experiment;
 use crate::config::setup::Setup;
 use crate::error::Result;
 use crate::input::source::RequestSource;
+use crate::progress::{NoProgress, Progress, Stage};
 
 /// Everything that is counted of a trace.
 #[derive(Clone, Debug)]
@@ -36,20 +37,23 @@ impl TraceStats {
     pub fn of(experiment: &Experiment) -> Result<TraceStats> {
         let setup = Setup::new(experiment)?;
         let source = RequestSource::open(&setup)?;
-        Ok(TraceStats::of_trace(source.trace(), setup.chip.page_bytes.into())?)
+        TraceStats::of_trace(source.trace(), setup.chip.page_bytes.into(), &NoProgress)
     }
 
     /// The statistics of an opened trace, in pages of `page_bytes`. The trace is read four times.
     ///
     /// # Errors
-    /// The trace cannot be read.
+    /// The trace cannot be read, or the reading is stopped.
     ///
     /// # Panics
     /// If `page_bytes` is less than a sector of 512 bytes.
-    pub fn of_trace(trace: &Trace, page_bytes: u64) -> trace::Result<TraceStats> {
-        let (survey, locality) = (survey(trace, page_bytes)?, locality(trace, page_bytes)?);
-        let page_intervals = page_intervals(trace, page_bytes, &locality.examples)?;
-        Ok(TraceStats { survey, load: load(trace)?, locality, page_intervals })
+    pub fn of_trace(trace: &Trace, page_bytes: u64, progress: &dyn Progress) -> Result<TraceStats> {
+        let length = trace.size_hint_bytes();
+        let report = |position| progress.report(Stage::Survey, position, length);
+        let survey = survey(trace, page_bytes, report)?;
+        let locality = locality(trace, page_bytes, report)?;
+        let page_intervals = page_intervals(trace, page_bytes, &locality.examples, report)?;
+        Ok(TraceStats { survey, load: load(trace, report)?, locality, page_intervals })
     }
 }
 

@@ -13,7 +13,7 @@
 
 use crate::analysis::page_history::{PageHistories, pages_of};
 use crate::analysis::stratified_sample::StratifiedSample;
-use crate::error::Result;
+use crate::error::Error;
 use crate::replay::Trace;
 use crate::request::{Op, Request};
 
@@ -115,16 +115,18 @@ pub struct PageIntervals {
 }
 
 /// Reads the whole trace and samples the write intervals of the example pages chosen from it.
+/// `check` is that of [`Replay::for_each`].
 ///
 /// # Errors
-/// Any error of reading the trace.
-pub fn page_intervals(
+/// Any error of reading the trace, or that of `check`.
+pub fn page_intervals<E: From<Error>>(
     trace: &Trace,
     page_bytes: u64,
     examples: &[ExamplePage],
-) -> Result<Vec<PageIntervals>> {
+    check: impl FnMut(u64) -> core::result::Result<(), E>,
+) -> core::result::Result<Vec<PageIntervals>, E> {
     let mut counter = IntervalCounter::new(page_bytes, examples);
-    trace.replay()?.for_each(|request| counter.add(request))?;
+    trace.replay()?.for_each(check, |request| counter.add(request))?;
     Ok(counter.page_intervals)
 }
 

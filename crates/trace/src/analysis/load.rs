@@ -1,6 +1,6 @@
 //! The load of a trace over time: reads, writes and bytes in each stretch of time.
 
-use crate::error::Result;
+use crate::error::Error;
 use crate::replay::Trace;
 use crate::request::{Op, Request};
 
@@ -43,13 +43,16 @@ impl OpLoad {
     }
 }
 
-/// Reads the whole trace and counts its load over time.
+/// Reads the whole trace and counts its load over time. `check` is that of [`Replay::for_each`].
 ///
 /// # Errors
-/// Any error of reading the trace.
-pub fn load(trace: &Trace) -> Result<Load> {
+/// Any error of reading the trace, or that of `check`.
+pub fn load<E: From<Error>>(
+    trace: &Trace,
+    check: impl FnMut(u64) -> core::result::Result<(), E>,
+) -> core::result::Result<Load, E> {
     let mut load = Load { stretch_ns: SHORTEST_NS, stretches: Vec::new() };
-    trace.replay()?.for_each(|request| load.add(request))?;
+    trace.replay()?.for_each(check, |request| load.add(request))?;
     Ok(load)
 }
 

@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 use crate::analysis::density::Density;
 use crate::analysis::example_pages::{self, ExamplePage};
 use crate::analysis::page_history::{PageHistories, pages_of};
-use crate::error::Result;
+use crate::error::Error;
 use crate::replay::Trace;
 use crate::request::{Op, Request, SECTOR_BYTES};
 
@@ -135,13 +135,17 @@ impl Distribution {
     }
 }
 
-/// Reads the whole trace and measures its locality.
+/// Reads the whole trace and measures its locality. `check` is that of [`Replay::for_each`].
 ///
 /// # Errors
-/// Any error of reading the trace.
-pub fn locality(trace: &Trace, page_bytes: u64) -> Result<TraceLocality> {
+/// Any error of reading the trace, or that of `check`.
+pub fn locality<E: From<Error>>(
+    trace: &Trace,
+    page_bytes: u64,
+    check: impl FnMut(u64) -> core::result::Result<(), E>,
+) -> core::result::Result<TraceLocality, E> {
     let mut counter = LocalityCounter::new(page_bytes);
-    trace.replay()?.for_each(|request| counter.add(request))?;
+    trace.replay()?.for_each(check, |request| counter.add(request))?;
     Ok(counter.finished())
 }
 

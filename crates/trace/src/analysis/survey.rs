@@ -5,7 +5,7 @@
 
 use crate::analysis::page_set::PageSet;
 pub use crate::analysis::request_sizes::{RequestSizes, SizeBucket};
-use crate::error::Result;
+use crate::error::Error;
 use crate::parse::doubts::contents;
 use crate::replay::{ReadReport, Skipped, Trace};
 use crate::request::{Flags, Op, Request};
@@ -94,17 +94,21 @@ pub struct DeviceSurvey {
     trimmed: PageSet,
 }
 
-/// Reads the whole trace and counts its requests.
+/// Reads the whole trace and counts its requests. `check` is that of [`Replay::for_each`].
 ///
 /// # Errors
-/// Any error of reading the trace.
+/// Any error of reading the trace, or that of `check`.
 ///
 /// # Panics
 /// If `page_bytes` is less than a sector of 512 bytes.
-pub fn survey(trace: &Trace, page_bytes: u64) -> Result<Survey> {
+pub fn survey<E: From<Error>>(
+    trace: &Trace,
+    page_bytes: u64,
+    check: impl FnMut(u64) -> core::result::Result<(), E>,
+) -> core::result::Result<Survey, E> {
     let mut survey = Survey::new(page_bytes);
     let mut replay = trace.replay()?;
-    replay.for_each(|request| survey.add(request))?;
+    replay.for_each(check, |request| survey.add(request))?;
     let ReadReport { devices, skipped, notes, .. } = replay.report();
     for (device, name) in survey.devices.iter_mut().zip(devices) {
         device.name = name;

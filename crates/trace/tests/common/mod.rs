@@ -5,7 +5,7 @@ mod directory;
 use std::path::Path;
 
 use trace::analysis::survey::{Survey, survey};
-use trace::{ReadOptions, Trace};
+use trace::{ReadOptions, Trace, go_on};
 
 pub use directory::traces;
 
@@ -19,5 +19,5 @@ pub fn open(directory: &Path, file: &str, format: &str, skip_bad: bool) -> Trace
 
 /// Its survey, in pages of 4 KiB.
 pub fn surveyed(trace: &Trace) -> Survey {
-    survey(trace, 4096).unwrap_or_else(|error| panic!("{error}"))
+    survey(trace, 4096, go_on).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -206,11 +206,14 @@ fn info(args: &InfoArgs) -> Result<()> {
     let page_bytes = description::page_bytes(&setup, args.page);
     let source = RequestSource::open(&setup)?;
     let trace = source.trace();
+    let monitor = RunMonitor::new(args.quiet);
     let Some(report) = report else {
-        let (survey, locality) = description::statistics(trace, page_bytes, args.brief)?;
+        let (survey, locality) = description::statistics(trace, page_bytes, args.brief, &monitor)?;
+        drop(monitor);
         return print_description(args, json.as_ref(), trace, &survey, locality.as_ref());
     };
-    let found = TraceStats::of_trace(trace, page_bytes)?;
+    let found = TraceStats::of_trace(trace, page_bytes, &monitor)?;
+    drop(monitor);
     let page = page(trace, &found)?;
     report.write(|out| write_text(out, &page.html()))?;
     print_description(args, json.as_ref(), trace, &found.survey, Some(&found.locality))

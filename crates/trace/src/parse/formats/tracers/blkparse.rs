@@ -410,7 +410,7 @@ CPU0 (8,16):
             let trace = crate::Trace::of_bytes("t", text.as_bytes(), &Default::default()).unwrap();
             let mut replay = trace.replay().unwrap();
             let mut seconds = Vec::new();
-            replay.for_each(|it| seconds.push(it.time_ns / 1_000_000_000)).unwrap();
+            replay.for_each(crate::go_on, |it| seconds.push(it.time_ns / 1_000_000_000)).unwrap();
             (seconds, replay.report().notes.len())
         };
         let within = ["1266874880.5", "1266874882.5", "1266874889.5"];
@@ -476,7 +476,7 @@ CPU0 (8,16):
         let notes = |text: &str| {
             let trace = crate::Trace::of_bytes("t", text.as_bytes(), &Default::default()).unwrap();
             let mut replay = trace.replay().unwrap();
-            replay.for_each(|_| {}).unwrap();
+            replay.for_each(crate::go_on, |_| {}).unwrap();
             replay.report().notes.join(" ")
         };
         let line = "8,0 1 1 0.1 9 D W 8 + 128 [a]";
