@@ -101,8 +101,8 @@ wheel: setup setup-python ## A wheel for CPython 3.10 and later, in target/wheel
 manylinux: setup setup-python ## Wheels for Linux since 2014, x86-64 and aarch64, in target/wheels
 	$(PYTHON) -m venv target/wheels/venv
 	target/wheels/venv/bin/pip install --quiet $(MATURIN) $(ZIG)
-	for machine in $(MACHINES); do \
-		rustup target add $$machine-unknown-linux-gnu && target/wheels/venv/bin/maturin build --release --zig \
+	export PATH="$(CURDIR)/target/wheels/venv/bin:$$PATH"; for machine in $(MACHINES); do \
+		rustup target add $$machine-unknown-linux-gnu && maturin build --release --zig \
 			--target $$machine-unknown-linux-gnu --compatibility manylinux2014 --out target/wheels || exit 1; \
 	done
 
