@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ftlab import _native
+from ftlab import _native, frozen
 from ftlab.given import hint
 from ftlab.reports import Reported
 from ftlab.written import Files
@@ -22,7 +21,7 @@ class Advice(Mapping[str, Any], Reported):
     def __init__(self, native: _native.NativeAdvice, read: Files) -> None:
         self._native = native
         self._read = read
-        self._advice: dict[str, Any] = json.loads(native.to_json())["advices"][0]
+        self._advice: dict[str, Any] = frozen.read(native.to_json())["advices"][0]
 
     def __getitem__(self, name: str) -> Any:
         return self._advice[name]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
-from ftlab import _native
+from ftlab import _native, frozen
 from ftlab.errors import UsageError
 from ftlab.given import kind
 from ftlab.lives import Lives
@@ -164,7 +164,7 @@ def of(runs: Runs | Lives | Sweep) -> list[Figure]:
 
 def drawn(figures: str, read: Iterable[str]) -> list[Figure]:
     """Figures that are given as JSON, of traces in the files ``read``."""
-    return [Figure(**fields, _read=tuple(read)) for fields in json.loads(figures)]
+    return [Figure(**fields, _read=tuple(read)) for fields in frozen.read(figures)]
 
 
 def _labelled(runs: Runs) -> tuple[list[str], list[Result]]:

@@ -7,6 +7,7 @@ import os
 
 from ftlab import _native
 from ftlab.errors import UsageError
+from ftlab.frozen import frozen
 from ftlab.result import Comparison, Result
 from ftlab.written import Files, write_file
 
@@ -22,7 +23,7 @@ class Film:
 
     def __init__(self, native: _native.NativeFilms, labels: list[str], read: Files) -> None:
         self._native = native
-        self.labels = labels
+        self.labels: list[str] = frozen(labels)
         """The names of the FTLs."""
         self.results = Comparison(labels, [Result(one, read) for one in native.results()])
         """The results of the runs that were filmed."""

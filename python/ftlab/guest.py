@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from ftlab import _native
 from ftlab._native import Chip
+from ftlab.frozen import frozen
 from ftlab.progress import Progress, shown
 
 __all__ = [
@@ -176,7 +177,8 @@ class Check:
         return not self.verdicts
 
     def __str__(self) -> str:
-        lines = self.steps or [f"{self.cases} cases, {self.cuts} cuts, {self.second_cuts} further cuts"]
+        counts = f"{self.cases} cases, {self.cuts} cuts, {self.second_cuts} further cuts"
+        lines = list(self.steps) or [counts]
         lines += [f"{verdict}: {number}" for verdict, number in self.verdicts.items()]
         lines += [f"  {it.sentence}\n    {it.replay}" for it in self.findings[:5]]
         lines += [f"smallest workload for {it.verdict}\n    {it.replay}" for it in self.smallest]
@@ -260,7 +262,7 @@ def check(
                 f"ftlab.check({ftl.__name__}, geometry={it.geometry!r}, workload={it.workload!r}, "
                 f"seed={it.seed}, cuts={it.cuts})"
             )
-        case = (it.geometry, it.workload, it.seed, it.cuts)
+        case = (it.geometry, it.workload, it.seed, frozen(it.cuts))
         return Finding(it.verdict, it.defect, it.sentence, replay, *case)
 
     with shown(progress, [getattr(ftl, "__name__", str(ftl))]) as callback:
@@ -270,8 +272,8 @@ def check(
         cuts=native.cuts[0],
         second_cuts=native.cuts[1] + native.cuts[2],
         refused=native.refused,
-        verdicts={name: uncut + cut for name, uncut, cut in native.verdicts if uncut + cut},
-        findings=[told(it) for it in native.findings],
-        smallest=[told(it) for it in native.smallest],
-        steps=native.steps,
+        verdicts=frozen({name: one + more for name, one, more in native.verdicts if one + more}),
+        findings=frozen([told(it) for it in native.findings]),
+        smallest=frozen([told(it) for it in native.smallest]),
+        steps=frozen(native.steps),
     )

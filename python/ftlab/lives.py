@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
-from ftlab import _native
+from ftlab import _native, frozen
 from ftlab.reports import Reported
 from ftlab.written import Files
 
@@ -23,8 +22,8 @@ class Lives(Sequence[Life], Reported):
     def __init__(self, native: _native.NativeLives, read: Files) -> None:
         self._native = native
         self._read = read
-        self._lives: list[Life] = json.loads(native.to_json())["lives"]
-        self.labels = [str(life["ftl"]) for life in self._lives]
+        self._lives: list[Life] = frozen.read(native.to_json())["lives"]
+        self.labels: list[str] = frozen.frozen([str(life["ftl"]) for life in self._lives])
 
     @overload
     def __getitem__(self, index: int | str) -> Life: ...

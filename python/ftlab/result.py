@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
 
-from ftlab import _native
+from ftlab import _native, frozen
 from ftlab.errors import UsageError
 from ftlab.given import kind
 from ftlab.reports import Reported
@@ -21,8 +21,9 @@ class Result(Mapping[str, Any], ArrowRows):
     """The result of one run: exact counts of flash operations, times in µs, ratios.
 
     ``result["erases"]["gc"]`` reads a field; ``docs/results.md`` describes all of them. A result is
-    a mapping: ``"drive" in result`` and ``dict(result)`` are those of its fields. Two runs with the
-    same inputs and seed have equal results, apart from ``wall``.
+    a mapping: ``"drive" in result`` and ``dict(result)`` are those of its fields, which cannot be
+    changed; :meth:`to_dict` copies them. Two runs with the same inputs and seed have equal results,
+    apart from ``wall``.
     """
 
     def __init__(self, native: _native.NativeResult, read: Files) -> None:
@@ -67,7 +68,7 @@ class Result(Mapping[str, Any], ArrowRows):
 
     def _fields(self) -> dict[str, Any]:
         if self._dict is None:
-            self._dict = self.to_dict()
+            self._dict = frozen.read(self._json)
         return self._dict
 
     def __getitem__(self, field: str) -> Any:
@@ -173,7 +174,7 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
     """
 
     def __init__(self, labels: Sequence[str], results: Sequence[Result]) -> None:
-        self.labels = list(labels)
+        self.labels: list[str] = frozen.frozen(list(labels))
         self._results = list(results)
         self._kept: dict[str, Any] | None = None
         if len(self.labels) != len(self._results):

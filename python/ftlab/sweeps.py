@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -10,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, overload
 
-from ftlab import _native
+from ftlab import _native, frozen
 from ftlab._plan_text import plan_text
 from ftlab.errors import UsageError
 from ftlab.figures import Figure, drawn
@@ -207,7 +206,7 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
         self._latex = native.latex
         self._rows = native.rows
         self._failed = native.failed
-        self._claims: list[dict[str, Any]] = json.loads(native.claims)
+        self._claims = native.claims
         self._figures = native.figures
         self._summary = native.summary
 
@@ -248,8 +247,8 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
     def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
         """A row by its number, from 0; it is read from its JSON each time."""
         if isinstance(index, slice):
-            return [json.loads(row) for row in self._rows[index]]
-        row: dict[str, Any] = json.loads(self._rows[index])
+            return [frozen.read(row) for row in self._rows[index]]
+        row: dict[str, Any] = frozen.read(self._rows[index])
         return row
 
     def __len__(self) -> int:
@@ -266,7 +265,8 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
 
         A verdict is ``"holds"``, ``"falls short"`` or ``"undecided"``.
         """
-        return self._claims
+        claims: list[dict[str, Any]] = frozen.read(self._claims)
+        return claims
 
     @property
     def figures(self) -> list[Figure]:

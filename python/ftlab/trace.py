@@ -14,7 +14,7 @@ import pathlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Union
 
-from ftlab import _native
+from ftlab import _native, frozen
 from ftlab.errors import UsageError
 from ftlab.given import spelt
 from ftlab.requests import Requests
@@ -120,12 +120,16 @@ def _format_of(path: str, given: str | None) -> str:
 class TraceInfo(Mapping[str, Any]):
     """The statistics of a trace: ``info["writes"]["requests"]`` reads a field.
 
-    A mapping: ``"locality" in info`` and ``dict(info)`` are those of its fields.
+    A mapping: ``"locality" in info`` and ``dict(info)`` are those of its fields, which cannot be
+    changed; :meth:`to_dict` copies them.
     """
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._fields: dict[str, Any] = json.loads(text)
+        self._fields: dict[str, Any] = frozen.read(text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TraceInfo, (self._text,)
 
     def to_json(self) -> str:
         """The JSON that ``ftlab trace info --json`` writes, byte for byte."""

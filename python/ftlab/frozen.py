@@ -1,0 +1,61 @@
+"""Figures that cannot be changed: dicts and lists that are read only."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any, NoReturn
+
+
+def frozen(value: Any) -> Any:
+    """The same value, whose dicts and lists, however deep, refuse changes."""
+    if isinstance(value, dict):
+        return FrozenDict({name: frozen(one) for name, one in value.items()})
+    if isinstance(value, list):
+        return FrozenList([frozen(one) for one in value])
+    return value
+
+
+def read(text: str) -> Any:
+    """What a text of JSON says, so that it cannot be changed."""
+    return frozen(json.loads(text))
+
+
+class FrozenDict(dict[str, Any]):
+    """A dict of figures. A deep copy of it is an ordinary dict."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenDict, (dict(self),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
+        return copy.deepcopy(dict(self), memo)
+
+
+class FrozenList(list[Any]):
+    """A list of figures. A deep copy of it is an ordinary list."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenList, (list(self),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:
+        return copy.deepcopy(list(self), memo)
+
+
+def _refuse(*_: object, **__: object) -> NoReturn:
+    """Refuse to change a dict or a list of figures."""
+    raise TypeError(
+        "results cannot be changed; copy.deepcopy(…) makes a copy of any part that can be"
+    )
+
+
+_OF_BOTH = ("__setitem__", "__delitem__", "clear", "pop")
+_CHANGES = {
+    FrozenDict: (*_OF_BOTH, "__ior__", "popitem", "setdefault", "update"),
+    FrozenList: (
+        *_OF_BOTH,
+        *("__iadd__", "__imul__", "append", "extend", "insert", "remove", "reverse", "sort"),
+    ),
+}
+for _kind, _names in _CHANGES.items():
+    for _name in _names:
+        setattr(_kind, _name, _refuse)

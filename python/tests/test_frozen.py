@@ -1,0 +1,118 @@
+"""Figures of results cannot be changed, and are dicts and lists all the same."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import ftlab
+import pandas as pd
+import pytest
+from ftlab.frozen import FrozenDict, FrozenList, frozen
+
+TRACE = "uniform:writes=2K"
+DEVICE: dict[str, Any] = {"capacity": "16MiB"}
+PLAN = {"base": {"trace": TRACE, **DEVICE}, "grid": [{"seed": [1, 2]}]}
+REFUSED = r"results cannot be changed; copy\.deepcopy"
+
+
+class NoFtl(ftlab.Ftl):
+    """An FTL whose check has findings: it mounts nothing."""
+
+    def mount(self, chip: ftlab.guest.Chip, device: ftlab.guest.Device) -> None:
+        raise OSError("no")
+
+
+def nested(value: Any) -> Iterator[dict[str, Any] | list[Any]]:
+    """All dicts and lists in a value, and itself."""
+    if isinstance(value, (dict, list)):
+        yield value
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from nested(one)
+
+
+def everything() -> dict[str, list[Any]]:
+    """The figures of everything that has some."""
+    result = ftlab.run(TRACE, interval="auto", **DEVICE)
+    sweep = ftlab.sweep(PLAN)
+    lives = ftlab.life(TRACE, media="real:endurance=9", reserve="10%", **DEVICE)
+    check = ftlab.check(NoFtl, workload="hot", second_cuts=0)
+    figures = ftlab.figures.of(ftlab.compare(TRACE, ["page", "fast"], **DEVICE))
+    return {
+        "Result": [result[field] for field in result],
+        "Comparison": [ftlab.Comparison(["a"], [result]).labels],
+        "Film": [ftlab.film(TRACE, **DEVICE).labels],
+        "TraceInfo": list(ftlab.trace.info(TRACE, **DEVICE).values()),
+        "Advice": list(ftlab.advise(TRACE).values()),
+        "Sweep": [sweep[0], *sweep[:], sweep.claims],
+        "Lives": [lives[0], lives.labels],
+        "Figure": [figure.table for figure in figures],
+        "Check": [check.verdicts, check.findings, check.findings[0].cuts, check.smallest],
+    }
+
+
+def test_no_figure_can_be_changed() -> None:
+    for name, figures in everything().items():
+        found = [one for figure in figures for one in nested(figure)]
+        assert found, name
+        for one in found:
+            with pytest.raises(TypeError, match=REFUSED):
+                one.clear()
+
+
+def test_every_way_to_change_is_refused() -> None:
+    both = [FrozenDict({"a": 1}), FrozenList([2, 1])]
+    for value, plain in zip(both, ({"a": 1}, [2, 1])):
+        changes = {*dir(type(plain))} - {*dir(tuple), *dir(object)}
+        changes -= {"copy", "fromkeys", "get", "items", "keys", "values"}
+        changes -= {"__or__", "__ror__", "__reversed__", "__class_getitem__"}
+        assert {"__setitem__", "__delitem__", "pop", "clear"} < changes
+        for change in changes:
+            with pytest.raises(TypeError, match=REFUSED):
+                getattr(value, change)()
+        assert value == plain and type(value.copy()) is type(plain)
+    with pytest.raises(TypeError, match=REFUSED):
+        both[0] |= {"b": 2}
+    with pytest.raises(TypeError, match=REFUSED):
+        both[1] += [3]
+
+
+def test_a_result_keeps_what_it_says() -> None:
+    result = ftlab.run(TRACE, **DEVICE)
+    before = (result.to_json(), result["erases"]["gc"])
+    with pytest.raises(TypeError, match=REFUSED):
+        result["erases"]["gc"] = -5
+    with pytest.raises(TypeError, match=REFUSED):
+        dict(result)["programs"].update(host=0)
+    assert before == (result.to_json(), result["erases"]["gc"])
+    own = result.to_dict()
+    own["erases"]["gc"] = -5
+    assert result["erases"]["gc"] == before[1]
+
+
+def test_figures_are_dicts_and_lists() -> None:
+    result = ftlab.run(TRACE, **DEVICE)
+    assert json.dumps(dict(result)) == json.dumps(result.to_dict())
+    assert isinstance(result["erases"], dict) and isinstance(result["notes"], list)
+    assert dict(result) == result.to_dict() and {**result["erases"]} == result["erases"]
+    assert pd.DataFrame([result["erases"]])["gc"][0] == result["erases"]["gc"]
+    assert pd.json_normalize(dict(result))["erases.gc"][0] == result["erases"]["gc"]
+    assert repr(frozen({"a": [1]})) == "{'a': [1]}"
+
+
+@pytest.mark.parametrize("value", [{"a": [{"b": 1}]}, [{"a": [1]}]])
+def test_a_deep_copy_can_be_changed_and_a_pickle_cannot(value: Any) -> None:
+    kept = frozen(value)
+    copied = copy.deepcopy(kept)
+    assert copied == value and not any(isinstance(one, FrozenList) for one in nested(copied))
+    copied.clear()
+    for again in (pickle.loads(pickle.dumps(kept)), copy.copy(kept)):
+        assert again == value and all(type(one) in (FrozenDict, FrozenList) for one in nested(again))
+    info = ftlab.trace.info(TRACE, **DEVICE)
+    for again in (pickle.loads(pickle.dumps(info)), copy.deepcopy(info)):
+        assert again == info and again.to_json() == info.to_json()
+        with pytest.raises(TypeError, match=REFUSED):
+            again["writes"].clear()
