@@ -40,6 +40,14 @@ class Lives(Sequence[Life], Reported):
     def __len__(self) -> int:
         return len(self._lives)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether all lives are equal, in their order."""
+        if not isinstance(other, Lives):
+            return NotImplemented
+        return self._lives == other._lives
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __contains__(self, life: object) -> bool:
         """Whether it has this life, or the life of this FTL."""
         return life in self.labels or life in self._lives

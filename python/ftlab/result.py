@@ -197,6 +197,14 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
     def __len__(self) -> int:
         return len(self._results)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether labels and results are equal, in their order."""
+        if not isinstance(other, Comparison):
+            return NotImplemented
+        return self.labels == other.labels and self._results == other._results
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __contains__(self, run: object) -> bool:
         """Whether it has this result, or a result with this label."""
         return run in self.labels or run in self._results

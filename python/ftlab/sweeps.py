@@ -196,7 +196,8 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
     """The rows of a finished sweep, in the order of the plan.
 
     ``sweep[3]["write_amplification"]`` reads a field of row 3; ``docs/results.md`` describes all.
-    ``row["sweep"]`` has the varied options and, if the run failed, why.
+    ``row["sweep"]`` has the varied options and, if the run failed, why. Sweeps are equal if their
+    rows are in the csv form, whatever their titles and claims.
     """
 
     def __init__(self, title: str, native: _native.NativeRows, read: Files) -> None:
@@ -322,6 +323,14 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_native": None}
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all rows are equal in their csv form; titles and claims are not compared."""
+        if not isinstance(other, Sweep):
+            return NotImplemented
+        return self.to_csv() == other.to_csv()
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
         """What ``ftlab sweep`` prints: failed rows, notes, and the verdicts of the claims."""

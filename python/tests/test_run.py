@@ -212,6 +212,17 @@ def test_results_are_mappings() -> None:
     assert both._ipython_key_completions_() == ["page", "block"]
 
 
+def test_comparisons_are_equal_if_their_labels_and_results_are() -> None:
+    result, other = small(), small(seed=2)
+    both = ftlab.Comparison(["a", "b"], [result, other])
+    assert both == ftlab.Comparison(["a", "b"], [small(), small(seed=2)])
+    assert both != ftlab.Comparison(["a", "c"], [result, other])
+    assert both != ftlab.Comparison(["a", "b"], [result, result]) and both != [result, other]
+    device = {"capacity": "8MiB", "reserve": "10%"}
+    lives = [ftlab.life("uniform:writes=2K", media=f"real:endurance={n}", **device) for n in (9, 9, 8)]
+    assert lives[0] == lives[1] != lives[2]
+
+
 def test_labels_that_are_given_twice_are_refused() -> None:
     result = small()
     for twice in (

@@ -68,6 +68,15 @@ def test_a_frame_has_the_columns_of_the_csv_form() -> None:
     assert frame["write_amplification"].isna().sum() == len(sweep.failed)
 
 
+def test_sweeps_with_equal_rows_are_equal(here: Path) -> None:
+    sweep = ftlab.sweep(PLAN, out="rows.csv")
+    untitled = PLAN.partition("[[claim]]")[0].replace("twelve", "another title")
+    for again in (ftlab.sweep(untitled), ftlab.Sweep.read("rows.csv"), pickle.loads(pickle.dumps(sweep))):
+        assert again == sweep
+    assert ftlab.sweep(untitled.replace("seed = [1, 2]", "seed = [1, 3]")) != sweep
+    assert sweep != list(sweep) and sweep[0] == list(sweep)[0]
+
+
 def test_claims_have_verdicts_and_cells() -> None:
     (claim,) = ftlab.sweep(PLAN).claims
     assert (claim["id"], claim["verdict"]) == ("c", "falls short")
