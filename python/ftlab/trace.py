@@ -19,7 +19,7 @@ from ftlab.errors import UsageError
 from ftlab.given import spelt
 from ftlab.requests import Requests
 from ftlab.tables import fields_html
-from ftlab.written import Files, files_of, refuse_read
+from ftlab.written import Files, files_of, refuse_missing_folder, refuse_read
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -88,6 +88,7 @@ class Trace:
         """
         format = _format_of(os.fspath(path), format)
         refuse_read(path, self._files())
+        refuse_missing_folder(path)
         unfinished = f"{os.fspath(path)}.unfinished-{os.getpid()}"
         try:
             self._native.write(unfinished, format)

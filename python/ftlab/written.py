@@ -52,9 +52,26 @@ def refuse_read(path: str | os.PathLike[str], read: Iterable[str]) -> None:
             )
 
 
+def refuse_missing_folder(path: str | os.PathLike[str]) -> None:
+    """Refuse to write a file in a folder that does not exist.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such folder; the message has the call that makes it.
+    """
+    folder = Path(path).parent
+    if not folder.exists():
+        raise FileNotFoundError(
+            f"cannot write {os.fspath(path)}: there is no folder {folder}; make it first, with "
+            f"os.makedirs({str(folder)!r})"
+        )
+
+
 def write_file(path: str | os.PathLike[str], content: str | bytes, read: Iterable[str]) -> None:
     """Write a file, which is replaced if it exists, unless it is one that was read."""
     refuse_read(path, read)
+    refuse_missing_folder(path)
     Path(path).write_bytes(content.encode() if isinstance(content, str) else content)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -113,3 +114,32 @@ def test_a_report_may_have_the_name_of_the_trace_and_an_ending(trace: Path) -> N
     for _ in range(2):
         both.write_report("t.svg.html")
         ftlab.trace.open("t.svg").write("t.svg.csv")
+
+
+def test_a_missing_folder_is_named_with_its_remedy(here: Path) -> None:
+    result = ftlab.compare("uniform:writes=2K", ["page", "fast"], **DEVICE)
+    figure = ftlab.figures.of(result)[0]
+    film = ftlab.film("uniform:writes=99", **DEVICE)
+    requests = ftlab.trace.generate("uniform:writes=99", capacity="8MiB")
+    trace = ftlab.trace.Trace(ftlab._native.NativeTrace.of_requests(requests._native))
+    writers: list[tuple[str, Callable[[Path], object]]] = [
+        ("x.html", result.write_report),
+        ("x.svg", figure.save),
+        ("x.html", film.write),
+        ("x.csv", trace.write),
+    ]
+    for name, write in writers:
+        path = here / "no" / "such" / name
+        with pytest.raises(FileNotFoundError) as why:
+            write(path)
+        assert str(why.value) == (
+            f"cannot write {path}: there is no folder {path.parent}; make it first, with "
+            f"os.makedirs({str(path.parent)!r})"
+        )
+        os.makedirs(path.parent)
+        write(path)
+        shutil.rmtree(here / "no")
+    for option in ("out", "report"):
+        with pytest.raises(ftlab.RunError, match="there is no folder no; make it first"):
+            ftlab.sweep({"base": DEVICE}, **{option: "no/rows.csv"})  # type: ignore[arg-type]
+    result.write_svg("made/by/itself")

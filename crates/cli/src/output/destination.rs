@@ -78,7 +78,7 @@ impl Destination {
         match fs::metadata(folder) {
             Ok(found) if found.is_dir() => drop(UnfinishedFile::beside(&path)?),
             _ => {
-                let why = format!("there is no folder {}", folder.display());
+                let why = format!("there is no folder {}; make it first", folder.display());
                 return Err(io::Error::new(ErrorKind::NotFound, why));
             }
         }
