@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from ftlab.given import in_python
+
 
 class Error(Exception):
     """Any failure of ftlab. ``exit_code`` is what the command would end with."""
 
     exit_code: int = 1
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(in_python(message))
 
 
 class UsageError(Error, ValueError):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ftlab import _native
 
@@ -47,6 +48,38 @@ def spelt(function: Callable[P, R]) -> Callable[P, R]:
     return checked
 
 
+def in_python(message: str) -> str:
+    """A message whose options are those of the command, with the arguments of Python instead.
+
+    `--fit wrap` becomes `fit="wrap"`, and `--verify` `verify=True`. What Python does not have stays.
+    """
+    return _OPTIONS.sub(lambda span: _arguments(span[1]) or span[0], message)
+
+
+_OPTIONS = re.compile(r"`(--[a-z][^`]*)`")
+"""Options of the command in a message, perhaps with values."""
+
+_OF_CALLS = ("depths", "jobs", "memory", "memory_limit", "out", "report", "scale", "target", "traces")
+"""Arguments that are options of the command, too, but not of runs."""
+
+
+def _arguments(options: str) -> str | None:
+    """Options of the command as arguments; ``None`` if Python does not have them all."""
+    arguments = []
+    for option in options.removeprefix("--").split(" --"):
+        word, _, value = option.partition(" ")
+        name = word.replace("-", "_")
+        known = _run_options().get(name)
+        if known is None and name not in _OF_CALLS:
+            return None
+        if known is not None and known["is_switch"] and not value:
+            value = "True"
+        # A number, or a word for a value such as NAME, stands without quotes.
+        is_bare = value.isdigit() or value.isupper() or value in ("", "True")
+        arguments.append(f"{name}={value}" if is_bare else f'{name}="{value}"')
+    return f"`{', '.join(arguments)}`"
+
+
 @functools.cache
-def _run_options() -> set[str]:
-    return {str(option["name"]) for option in _native.run_options()}
+def _run_options() -> dict[str, dict[str, Any]]:
+    return {option["name"]: option for option in _native.run_options()}

@@ -542,7 +542,7 @@ def test_arrays_that_change_meanwhile_do_no_harm() -> None:
 
 
 def test_requests_go_with_no_other_trace() -> None:
-    with pytest.raises(ftlab.UsageError, match="either requests in memory, or a trace or `--load`"):
+    with pytest.raises(ftlab.UsageError, match="either requests in memory, or a trace or `load=`"):
         ftlab.run(GOOD, load=["oltp"])
     with pytest.raises(ftlab.UsageError, match="are for trace files only"):
         ftlab.run(GOOD, skip_bad=True)

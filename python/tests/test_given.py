@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +16,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from conftest import ROOT
+from ftlab.given import in_python
 
 WORKLOAD = "uniform:writes=2K"
 DEVICE: dict[str, Any] = {"capacity": "16MiB"}
@@ -203,3 +207,48 @@ def test_a_missing_numpy_is_named_with_its_remedy() -> None:
             [sys.executable, "-c", WITHOUT.format(call=call)], capture_output=True, text=True
         )
         assert ran.stdout == "this table needs numpy: pip install 'ftlab[pandas]'\n", ran.stderr
+
+
+# ---- options in messages -------------------------------------------------------------------------
+
+OF_THE_COMMAND = {
+    *("csv", "film-data", "json", "log-ops", "log-writes", "merge", "most", "sparse", "svg"),
+    *("timeline", "timeline-operations", "waf", "x"),
+}
+"""Options in messages that no function of Python has."""
+
+
+def test_messages_name_arguments_and_not_options_of_the_command(tmp_path: Path) -> None:
+    for options, arguments in {
+        "`--volume`": "`volume=`",
+        "`--volume NAME`": "`volume=NAME`",
+        "`--fit compact`": '`fit="compact"`',
+        "`--warmup 5`": "`warmup=5`",
+        "`--skip-bad`": "`skip_bad=True`",
+        "`--memory-limit 3GiB`": '`memory_limit="3GiB"`',
+        "`--replay open:speed=X`": '`replay="open:speed=X"`',
+        "`--buffer 8MiB --flush ignore`": '`buffer="8MiB", flush="ignore"`',
+        "`--merge`": "`--merge`",
+        "`ftlab run --skip-bad`": "`ftlab run --skip-bad`",
+    }.items():
+        assert str(ftlab.UsageError(f"give {options} or not")) == f"give {arguments} or not"
+        assert str(pickle.loads(pickle.dumps(ftlab.RunError(options)))) == arguments
+    with pytest.raises(ftlab.UsageError, match="^`volume=` selects a volume of a trace"):
+        ftlab.run(WORKLOAD, volume="1", **DEVICE)
+    found = ftlab.ViolationError("see `--seed`", "ftlab run --seed 1")
+    assert str(found) == "see `seed=`\nReplay:  ftlab run --seed 1"
+
+
+def test_every_option_that_messages_name_is_an_argument() -> None:
+    """In the sources of all crates but the command's own, which Python does not run."""
+    texts: list[str] = []
+    for source in (ROOT / "crates").glob("*/src/**/*.rs"):
+        if not source.is_relative_to(ROOT / "crates" / "cli" / "src" / "commands"):
+            lines = source.read_text().splitlines()
+            text = "\n".join(line for line in lines if not line.lstrip().startswith("//"))
+            # Texts go on in the next line after a backslash, and have values in braces.
+            text = re.sub(r"\{[^}\n]*\}", "5", re.sub(r"\\\n\s*", "", text))
+            texts += re.findall(r"`--[a-z][^`]*`", text)
+    assert len(texts) > 80
+    left = {word for text in texts for word in re.findall("--([a-z-]+)", in_python(text))}
+    assert left == OF_THE_COMMAND
