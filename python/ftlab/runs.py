@@ -14,7 +14,7 @@ from ftlab import _native
 from ftlab.advices import Advice
 from ftlab.errors import UsageError
 from ftlab.films import Film
-from ftlab.given import spelt
+from ftlab.given import kind, spelt
 from ftlab.lives import Lives
 from ftlab.progress import Progress, shown
 from ftlab.requests import Requests
@@ -361,6 +361,12 @@ def _origin(trace: Any, options: Mapping[str, Any]) -> _Origin:
         raise UsageError("`load` is an empty list; give at least one load, or leave it out")
     if trace is None or isinstance(trace, (str, os.PathLike)):
         return _Origin(trace, loads, None)
+    if isinstance(trace, (list, tuple)):
+        raise TypeError(
+            f"this takes one trace, and not a {kind(trace)} of {len(trace)}: call it for each; run, "
+            "compare, film and life also send several traces to one device, with "
+            "load=['a.csv', 'b.csv']"
+        )
     if isinstance(trace, Trace):
         trace = trace.requests()
     requests = Requests._some(trace)

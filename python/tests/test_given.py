@@ -209,6 +209,17 @@ def test_a_missing_numpy_is_named_with_its_remedy() -> None:
         assert ran.stdout == "this table needs numpy: pip install 'ftlab[pandas]'\n", ran.stderr
 
 
+def test_a_list_of_traces_is_refused_with_a_remedy(tmp_path: Path) -> None:
+    path = str(written(tmp_path))
+    functions: list[Any] = [ftlab.run, ftlab.compare, ftlab.film, ftlab.life, ftlab.advise]
+    for function in functions:
+        for traces in ([path, path], (path,), [ftlab.Requests(TABLE)] * 2):
+            options = {"ftl": ["page"]} if function is ftlab.compare else {}
+            sentence = f"takes one trace, and not a {type(traces).__name__} of {len(traces)}: call it"
+            refused(sentence, lambda: function(traces, **options), TypeError)
+    assert ftlab.run(load=[path, WORKLOAD], **DEVICE).write_amplification
+
+
 # ---- options in messages -------------------------------------------------------------------------
 
 OF_THE_COMMAND = {
