@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from ftlab import _native, frozen
 from ftlab.errors import UsageError
-from ftlab.given import kind
+from ftlab.given import in_python, kind
 from ftlab.reports import Reported
 from ftlab.rows import ArrowRows
 from ftlab.tables import Groups, column_groups, groups_html, groups_text
@@ -102,8 +102,8 @@ class Result(Mapping[str, Any], ArrowRows):
 
     @property
     def notes(self) -> list[str]:
-        """Sentences that a reader of the figures should know."""
-        return list(self["notes"])
+        """Sentences that a reader of the figures should know; they name arguments of Python."""
+        return [in_python(note) for note in self["notes"]]
 
     def _given_rows(self) -> list[str]:
         return [self._json]

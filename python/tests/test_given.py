@@ -246,6 +246,9 @@ def test_messages_name_arguments_and_not_options_of_the_command(tmp_path: Path) 
         assert str(pickle.loads(pickle.dumps(ftlab.RunError(options)))) == arguments
     with pytest.raises(ftlab.UsageError, match="^`volume=` selects a volume of a trace"):
         ftlab.run(WORKLOAD, volume="1", **DEVICE)
+    short = ftlab.run(WORKLOAD, limit=20, **DEVICE)
+    assert "`limit=20` ended the trace." in " ".join(short.notes)
+    assert "`--limit 20` ended the trace." in " ".join(short["notes"])
     found = ftlab.ViolationError("see `--seed`", "ftlab run --seed 1")
     assert str(found) == "see `seed=`\nReplay:  ftlab run --seed 1"
 
