@@ -250,8 +250,14 @@ def test_what_cannot_be_placed_is_refused() -> None:
     for classes in (0, 256, -1):
         with pytest.raises(ftlab.UsageError, match="`classes` must be from 1 to 255"):
             run(type("Odd", (Policy,), {"classes": classes})())
-    for wrong in (Greedy, lambda lpn: 0, "greedy"):
-        with pytest.raises(TypeError, match=r"an object of ftlab.policy.Policy"):
+    for wrong in ("2", 1.5, None):
+        with pytest.raises(TypeError, match=f"Odd: `classes` must be a whole number, and not {wrong!r}"):
+            run(type("Odd", (Policy,), {"classes": wrong})())
+    for wrong, why in ((Greedy, r", not the class Greedy; make one: Greedy\(\)$"),
+                       (dict, ", not the class dict$"),
+                       (lambda lpn: 0, ", not of function$"),
+                       ("greedy", ", not of str$")):
+        with pytest.raises(TypeError, match=f"an object of ftlab.policy.Policy{why}"):
             run(wrong)  # type: ignore[arg-type]
 
 

@@ -14,7 +14,7 @@ use ftl::contract::page_policy::{
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyType};
 
 use crate::failure::UsageError;
 
@@ -36,16 +36,11 @@ impl PythonPolicy {
     pub fn new(object: &Bound<'_, PyAny>) -> PyResult<PythonPolicy> {
         let kind = object.get_type().name()?.to_string();
         if !object.is_instance(&base(object.py())?)? {
-            let what = format!("`policy` takes an object of ftlab.policy.Policy, not of {kind}");
-            return Err(PyTypeError::new_err(what));
+            return Err(PyTypeError::new_err(no_policy(object)?));
         }
-        let classes: i64 = object.getattr("classes")?.extract()?;
-        let classes = Class::try_from(classes).ok().filter(|&classes| classes > 0);
-        let most = Class::MAX;
-        let why = || UsageError::new_err(format!("{kind}: `classes` must be from 1 to {most}"));
         Ok(PythonPolicy {
             name: format!("{kind}, written in Python"),
-            classes: classes.ok_or_else(why)?,
+            classes: classes(&kind, &object.getattr("classes")?)?,
             object: Arc::new(object.clone().unbind()),
             raised: Arc::default(),
         })
@@ -136,6 +131,30 @@ impl PolicySource for MadePolicy {
 
 fn base(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     py.import("ftlab.policy")?.getattr("Policy")
+}
+
+/// Why something is no policy of a run.
+fn no_policy(given: &Bound<'_, PyAny>) -> PyResult<String> {
+    let takes = "`policy` takes an object of ftlab.policy.Policy";
+    let Ok(class) = given.cast::<PyType>() else {
+        return Ok(format!("{takes}, not of {}", given.get_type().name()?));
+    };
+    let (name, is_policy) = (class.name()?, class.is_subclass(&base(given.py())?)?);
+    let remedy = if is_policy { format!("; make one: {name}()") } else { String::new() };
+    Ok(format!("{takes}, not the class {name}{remedy}"))
+}
+
+/// The number of classes of a policy of this kind.
+fn classes(kind: &str, given: &Bound<'_, PyAny>) -> PyResult<Class> {
+    let Ok(number) = given.extract::<i64>() else {
+        let shown = given.repr()?;
+        let what = format!("{kind}: `classes` must be a whole number, and not {shown}");
+        return Err(PyTypeError::new_err(what));
+    };
+    let most = Class::MAX;
+    let why = || format!("{kind}: `classes` must be from 1 to {most}, and not {number}");
+    let classes = Class::try_from(number).ok().filter(|&classes| classes > 0);
+    classes.ok_or_else(|| UsageError::new_err(why()))
 }
 
 /// A method of the user; none if it is that of the base class, which does nothing special.
