@@ -1,5 +1,6 @@
 //! Results as rows, with a type for each column: those of the rows of a sweep.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::{
@@ -10,12 +11,13 @@ use arrow_schema::{ArrowError, Field, Schema};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::Value;
-use sim::result::columns::{Column, ColumnKind, at, typed_columns};
+use sim::result::columns::{ColumnKind, at, typed_columns};
 
 use crate::columns::capsule;
 use crate::failure::UsageError;
 
-/// Rows as a stream of Arrow. `rows` are results, or rows of a sweep, as JSON.
+/// Rows as a stream of Arrow. `rows` are results, or rows of a sweep, as JSON; these have a column
+/// for each option that varies as well, such as `sweep.varied.ftl`.
 ///
 /// # Errors
 /// `UsageError` if a row is not JSON.
@@ -36,16 +38,55 @@ fn batch(rows: &[String]) -> PyResult<RecordBatch> {
 fn table(rows: &[Value]) -> Result<RecordBatch, ArrowError> {
     let (mut fields, mut arrays) = (Vec::new(), Vec::new());
     for column in typed_columns() {
-        let array = array(&column, rows);
+        let array = array(column.kind, rows.iter().map(|row| at(row, &column.name)));
         fields.push(Field::new(&column.name, array.data_type().clone(), true));
+        arrays.push(array);
+    }
+    for option in varied(rows) {
+        let array = varied_array(rows, option);
+        fields.push(Field::new(format!("sweep.varied.{option}"), array.data_type().clone(), true));
         arrays.push(array);
     }
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
 }
 
-fn array(column: &Column, rows: &[Value]) -> ArrayRef {
-    let cells = rows.iter().map(|row| at(row, &column.name));
-    match column.kind {
+/// The options that vary in rows of a sweep, in the order in which they are first named.
+fn varied(rows: &[Value]) -> Vec<&str> {
+    let mut seen = HashSet::new();
+    let named = rows.iter().filter_map(|row| row["sweep"]["varied"].as_object());
+    named
+        .flat_map(|varied| varied.keys())
+        .map(String::as_str)
+        .filter(|it| seen.insert(*it))
+        .collect()
+}
+
+/// The values of an option: numbers or switches if all are, otherwise texts as plans write them.
+fn varied_array(rows: &[Value], option: &str) -> ArrayRef {
+    let cells = rows.iter().map(|row| &row["sweep"]["varied"][option]);
+    let all = |is: fn(&Value) -> bool| cells.clone().all(|cell| cell.is_null() || is(cell));
+    if all(|cell| cell.is_i64() || cell.is_u64()) {
+        array(ColumnKind::Whole, cells)
+    } else if all(Value::is_number) {
+        array(ColumnKind::Real, cells)
+    } else if all(Value::is_boolean) {
+        array(ColumnKind::Switch, cells)
+    } else {
+        let texts: Vec<Value> = cells.map(written).collect();
+        array(ColumnKind::Text, texts.iter())
+    }
+}
+
+/// A value as a text; a number is written as in a plan.
+fn written(value: &Value) -> Value {
+    match value {
+        Value::Null | Value::String(_) => value.clone(),
+        other => Value::String(other.to_string()),
+    }
+}
+
+fn array<'a>(kind: ColumnKind, cells: impl Iterator<Item = &'a Value> + Clone) -> ArrayRef {
+    match kind {
         ColumnKind::Switch => Arc::new(cells.map(Value::as_bool).collect::<BooleanArray>()),
         ColumnKind::Real => Arc::new(cells.map(Value::as_f64).collect::<Float64Array>()),
         ColumnKind::Text => Arc::new(cells.map(Value::as_str).collect::<StringArray>()),
