@@ -13,6 +13,7 @@ use std::path::Path;
 use ftlab_benches::{Contender, compare};
 use sim::NoProgress;
 use sim::plan::{Plan, Scale};
+use sim::sweep::key::JournalKey;
 use sim::sweep::{Journal, NO_POLICIES, Shard, SharedInputs, Sweep, TraceDigests};
 use spec::Spec;
 use trace::writer::{OutputFormat, TraceWriter};
@@ -30,7 +31,8 @@ const CAPACITY_BYTES: u64 = 64 << 20;
 /// Runs a plan with this number of jobs and returns the number of rows.
 fn swept(plan: &Plan, jobs: NonZeroUsize, folder: &Path) -> u64 {
     let path = folder.join("journal");
-    let mut journal = Journal::open(&path, "bench", plan.rows.len()).expect("the journal is new");
+    let mut journal =
+        Journal::open(&path, &JournalKey::default(), plan.rows.len()).expect("the journal is new");
     let sweep = Sweep {
         plan,
         shard: Shard::WHOLE,

@@ -30,4 +30,7 @@ MUTANTS = [
     ("hole-shard-beside-whole", "sweep: a shard begins although a sweep over all rows is running", JOURNALS,
      "            Journal::refuse_if_in_use(&self.path(Shard::WHOLE))?;\n",
      ""),
+    ("hole-shard-beside-other-plan", "sweep: a shard begins beside journals of another plan", JOURNALS,
+     "            self.refuse_other_plans()?;\n",
+     ""),
 ]

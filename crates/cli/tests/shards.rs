@@ -274,6 +274,23 @@ fn a_shard_of_other_traces_is_refused_and_one_of_copied_traces_is_not() {
     assert_eq!(place.read("rows.csv").lines().count(), 5);
 }
 
+/// Without this, all shards would run, and only the merge would refuse their journals.
+#[test]
+fn a_shard_is_refused_beside_a_journal_of_another_plan() {
+    let place = Place::new(PLAN);
+    place.shard("1/2");
+    let plan = place.read("plan.toml");
+    std::fs::write(place.path("plan.toml"), plan.replace("4K", "5K")).unwrap();
+    for options in [&["--shard", "2/2"][..], &["--shard", "3/3"], &[]] {
+        let why = place.refused(2, options);
+        assert!(why.contains("rows.csv.1of2.journal was begun by another plan"), "{why}");
+    }
+    assert_eq!(place.names(), ["plan.toml", "rows.csv.1of2.journal"]);
+    std::fs::write(place.path("plan.toml"), plan).unwrap();
+    place.shard("2/2");
+    place.done(&["--merge"]);
+}
+
 #[test]
 fn wrong_shards_and_options_are_refused() {
     let place = Place::new(PLAN);

@@ -1,7 +1,7 @@
 //! The journal: finished rows on disk, so that a sweep that was killed can be continued.
 //!
 //! ```text
-//! ftlab sweep journal 1, plan 9c1f…, 12 rows
+//! ftlab sweep journal 1, plan 9c1f…, 12 rows, traces 07ab…
 //! 5a3e01c2 4 {"schema":"ftlab.run/1",…}          CRC-32 of what follows, row, its JSON
 //! 0c44d9b7 0 {"schema":"ftlab.run/1",…}
 //! ```
@@ -16,7 +16,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, Permissions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -24,6 +24,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
+use crate::sweep::key::JournalKey;
 
 /// Finished rows on disk.
 pub struct Journal {
@@ -43,13 +44,12 @@ struct JsonSpan {
 }
 
 impl Journal {
-    /// Creates a journal, or continues the one that exists. `plan` is its
-    /// [key](super::key::journal_key).
+    /// Creates a journal, or continues the one that exists.
     ///
     /// # Errors
     /// It cannot be written, another sweep is writing it, or it belongs to another plan.
-    pub fn open(path: &Path, plan: &str, rows: usize) -> Result<Journal> {
-        let head = format!("ftlab sweep journal 1, plan {plan}, {rows} rows\n");
+    pub fn open(path: &Path, key: &JournalKey, rows: usize) -> Result<Journal> {
+        let head = format!("{}{}\n", start_of_head(&key.plan, rows), key.traces);
         let failed = |source| Error::Journal { path: path.to_owned(), source };
         let file = loop {
             if let Some(file) = locked(path, &head).map_err(failed)? {
@@ -74,6 +74,24 @@ impl Journal {
         match flock(&file, FlockOperation::NonBlockingLockShared) {
             Err(Errno::WOULDBLOCK) => Err(Error::JournalInUse { path: path.to_owned() }),
             _ => Ok(()),
+        }
+    }
+
+    /// Refuses a journal of another plan; one that does not exist is of none. Its traces are not
+    /// compared, because they would have to be read.
+    ///
+    /// # Errors
+    /// It was begun by another plan, or cannot be read.
+    pub fn refuse_other_plan(path: &Path, plan: &str, rows: usize) -> Result<()> {
+        let start = start_of_head(plan, rows);
+        let mut found = Vec::new();
+        let length = start.len() as u64;
+        let read = File::open(path).and_then(|file| file.take(length).read_to_end(&mut found));
+        match read {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(source) => Err(Error::Journal { path: path.to_owned(), source }),
+            Ok(_) if found != start.as_bytes() => Err(Error::OtherPlan { path: path.to_owned() }),
+            Ok(_) => Ok(()),
         }
     }
 
@@ -189,6 +207,11 @@ impl Journal {
     }
 }
 
+/// What the first line of each journal of a plan begins with.
+fn start_of_head(plan: &str, rows: usize) -> String {
+    format!("ftlab sweep journal 1, plan {plan}, {rows} rows, traces ")
+}
+
 /// The rows that a journal has so far, given the bytes of its file; a sweep may be writing it. None
 /// if the bytes are no journal.
 pub fn rows_in(bytes: &[u8]) -> Option<BTreeMap<usize, String>> {
@@ -266,8 +289,12 @@ fn create(path: &Path, head: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    fn key(plan: &str) -> JournalKey {
+        JournalKey { plan: plan.to_owned(), traces: "012".to_owned() }
+    }
+
     fn opened(path: &Path) -> Journal {
-        Journal::open(path, "abc", 3).unwrap()
+        Journal::open(path, &key("abc"), 3).unwrap()
     }
 
     /// Writes a journal with rows 2 and 0 and returns its bytes.
@@ -402,12 +429,14 @@ mod tests {
         let path = directory.path().join("j");
         let journal = opened(&path);
         let why = |result: Result<Journal>| result.err().unwrap().to_string();
-        assert!(why(Journal::open(&path, "abc", 3)).contains("another sweep is writing"));
+        assert!(why(Journal::open(&path, &key("abc"), 3)).contains("another sweep is writing"));
         drop(journal);
-        assert!(why(Journal::open(&path, "abd", 3)).contains("another plan"));
-        assert!(why(Journal::open(&path, "abc", 4)).contains("another plan"));
+        assert!(why(Journal::open(&path, &key("abd"), 3)).contains("another plan"));
+        assert!(why(Journal::open(&path, &key("abc"), 4)).contains("another plan"));
+        let other_traces = JournalKey { traces: "013".to_owned(), ..key("abc") };
+        assert!(why(Journal::open(&path, &other_traces, 3)).contains("other traces"));
         std::fs::write(&path, "something else").unwrap();
-        assert!(why(Journal::open(&path, "abc", 3)).contains("another plan"));
+        assert!(why(Journal::open(&path, &key("abc"), 3)).contains("another plan"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "something else");
     }
 }

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::sweep::journal::Journal;
-use crate::sweep::key::journal_key;
+use crate::sweep::key::{JournalKey, journal_key, plan_key};
 use crate::sweep::shard::{Shard, digits};
 use crate::sweep::trace_digests::TraceDigests;
 
@@ -53,16 +53,31 @@ impl Journals<'_> {
     /// Opens or creates the journal of a shard.
     ///
     /// # Errors
-    /// As for [`Journal::open`]; a sweep is running all rows; or the reading of a trace was
-    /// stopped.
+    /// As for [`Journal::open`]; a sweep is running all rows; another journal beside the output is
+    /// of another plan; or the reading of a trace was stopped.
     pub fn open(&self, shard: Shard) -> Result<Journal> {
         if shard != Shard::WHOLE {
             Journal::refuse_if_in_use(&self.path(Shard::WHOLE))?;
+            self.refuse_other_plans()?;
         }
+        self.open_beside(shard)
+    }
+
+    /// The same, whatever the other journals are.
+    fn open_beside(&self, shard: Shard) -> Result<Journal> {
         Journal::open(&self.path(shard), &self.key(shard)?, self.plan.rows.len())
     }
 
-    fn key(&self, shard: Shard) -> Result<String> {
+    /// Refuses journals with which the rows of a shard could not be merged.
+    fn refuse_other_plans(&self) -> Result<()> {
+        let plan = plan_key(self.plan);
+        let beside = self.shards()?.into_iter().chain([Shard::WHOLE]);
+        beside
+            .map(|shard| self.path(shard))
+            .try_for_each(|path| Journal::refuse_other_plan(&path, &plan, self.plan.rows.len()))
+    }
+
+    fn key(&self, shard: Shard) -> Result<JournalKey> {
         journal_key(self.plan, &shard.rows(self.plan), self.digests, self.progress)
     }
 
@@ -127,7 +142,7 @@ impl Journals<'_> {
 
     fn open_shards(&self) -> Result<Vec<(Shard, Journal)>> {
         let shards = self.shards()?.into_iter();
-        shards.map(|shard| Ok((shard, self.open(shard)?))).collect()
+        shards.map(|shard| Ok((shard, self.open_beside(shard)?))).collect()
     }
 
     fn gather_from(&self, shards: Vec<(Shard, Journal)>) -> Result<Journal> {
@@ -212,6 +227,21 @@ mod tests {
             drop(whole);
             journals.open(shard(1, 2)).unwrap();
         });
+    }
+
+    #[test]
+    fn no_shard_begins_beside_a_journal_of_another_plan() {
+        for begun in [shard(2, 2), shard(1, 3), Shard::WHOLE] {
+            beside_output(|journals| {
+                drop(journals.open(begun).unwrap());
+                journals.open(shard(1, 2)).unwrap();
+                let other = PLAN.replace("1MiB", "2MiB");
+                let other = Plan::parse("p", &other, Scale::Full).unwrap();
+                let refused = Journals { plan: &other, ..*journals }.open(shard(1, 4)).err();
+                let Some(Error::OtherPlan { path }) = &refused else { panic!("{refused:?}") };
+                assert!(path.exists() && !journals.path(shard(1, 4)).exists());
+            });
+        }
     }
 
     /// Wherever gathering is killed, all rows are still there for the next attempt.

@@ -3,8 +3,8 @@
 //! ```text
 //! order of a run     version and build of ftlab · options as texts · digest of each trace file
 //! key of a run       hash of its order
-//! key of a journal   hash of version and build, of the options of all rows, and of the digests of
-//!                    the trace files of its rows
+//! key of a journal   hash of version and build, and of the options of all rows;
+//!                    hash of the digests of the trace files of its own rows
 //! ```
 //! Both are the same in every process and on every machine that sees the same traces under the same
 //! names. Titles, claims and drawings are not part of them. Digests instead of modification times
@@ -92,7 +92,16 @@ impl RunOrder {
     }
 }
 
-/// The key of a journal that keeps these rows of a plan, in hexadecimal.
+/// The key of a journal, in hexadecimal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JournalKey {
+    /// The same for all journals of a plan.
+    pub plan: String,
+    /// Of the traces of its own rows.
+    pub traces: String,
+}
+
+/// The key of a journal that keeps these rows of a plan.
 ///
 /// # Errors
 /// [`Error::Interrupted`], if the reading of a trace is stopped.
@@ -101,12 +110,17 @@ pub fn journal_key(
     rows: &[usize],
     digests: &TraceDigests,
     progress: &dyn Progress,
-) -> Result<String> {
-    let all = plan.rows.iter().map(|row| json!([texts(&row.experiment), row.varied]));
-    let all: Vec<Value> = all.collect();
+) -> Result<JournalKey> {
     let own = rows.iter().map(|&row| &plan.rows[row].experiment);
     let files = files(own, digests, progress)?;
-    Ok(hash(&json!([VERSION, BUILD, DEFAULT_TRACE, all, files]).to_string()))
+    Ok(JournalKey { plan: plan_key(plan), traces: hash(&json!(files).to_string()) })
+}
+
+/// The key of a plan, whatever its traces hold: that of all its journals.
+pub fn plan_key(plan: &Plan) -> String {
+    let all = plan.rows.iter().map(|row| json!([texts(&row.experiment), row.varied]));
+    let all: Vec<Value> = all.collect();
+    hash(&json!([VERSION, BUILD, DEFAULT_TRACE, all]).to_string())
 }
 
 /// The values of all options, as texts that can be read back.
@@ -143,11 +157,11 @@ mod tests {
         Plan::parse("p", text, Scale::Full).unwrap()
     }
 
-    fn key(plan: &Plan, rows: &[usize]) -> String {
+    fn key(plan: &Plan, rows: &[usize]) -> JournalKey {
         journal_key(plan, rows, &TraceDigests::default(), &NoProgress).unwrap()
     }
 
-    fn of(text: &str) -> String {
+    fn of(text: &str) -> JournalKey {
         let plan = plan(text);
         key(&plan, &(0..plan.rows.len()).collect::<Vec<_>>())
     }
@@ -191,6 +205,7 @@ mod tests {
         std::fs::write(at("b"), "c").unwrap();
         assert_eq!(key(&plan, &[0]), before[0]);
         assert_ne!(key(&plan, &[1]), before[1]);
+        assert_eq!(key(&plan, &[1]).plan, before[1].plan);
     }
 
     #[test]

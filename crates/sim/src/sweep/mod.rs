@@ -256,6 +256,7 @@ mod tests {
     use serde_json::json;
 
     use crate::plan::Scale;
+    use crate::sweep::key::JournalKey;
 
     const PLAN: &str = "[base]\ncapacity = \"1MiB\"\ntrace.writes = \"2K\"\n\
                         [[grid]]\nseed = [1, 2, 3, 4]";
@@ -273,7 +274,8 @@ mod tests {
     /// Runs a sweep with one worker. Returns its journal and its result.
     fn swept(progress: &At) -> (Journal, Result<()>) {
         let directory = tempfile::tempdir().unwrap();
-        let mut journal = Journal::open(&directory.path().join("journal"), "plan", 4).unwrap();
+        let mut journal =
+            Journal::open(&directory.path().join("journal"), &JournalKey::default(), 4).unwrap();
         let ended = sweep_into(&mut journal, progress);
         (journal, ended)
     }
@@ -316,7 +318,7 @@ mod tests {
     fn a_continued_sweep_runs_only_the_rows_that_are_left() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("journal");
-        let mut journal = Journal::open(&path, "plan", 4).unwrap();
+        let mut journal = Journal::open(&path, &JournalKey::default(), 4).unwrap();
         [2, 0].iter().for_each(|&row| journal.keep(row, "{}").unwrap());
         let progress = InJournal(&path, Mutex::default());
         sweep_into(&mut journal, &progress).unwrap();
@@ -334,7 +336,8 @@ mod tests {
     #[test]
     fn a_plan_that_names_a_policy_needs_it_before_the_first_row() {
         let directory = tempfile::tempdir().unwrap();
-        let mut journal = Journal::open(&directory.path().join("journal"), "plan", 4).unwrap();
+        let mut journal =
+            Journal::open(&directory.path().join("journal"), &JournalKey::default(), 4).unwrap();
         let text = PLAN.replace("[base]", "[base]\npolicy = \"mine\"");
         let plan = Plan::parse("p", &text, Scale::Full).unwrap();
         let why = swept_plan(&plan, &mut journal, &NoProgress).unwrap_err();
