@@ -104,6 +104,8 @@ class Figure:
             The name ends otherwise.
         UsageError
             The trace would be overwritten.
+        FileNotFoundError
+            There is no such folder.
         """
         path = Path(path)
         makers: dict[str, Callable[[], bytes]] = {

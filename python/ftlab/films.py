@@ -58,6 +58,8 @@ class Film:
         ------
         UsageError
             The trace would be overwritten.
+        FileNotFoundError
+            There is no such folder.
         """
         write_file(path, self.to_html(), self.results._read)
 

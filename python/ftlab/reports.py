@@ -25,5 +25,7 @@ class Reported(ABC):
         ------
         UsageError
             The trace would be overwritten.
+        FileNotFoundError
+            There is no such folder.
         """
         write_file(path, self.to_html(), self._read)

@@ -32,7 +32,8 @@ class ArrowRows(ABC):
         """The rows as a table of ``pandas`` (needs pyarrow, too), ``polars`` or ``pyarrow``.
 
         The columns are those of ``ftlab sweep --csv``, whatever the results; a column of something
-        that a run does not have is null.
+        that a run does not have is null. A sweep also has a column for each option that varies,
+        such as ``sweep.varied.ftl``.
         """
         return frame(self, library)
 

@@ -85,6 +85,8 @@ class Trace:
             file is one that the trace is read from.
         RunError
             The trace cannot be read or written, or the format cannot express a request.
+        FileNotFoundError
+            There is no such folder.
         """
         format = _format_of(os.fspath(path), format)
         refuse_read(path, self._files())
