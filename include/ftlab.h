@@ -37,8 +37,8 @@
  *
  * ftlab makes one call at a time and waits for its return. The FTL calls the chip only while a call
  * into the FTL runs, from the same thread. Buffers belong to the caller and are valid until the
- * call returns. Standard output belongs to ftlab; print to standard error. Every function pointer
- * is required unless its comment says that it may be NULL. No exception of C++ may leave a
+ * call returns. What a guest prints to standard output goes to standard error. Every function
+ * pointer is required unless its comment says that it may be NULL. No exception of C++ may leave a
  * function.
  *
  * Version: the layout never changes within one FTLAB_VERSION, but structs may grow at their end.

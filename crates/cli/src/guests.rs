@@ -24,7 +24,7 @@ use guest::supervisor::{self, End, Watched};
 use spec::Params;
 
 use crate::failure::{self, Failure};
-use crate::process::signals;
+use crate::process::{signals, stdout};
 
 /// Lets `guest:lib=…` be named as an FTL.
 pub fn install() {
@@ -58,21 +58,22 @@ pub fn host(args: &HostArgs) -> failure::Result<()> {
 }
 
 fn load(params: &Params) -> ftl::Result<Arc<dyn GuestSource>> {
+    let refuse = |why: String| ftl::Error::Refused { scheme: "guest", why };
     if ARE_APART.load(Ordering::Relaxed) || env::var_os(APART).is_some() {
-        let program = env::current_exe().map_err(|error| {
-            let why = format!("the program cannot be started again: {error}");
-            ftl::Error::Refused { scheme: "guest", why }
-        })?;
+        let program = env::current_exe()
+            .map_err(|error| refuse(format!("the program cannot be started again: {error}")))?;
         let starter = Starter { program: program.into(), arguments: vec![HOST.into()] };
         return RemoteSource::load(starter, params);
     }
     match supervisor::is_watched() {
-        Ok(true) => c_guest::load(params),
-        Ok(false) => run_again(),
-        Err(error) => {
-            let why = format!("FTLAB_GUEST_BOARD names no board: {error}");
-            Err(ftl::Error::Refused { scheme: "guest", why })
+        Ok(true) => {
+            stdout::keep_from_guests().map_err(|error| {
+                refuse(format!("standard output cannot be kept from the guest: {error}"))
+            })?;
+            c_guest::load(params)
         }
+        Ok(false) => run_again(),
+        Err(error) => Err(refuse(format!("FTLAB_GUEST_BOARD names no board: {error}"))),
     }
 }
 

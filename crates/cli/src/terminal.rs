@@ -15,17 +15,19 @@ use clap::builder::styling::{AnsiColor, Style};
 use terminal_size::{Width, terminal_size_of};
 use unicode_width::UnicodeWidthStr;
 
+use crate::process::stdout;
+
 /// The columns of standard output, if it is a terminal.
 pub fn width() -> Option<usize> {
-    width_of(io::stdout())
+    width_of(stdout::own())
 }
 
 /// The columns of standard error, if it is a terminal.
 pub fn error_width() -> Option<usize> {
-    width_of(io::stderr())
+    width_of(&io::stderr())
 }
 
-fn width_of(stream: impl IsTerminal + AsFd) -> Option<usize> {
+fn width_of(stream: &(impl IsTerminal + AsFd)) -> Option<usize> {
     let asked = || std::env::var("COLUMNS").ok()?.trim().parse().ok().filter(|&it| it > 0);
     let own = |stream| terminal_size_of(stream).map(|(Width(columns), _)| usize::from(columns));
     stream.is_terminal().then(|| asked().or_else(|| own(stream))).flatten()
@@ -61,7 +63,7 @@ impl Ink {
     /// The text, which stands out on standard output if that has colours.
     pub fn on(self, text: &str) -> String {
         static HAS_COLOURS: LazyLock<bool> =
-            LazyLock::new(|| AutoStream::choice(&io::stdout()) != ColorChoice::Never);
+            LazyLock::new(|| AutoStream::choice(stdout::own()) != ColorChoice::Never);
         if *HAS_COLOURS { self.always_on(text) } else { text.to_owned() }
     }
 

@@ -15,6 +15,7 @@ use rustix::stdio::dup2_stdin;
 
 use crate::c_guest::SharedObject;
 use crate::remote::{DistantChip, declaration_bytes};
+use crate::supervisor::print_to_stderr;
 use crate::wire::{Kind, Message, packed, unpacked};
 
 /// Serves a guest to the program that started this process, until that program is gone. The socket
@@ -29,6 +30,7 @@ pub fn serve(lib: &str) -> io::Result<()> {
     socket.peer_addr()?;
     // The guest finds nothing to read there.
     dup2_stdin(File::open("/dev/null")?)?;
+    print_to_stderr()?;
     let source = match SharedObject::open(PathBuf::from(lib)) {
         Ok(source) => source,
         Err(why) => {

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::stdio::dup2_stdout;
 
 use crate::board::{Board, Call};
 use crate::system::end_with_parent;
@@ -54,6 +55,15 @@ pub fn is_watched() -> io::Result<bool> {
     Board::take(number)?;
     end_with_parent()?;
     Ok(true)
+}
+
+/// From now on, what this process prints to standard output goes to standard error. Standard output
+/// belongs to the command, and guests may print all the same.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn print_to_stderr() -> io::Result<()> {
+    Ok(dup2_stdout(io::stderr())?)
 }
 
 /// Notes that this process comes to its end by itself, if another one watches it.

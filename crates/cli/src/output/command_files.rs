@@ -17,6 +17,7 @@ use sim::Experiment;
 
 use crate::failure::{Failure, Result};
 use crate::output::destination::{Destination, destination_of_links, folder_of};
+use crate::process::stdout;
 
 /// The files of a command.
 #[derive(Debug)]
@@ -91,7 +92,7 @@ impl CommandFiles {
             name: String::new(),
             identity,
         };
-        let stdout = FileIdentity::of_stream(io::stdout()).map(claim);
+        let stdout = FileIdentity::of_stream(stdout::own()).map(claim);
         CommandFiles { claims: stdout.into_iter().collect() }
     }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::failure::{Failure, Result};
-use crate::process::signals;
+use crate::process::{signals, stdout};
 
 /// A destination that can be written.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl Destination {
     pub fn write(&self, produce: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         match self {
             Destination::Stdout => {
-                let mut out = WatchedWriter::new(io::stdout().lock());
+                let mut out = WatchedWriter::new(BufWriter::new(stdout::own()));
                 let done = out.all_of(produce);
                 // The reader closed the pipe because it has seen enough.
                 let is_closed = |error: &io::Error| error.kind() == ErrorKind::BrokenPipe;

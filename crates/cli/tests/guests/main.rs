@@ -3,6 +3,7 @@
 mod deaths;
 mod failures;
 mod films;
+mod said;
 
 use std::fs;
 use std::path::{Path, PathBuf};

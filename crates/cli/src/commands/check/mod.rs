@@ -4,7 +4,6 @@
 mod log;
 mod smallest;
 
-use std::io::Write;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -37,6 +36,7 @@ use crate::known_names::{self, NameOr, Named};
 use crate::output::command_files::CommandFiles;
 use crate::output::film_files::FilmArgs;
 use crate::process::signals;
+use crate::process::stdout::say;
 use crate::progress::CheckMonitor;
 use crate::texts::table::Table;
 use smallest::Programs;
@@ -795,15 +795,8 @@ fn budget(args: &Args) -> failure::Result<Option<Duration>> {
     Ok(parsed.map(Duration::from_nanos))
 }
 
-// ---- Output -----------------------------------------------------------------------------------
-
 fn unusable(error: ftl::Error) -> failure::Failure {
     failure::Failure::usage(error.to_string())
-}
-
-/// Prints to standard output. If that is closed, nobody reads it, so errors are ignored.
-fn say(text: &str) {
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
 #[cfg(test)]

@@ -1,0 +1,31 @@
+//! What commands say about guests, and what guests say themselves.
+
+use super::{RUN, changed, command, guest};
+
+const TINY: [&str; 5] = ["check", "--geometry", "tiny", "--workload", "random"];
+
+#[test]
+fn what_a_guest_prints_is_not_in_the_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let function = "#include <stdio.h>\n#include <unistd.h>\n\
+        static ftlab_status prints(void *self, uint32_t first, uint32_t pages, \
+        const void *data) {\n\
+        printf(\"from printf\\n\"); fflush(stdout);\n\
+        if (write(1, \"from write\\n\", 11) < 0) abort();\n\
+        return page_write(self, first, pages, data); }";
+    let prints = guest(&changed(folder.path(), "prints", function, "guest.write = prints"));
+    let run = [&RUN[..], &["--json", "-", "--ftl", &prints]].concat();
+    let check = [&TINY[..], &["--ftl", &prints]].concat();
+    for (words, is_apart) in [(&run, false), (&run, true), (&check, false)] {
+        let mut command = command(words);
+        if is_apart {
+            command.env("FTLAB_GUESTS_APART", "1");
+        }
+        let output = command.output().unwrap();
+        let [out, err] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
+        assert!(output.status.code() == Some(0) && !out.contains("from "), "{words:?}: {out}");
+        assert!(err.contains("from printf") && err.contains("from write"), "{words:?}: {err}");
+        let is_json = serde_json::from_str::<serde_json::Value>(&out).is_ok();
+        assert_eq!(is_json, words.contains(&"--json"), "{out}");
+    }
+}
