@@ -10,7 +10,7 @@ use crate::flash::Storage;
 
 /// A finding, and the case with the cuts or crashes that reproduce it.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{finding}\n  Replay:  {}", replay_line(.case, .cuts, .crashes))]
+#[error("{}\n  Replay:  {}", told(.finding, .case), replay_line(.case, .cuts, .crashes))]
 pub struct FailedCase {
     /// What is wrong.
     pub finding: Finding,
@@ -32,6 +32,14 @@ impl FailedCase {
     /// A finding in this case after these crashes.
     pub fn crashed(case: &Case, crashes: &[Crash], finding: Finding) -> FailedCase {
         FailedCase { crashes: crashes.to_vec(), ..FailedCase::new(case, &[], finding) }
+    }
+}
+
+/// What was found. The author of a guest knows the verdicts, the author of a scheme the defects.
+fn told(finding: &Finding, case: &Case) -> String {
+    match case.guest() {
+        Some(_) => finding.by_verdict(),
+        None => finding.to_string(),
     }
 }
 

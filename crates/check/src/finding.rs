@@ -101,6 +101,16 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The finding as users of the device read it: the verdict comes first, then the defect unless
+    /// the verdict says it already.
+    pub fn by_verdict(&self) -> String {
+        let (verdict, defect) = (self.defect.verdict().name(), self.defect.name());
+        match verdict.contains(defect) {
+            true => format!("{verdict}: {}", self.sentence),
+            false => format!("{verdict} ({defect}): {}", self.sentence),
+        }
+    }
+
     /// A finding of this defect.
     pub fn new(defect: Defect, sentence: impl Into<String>) -> Finding {
         Finding { defect, sentence: sentence.into() }
@@ -115,6 +125,15 @@ impl Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_defect_is_named_behind_a_verdict_that_does_not_say_it() {
+        let told = |defect| Finding::new(defect, "page 3").by_verdict();
+        assert_eq!(told(Defect::Lost), "data lost: page 3");
+        assert_eq!(told(Defect::Stale), "data lost (stale): page 3");
+        assert_eq!(told(Defect::Unmountable), "service refused (unmountable): page 3");
+        assert_eq!(told(Defect::Hang), "hang: page 3");
+    }
 
     #[test]
     fn a_verdict_says_what_defects_mean() {

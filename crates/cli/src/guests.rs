@@ -17,10 +17,11 @@ use std::process::{self, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use check::finding::Verdict;
 use ftl::contract::guest::GuestSource;
 use guest::c_guest;
 use guest::remote::{RemoteSource, Starter};
-use guest::supervisor::{self, End, Watched};
+use guest::supervisor::{self, Death, End, Watched};
 use spec::Params;
 
 use crate::failure::{self, Failure};
@@ -82,24 +83,36 @@ fn run_again() -> ! {
     let arguments: Vec<OsString> = env::args_os().collect();
     let code = match watch(&arguments) {
         Ok(End::Done(code)) => code,
-        Ok(End::OfGuest(sentence, _)) if goes_on(&arguments) => {
+        Ok(End::OfGuest(death, _)) if goes_on(&arguments) => {
+            let (Death::Crashed(sentence) | Death::Hung(sentence)) = death;
             eprintln!(
                 "ftlab: the guest {sentence}\nftlab: the command begins again, with each guest in \
                  a process of its own, which is slower"
             );
             begin_again(&arguments)
         }
-        Ok(End::OfGuest(sentence, note)) => {
-            let note = if note.is_empty() { note } else { format!("\n{note}") };
-            let code = if is_check(&arguments) { failure::VIOLATION } else { failure::FAILED };
-            Failure::coded(code, format!("the guest {sentence}{note}")).report(&arguments)
-        }
+        Ok(End::OfGuest(death, note)) => died(death, &note, &arguments).report(&arguments),
         Err(error) => {
             let why = format!("cannot run the guest in a process of its own: {error}");
             Failure::failed(why).report(&arguments)
         }
     };
     process::exit(code.into())
+}
+
+/// The failure of a command whose guest has died, with a note of what it was about to do. The death
+/// is what a check has found.
+fn died(death: Death, note: &str, arguments: &[OsString]) -> Failure {
+    let (verdict, sentence) = match death {
+        Death::Crashed(sentence) => (Verdict::Crash, sentence),
+        Death::Hung(sentence) => (Verdict::Hang, sentence),
+    };
+    let note = if note.is_empty() { String::new() } else { format!("\n{note}") };
+    let sentence = format!("the guest {sentence}{note}");
+    match is_check(arguments) {
+        true => Failure::coded(failure::VIOLATION, format!("{verdict}: {sentence}")),
+        false => Failure::failed(sentence),
+    }
 }
 
 /// Whether the command has several runs, of which one may fail.

@@ -17,20 +17,11 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::board::{Board, Call};
 use crate::library::prepare_copies;
-use crate::supervisor::signal_name;
+use crate::supervisor::{Death, signal_name};
 use crate::system::end_with_parent;
 
 /// The longest time between two looks at the board.
 const LOOK: Duration = Duration::from_millis(50);
-
-/// How isolated work ended before it had a result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Death {
-    /// The process crashed or ended, with a sentence.
-    Crashed(String),
-    /// A call did not return in time, with a sentence.
-    Hung(String),
-}
 
 /// Work that was begun.
 pub struct Isolated {

@@ -73,13 +73,22 @@ pub fn note_end() {
     }
 }
 
+/// How a process ended before it was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Death {
+    /// The process crashed or ended, with a sentence.
+    Crashed(String),
+    /// A call did not return in time, with a sentence.
+    Hung(String),
+}
+
 /// How a watched process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// By itself, with this exit code.
     Done(u8),
-    /// Because of a guest: a sentence, and the note of what the process was about to do.
-    OfGuest(String, String),
+    /// Because of a guest; with the note of what the process was about to do.
+    OfGuest(Death, String),
 }
 
 /// A watched process.
@@ -129,7 +138,7 @@ impl Watched {
                 let seconds = patience.as_secs();
                 let place = self.board.place();
                 let sentence = format!("hangs {place}: it has not returned for {seconds} s");
-                return Ok(End::OfGuest(sentence, self.board.note()));
+                return Ok(End::OfGuest(Death::Hung(sentence), self.board.note()));
             }
             thread::sleep(LOOK.min(patience / 4));
         }
@@ -143,7 +152,7 @@ impl Watched {
             (None, Some(signal)) => format!("crashed {place}: {}", signal_name(signal)),
             (None, None) => format!("ended its process {place}"),
         };
-        End::OfGuest(sentence, self.board.note())
+        End::OfGuest(Death::Crashed(sentence), self.board.note())
     }
 }
 

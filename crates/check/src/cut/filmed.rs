@@ -6,8 +6,8 @@
 use film::scene::Naming;
 use film::{About, Film, Footage, HostOp, Moment, Plan, Recorder, Request};
 use ftl::Span;
-use guest::isolation::{Death, Isolated};
-use guest::supervisor::patience_of_check;
+use guest::isolation::Isolated;
+use guest::supervisor::{Death, patience_of_check};
 
 use crate::case::Case;
 use crate::cut::power_loss::{Step, Watch, replay};

@@ -12,8 +12,8 @@ use std::io;
 use std::time::Duration;
 
 use guest::board::Board;
-use guest::isolation::{Death, Isolated};
-use guest::supervisor::patience_of_check;
+use guest::isolation::Isolated;
+use guest::supervisor::{Death, patience_of_check};
 
 use crate::case::Case;
 use crate::cut::counts::CutCounts;

@@ -164,10 +164,14 @@ fn a_correct_guest_survives_and_each_broken_one_gets_its_verdict() {
         let found: Vec<&str> =
             verdicts.lines().skip(1).take_while(|line| !line.is_empty()).collect();
         assert!(found.iter().all(|line| line.starts_with(verdict)), "{name}: {text}");
-        let replay = text.split("Replay:  ftlab ").nth(1).expect("a replay line");
+        let (finding, replay) = text.split_once("\n  Replay:  ftlab ").expect("a replay line");
+        let finding = finding.lines().next_back().unwrap();
+        assert!(finding.starts_with(verdict), "{name}: {finding}");
         let replay: Vec<&str> = replay.lines().next().unwrap().split(' ').collect();
         let (code, text) = outcome(&replay);
         assert_eq!(code, Some(3), "{name}: the replay {replay:?} finds nothing: {text}");
+        let named = |line: &str| line.trim_start_matches("ftlab: ").starts_with(verdict);
+        assert!(text.lines().any(named), "{name}: {text}");
     }
 }
 
