@@ -138,11 +138,30 @@ fn fails(like: &FailedCase, operations: Vec<HostOperation>) -> Option<FailedCase
             searched(&case, like, &mut Vec::new(), &mut replays).map_or(Ok(0), Err)
         }
     };
+    failure(&case, search).filter(|found| is_alike(found, like))
+}
+
+/// Whether a replay of a case finds the same. A guest may do something else each time, so that
+/// nothing can be learnt from its replay line.
+pub fn fails_again(failed: &FailedCase) -> bool {
+    let FailedCase { case, cuts, .. } = failed;
+    let again = || match cuts.is_empty() {
+        true => conformance::check(case),
+        false => {
+            isolated::note(case, cuts);
+            replay(case, cuts, &mut ()).map(|_| 0)
+        }
+    };
+    failure(case, again).is_some_and(|found| is_alike(&found, failed))
+}
+
+/// What is found in a case, which a guest may not survive.
+fn failure(case: &Case, search: impl FnOnce() -> Result<u64, FailedCase>) -> Option<FailedCase> {
     let done = match case.needs_process() {
-        true => isolated::check(&case, isolated::short_patience(), search),
+        true => isolated::check(case, isolated::short_patience(), search),
         false => search(),
     };
-    done.err().filter(|found| is_alike(found, like))
+    done.err()
 }
 
 fn is_alike(found: &FailedCase, like: &FailedCase) -> bool {
@@ -209,6 +228,7 @@ mod tests {
         let case = case();
         let cuts = [PowerCut::parse("1:torn").unwrap()];
         let failed = FailedCase::new(&case, &cuts, Finding::new(Defect::Lost, "made up"));
+        assert!(!fails_again(&failed));
         let shrunk = shrunk(&failed, &|| false);
         assert_eq!((shrunk.case.operations, shrunk.cuts), (case.operations, cuts.to_vec()));
     }

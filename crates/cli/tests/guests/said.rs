@@ -1,8 +1,30 @@
 //! What commands say about guests, and what guests say themselves.
 
-use super::{RUN, changed, command, guest};
+use super::{RUN, changed, command, example, guest, outcome};
 
 const TINY: [&str; 5] = ["check", "--geometry", "tiny", "--workload", "random"];
+
+/// A guest that loses a write if a file does not exist, and makes it.
+#[test]
+fn a_check_says_that_a_guest_does_not_do_the_same_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("mark");
+    let function = format!(
+        "#include <stdio.h>\n\
+         static ftlab_status once(void *self, uint32_t first, uint32_t pages, \
+         const void *data) {{\n\
+         FILE *mark = fopen(\"{0}\", \"r\");\n\
+         if (!mark && (mark = fopen(\"{0}\", \"w\"))) {{ fclose(mark); return FTLAB_OK; }}\n\
+         fclose(mark); return page_write(self, first, pages, data); }}",
+        mark.display()
+    );
+    let once = guest(&changed(folder.path(), "once", &function, "guest.write = once"));
+    let (code, text) = outcome(&[&TINY[..], &["--ftl", &once]].concat());
+    assert!(code == Some(3) && text.contains("guest `once` does not do the same twice"), "{text}");
+    let broken = guest(&example(folder.path(), "broken/flushes_nothing.c"));
+    let (code, text) = outcome(&[&TINY[..], &["--ftl", &broken]].concat());
+    assert!(code == Some(3) && !text.contains("the same twice"), "{code:?} {text}");
+}
 
 #[test]
 fn what_a_guest_prints_is_not_in_the_results() {

@@ -319,13 +319,28 @@ fn selected(args: &Args) -> failure::Result<Campaign> {
 
 /// The first failures, and the number of further ones.
 fn findings(failed: &[FailedCase]) -> String {
-    let mut text: String = failed.iter().take(SHOWN_MAX).map(|it| format!("{it}\n")).collect();
+    let told = |it| format!("{it}\n{}", unless_again(it));
+    let mut text: String = failed.iter().take(SHOWN_MAX).map(told).collect();
     if failed.len() > SHOWN_MAX {
         let more = failed.len() - SHOWN_MAX;
         text +=
             &format!("… and {more} more; no more than two of each verdict of a case are kept\n");
     }
     text
+}
+
+/// What is said of a finding that a second run of the same case does not have. Only a guest can do
+/// that: schemes draw from the seed. Crashes of the machine are left out.
+fn unless_again(failed: &FailedCase) -> String {
+    let FailedCase { case, crashes, .. } = failed;
+    match case.guest() {
+        Some(guest) if crashes.is_empty() && !shrinking::fails_again(failed) => format!(
+            "  A second run of this case did not find it: guest `{}` does not do the same twice. \
+             Look for memory that is not initialised, clocks, files and rand().\n",
+            guest.name
+        ),
+        _ => String::new(),
+    }
 }
 
 /// Whether a campaign that tried everything found nothing.
