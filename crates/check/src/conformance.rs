@@ -28,14 +28,17 @@ const OPERATIONS_PER_MOUNT: u32 = 8;
 /// # Errors
 /// The first finding.
 pub fn check(case: &Case) -> Result<u64, FailedCase> {
-    check_watched(case, &mut |_| ())
+    check_watched(case, &mut |_, _| ())
 }
+
+/// Watches actions before they begin, with the device.
+pub type WatchActions<'w> = dyn FnMut(Action, &mut PoweredDevice) + 'w;
 
 /// The same, and passes every action to `watch` before it begins.
 ///
 /// # Errors
 /// The first finding.
-pub fn check_watched(case: &Case, watch: &mut dyn FnMut(Action)) -> Result<u64, FailedCase> {
+pub fn check_watched(case: &Case, watch: &mut WatchActions) -> Result<u64, FailedCase> {
     let done = PoweredDevice::brand_new(case).and_then(|device| run(Watched { device, watch }));
     done.map_err(|finding| FailedCase::new(case, &[], finding))
 }
@@ -43,12 +46,12 @@ pub fn check_watched(case: &Case, watch: &mut dyn FnMut(Action)) -> Result<u64, 
 /// A device, and who is told what happens to it.
 struct Watched<'a, 'w> {
     device: PoweredDevice<'a>,
-    watch: &'w mut dyn FnMut(Action),
+    watch: &'w mut WatchActions<'w>,
 }
 
 impl Watched<'_, '_> {
     fn perform(&mut self, action: Action) -> Result<(), Finding> {
-        (self.watch)(action);
+        (self.watch)(action, &mut self.device);
         self.device.perform(action).map(drop)
     }
 }

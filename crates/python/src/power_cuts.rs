@@ -184,7 +184,9 @@ fn replayed(case: &Case, cuts: &[PowerCut]) -> PyResult<(NativeCheck, Vec<Failed
     let (mut steps, mut texts) = (Vec::new(), StepTexts::default());
     let mut watch = |step: Step| steps.push(texts.next(step));
     let done = match cuts.is_empty() {
-        true => conformance::check_watched(case, &mut |action| watch(Step::Act(action))).map(drop),
+        true => {
+            conformance::check_watched(case, &mut |action, _| watch(Step::Act(action))).map(drop)
+        }
         false => match power_loss::replay(case, cuts, &mut watch) {
             Ok(Some(missed)) => return Err(wrong(missed)),
             done => done.map(drop),

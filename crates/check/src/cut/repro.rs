@@ -120,7 +120,9 @@ fn sessions(case: &Case, cuts: &[PowerCut]) -> Option<Vec<Session>> {
             |step: Step| drop(out.write_all(lines(&step, case, &mut writes).as_bytes()));
         // What fails is known.
         drop(match cuts.is_empty() {
-            true => conformance::check_watched(case, &mut |action| watch(Step::Act(action))).err(),
+            true => {
+                conformance::check_watched(case, &mut |action, _| watch(Step::Act(action))).err()
+            }
             false => replay(case, cuts, &mut watch).err(),
         });
     });

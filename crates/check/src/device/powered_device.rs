@@ -15,7 +15,9 @@ use image::LossyDisk;
 use image::medium::lossy_disk::Event;
 use image::medium::shared_bytes::SharedBytes;
 use nand::power_cut::{DieDraw, Snapshot};
-use nand::{Cause, Cut, Data, FlashArray, Lpn, Media, Mode, Nand, Op, OpRecord, Outcome, Stamp};
+use nand::{
+    Cause, Cut, Data, FlashArray, Lpn, Media, Mode, Nand, Op, OpRecord, OpSink, Outcome, Stamp,
+};
 
 use crate::case::Case;
 use crate::device::action::Action;
@@ -208,7 +210,12 @@ impl<'a> PoweredDevice<'a> {
 
     /// Starts to record every flash operation.
     pub fn record_operations(&mut self) {
-        self.nand.attach(Some(Box::new(OpRecord::default())));
+        self.attach(Box::new(OpRecord::default()));
+    }
+
+    /// Passes every flash operation to this sink.
+    pub fn attach(&mut self, sink: Box<dyn OpSink>) {
+        self.nand.attach(Some(sink));
     }
 
     /// The operations since the last call.

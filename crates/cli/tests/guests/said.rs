@@ -1,8 +1,54 @@
 //! What commands say about guests, and what guests say themselves.
 
-use super::{RUN, changed, command, example, guest, outcome};
+use super::{RUN, changed, command, example, ftlab, guest, outcome};
 
 const TINY: [&str; 5] = ["check", "--geometry", "tiny", "--workload", "random"];
+
+/// The lines of flash operations in a replay.
+fn operations(text: &str) -> Vec<&str> {
+    text.lines().filter_map(|line| line.strip_prefix("    ")).collect()
+}
+
+#[test]
+fn a_replay_prints_every_flash_operation_up_to_the_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = guest(&example(folder.path(), "page.c"));
+    let replay = [&TINY[..], &["--ftl", &page, "--cut", "12", "--outcome", "torn"]].concat();
+    let (code, text) = outcome(&replay);
+    assert!(code == Some(0) && operations(&text).is_empty(), "{code:?} {text}");
+    let (code, text) = outcome(&[&replay[..], &["--operations"]].concat());
+    assert_eq!(code, Some(0), "{text}");
+    let (before, after) =
+        text.split_once("  power lost at operation 12, program of page ").unwrap();
+    let interrupted = after.split(',').next().unwrap();
+    let done = operations(before);
+    assert_eq!(*done.last().unwrap(), format!("12 program host {interrupted} system"));
+    let changes = |line: &&&str| line.contains(" program ") || line.contains(" erase ");
+    assert_eq!(done.iter().filter(changes).count(), 13, "{before}");
+    // The mount after the cut counts from zero, as a second cut does.
+    let mount = after.split_once("  mount\n").expect("a mount").1;
+    assert!(mount.starts_with("    0 spare meta 0 system\n"), "{mount}");
+    let (code, text) = outcome(&[&TINY[..], &["--ftl", &page, "--operations"]].concat());
+    assert!(code == Some(2) && text.contains("--cut"), "{code:?} {text}");
+}
+
+#[test]
+fn a_replay_prints_the_operations_before_a_crash() {
+    let folder = tempfile::tempdir().unwrap();
+    let function = "static uint32_t writes;\n\
+        static ftlab_status dies(void *self, uint32_t first, uint32_t pages, const void *data) {\n\
+        ftlab_status status = page_write(self, first, pages, data);\n\
+        if (++writes == 3) abort();\n\
+        return status; }";
+    let dies = guest(&changed(folder.path(), "dies", function, "guest.write = dies"));
+    let replay = [&TINY[..], &["--ftl", &dies, "--cut", "none", "--operations"]].concat();
+    let output = ftlab(&replay);
+    let (steps, died) = (output.stdout, String::from_utf8(output.stderr).unwrap());
+    let steps = String::from_utf8(steps).unwrap();
+    assert!(output.status.code() == Some(3) && died.starts_with("ftlab: crash: "), "{died}");
+    let last = steps.rsplit("  write ").next().unwrap();
+    assert!(last.contains(" program host "), "the write that did not return: {steps}");
+}
 
 /// A guest that loses a write if a file does not exist, and makes it.
 #[test]

@@ -3,6 +3,7 @@
 
 mod log;
 mod smallest;
+mod teller;
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -14,8 +15,9 @@ use check::crash::machine_loss::{self, CrashCounts};
 use check::cut::counts::{CutCounts, DecayTime};
 use check::cut::faults::{FaultClass, Faults, promises};
 use check::cut::filmed;
-use check::cut::power_loss::{self, Missed, SecondCuts, Step, StepTexts};
+use check::cut::power_loss::{self, Missed, SecondCuts, Step, Watch};
 use check::cut::shrinking;
+use check::device::action::Action;
 use check::device::machine_crash::Crash;
 use check::device::power_cut::PowerCut;
 use check::device_model::{DEVICE_MODELS, DeviceModel};
@@ -40,6 +42,7 @@ use crate::process::stdout::say;
 use crate::progress::CheckMonitor;
 use crate::texts::table::Table;
 use smallest::Programs;
+use teller::Teller;
 
 /// The number of failures that are printed; further ones are only counted.
 const SHOWN_MAX: usize = 10;
@@ -180,6 +183,10 @@ pub struct Args {
     /// `40:one@3`; may be given several times
     #[arg(long, value_name = "K:NAME[@N]", requires = "single")]
     second: Vec<String>,
+    /// A replay also prints every flash operation below its step: the number at which `--cut` would
+    /// interrupt it, operation, cause, page or block, owner
+    #[arg(long, requires = "cut", conflicts_with = "quiet")]
+    operations: bool,
     /// Also print the smallest workload with each verdict that was found; for a guest, write a
     /// program in C that shows it without ftlab: repro.c, and repro-2.c for a second verdict
     #[arg(long, conflicts_with = "crash")]
@@ -230,9 +237,11 @@ fn with_all(mut names: Vec<Named>) -> Vec<Named> {
 pub fn run(args: &Args) -> failure::Result<u8> {
     // What cannot be filmed, and a file that cannot be written, is refused before anything runs.
     let is_on_image = args.on == Storage::Image.name() || args.crash.is_some();
-    if args.film.is_given() && is_on_image {
-        let why = "`--film` films a chip in memory; leave `--on image` and `--crash` out";
-        return Err(Failure::usage(why.to_owned()));
+    let of_memory = [("--film", args.film.is_given()), ("--operations", args.operations)];
+    if let Some((option, _)) = of_memory.iter().find(|(_, is_given)| *is_given && is_on_image) {
+        let why =
+            format!("`{option}` shows a chip in memory; leave `--on image` and `--crash` out");
+        return Err(Failure::usage(why));
     }
     args.film.open(1, &mut CommandFiles::new())?;
     let found_nothing = match (args.cut, args.crash) {
@@ -576,21 +585,23 @@ fn are_clean(replays: impl Iterator<Item = failure::Result<bool>>) -> failure::R
 }
 
 fn replay_one(args: &Args, case: &Case, cuts: &[PowerCut]) -> failure::Result<bool> {
-    let tell = |text: &str| tell(args, text);
-    tell(&format!("{}\n", replay_line(case, cuts, &[])));
-    tell(&format!("  device: {}\n", device_of(case)));
-    let mut texts = StepTexts::default();
-    let mut watch = |step: Step| tell(&format!("  {}\n", texts.next(step)));
+    let mut teller = Teller::new(args.quiet, args.operations);
+    teller.tell(&format!("{}\n", replay_line(case, cuts, &[])));
+    teller.tell(&format!("  device: {}\n", device_of(case)));
     let done = match cuts.is_empty() {
-        true => {
-            conformance::check_watched(case, &mut |action| watch(Step::Act(action))).map(|_| None)
-        }
-        false => power_loss::replay(case, cuts, &mut watch),
+        true => conformance::check_watched(case, &mut |action, device| {
+            if action == Action::Mount {
+                teller.powered(device);
+            }
+            teller.step(Step::Act(action));
+        })
+        .map(|_| None),
+        false => power_loss::replay(case, cuts, &mut teller),
     };
     let failed: Vec<FailedCase> = done.as_ref().err().into_iter().cloned().collect();
     if let (Ok(Some(Missed::Impossible(_))), None) = (&done, &args.outcome) {
         // All outcomes are tried, whatever the operation is.
-        tell("  the operation has no such outcome\n");
+        teller.tell("  the operation has no such outcome\n");
         return Ok(true);
     }
     film(args, case, cuts)?;
