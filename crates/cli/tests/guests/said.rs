@@ -1,6 +1,8 @@
 //! What commands say about guests, and what guests say themselves.
 
-use super::{RUN, changed, command, example, ftlab, guest, outcome};
+use std::fs;
+
+use super::{RUN, changed, command, example, ftlab, guest, outcome, outcome_of};
 
 const TINY: [&str; 5] = ["check", "--geometry", "tiny", "--workload", "random"];
 
@@ -48,6 +50,24 @@ fn a_replay_prints_the_operations_before_a_crash() {
     assert!(output.status.code() == Some(3) && died.starts_with("ftlab: crash: "), "{died}");
     let last = steps.rsplit("  write ").next().unwrap();
     assert!(last.contains(" program host "), "the write that did not return: {steps}");
+}
+
+#[test]
+fn an_older_program_is_replaced_and_the_check_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = guest(&example(folder.path(), "broken/reopens_blocks.c"));
+    let words = [&TINY[..], &["--second-cuts", "0", "--shrink", "--ftl", &broken]].concat();
+    let says = || {
+        let (code, text) = outcome_of(command(&words).current_dir(folder.path()));
+        assert_eq!(code, Some(3), "{text}");
+        text.lines().find(|line| line.starts_with("  Program: repro.c")).unwrap().to_owned()
+    };
+    let first = says();
+    let own = folder.path().join("repro.c");
+    let program = fs::read_to_string(&own).unwrap();
+    fs::write(&own, format!("{program}/* changed */\n")).unwrap();
+    assert_eq!(says(), format!("{first}; it replaces an older one"));
+    assert_eq!(fs::read_to_string(&own).unwrap(), program);
 }
 
 /// A guest that loses a write if a file does not exist, and makes it.

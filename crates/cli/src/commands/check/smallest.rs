@@ -42,19 +42,21 @@ impl Programs {
     pub fn write(&mut self, failed: &FailedCase) -> Result<String> {
         let Some(program) = repro::program(failed) else { return Ok(String::new()) };
         let name = self.next_name();
-        refuse_foreign(&name)?;
+        let replaces = replaces_own(&name)?;
         let destination = CommandFiles::new().output("--shrink", &name)?;
         destination.write(|out| write_text(out, &program))?;
         self.written += 1;
-        Ok(format!("  Program: {name}, which shows the same without ftlab\n"))
+        let end = if replaces { "; it replaces an older one" } else { "" };
+        Ok(format!("  Program: {name}, which shows the same without ftlab{end}\n"))
     }
 }
 
-/// A file that ftlab has not written is kept.
-fn refuse_foreign(name: &str) -> Result<()> {
+/// Whether an older program has this name, which is replaced as other outputs are. A file that
+/// ftlab has not written is kept.
+fn replaces_own(name: &str) -> Result<bool> {
     let found = fs::read(Path::new(name)).unwrap_or_default();
     if found.is_empty() || found.starts_with(repro::FIRST_WORDS.as_bytes()) {
-        return Ok(());
+        return Ok(!found.is_empty());
     }
     Err(Failure::failed(format!(
         "{name} is not replaced, because ftlab has not written it; move it away, or run the check \
