@@ -70,6 +70,24 @@ fn an_older_program_is_replaced_and_the_check_says_so() {
     assert_eq!(fs::read_to_string(&own).unwrap(), program);
 }
 
+#[test]
+fn durability_is_what_a_guest_declares() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = guest(&example(folder.path(), "page.c"));
+    let paper = ["--durability", "paper", "--ftl", &page];
+    for cut in [&[][..], &["--cut", "3"]] {
+        let (code, text) = outcome(&[&TINY[..], &paper, cut].concat());
+        let why = "durability `paper` is for the schemes of ftlab";
+        assert!(code == Some(2) && text.contains(why), "{cut:?}: {code:?} {text}");
+    }
+    for (durability, is_noted) in [("full", true), ("paper", false)] {
+        let (code, text) =
+            outcome(&[&RUN[..], &["--durability", durability, "--ftl", &page]].concat());
+        let note = text.replace('\n', " ").contains("Durability `full` changes nothing under");
+        assert!(code == Some(0) && note == is_noted, "{durability}: {code:?} {text}");
+    }
+}
+
 /// A guest that loses a write if a file does not exist, and makes it.
 #[test]
 fn a_check_says_that_a_guest_does_not_do_the_same_twice() {

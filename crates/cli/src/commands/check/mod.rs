@@ -709,7 +709,7 @@ fn single_case(args: &Args) -> failure::Result<Case> {
                    replay lines do";
         return Err(failure::Failure::usage(why.to_owned()));
     }
-    let subject = Subject::from_spec(&args.ftl[0]).map_err(unusable)?.under(&layers(args)?);
+    let subject = subject(args, &args.ftl[0], &layers(args)?)?;
     let model = DeviceModel::from_spec(&args.geometry[0]).map_err(unusable)?;
     let name = &args.workload[0];
     let case = match &args.log_writes {
@@ -735,8 +735,23 @@ fn subjects(args: &Args) -> failure::Result<Vec<Subject>> {
         let all = SCHEMES.iter().flat_map(|scheme| Subject::all_combinations(scheme));
         return Ok(all.map(|subject| subject.under(&layers)).collect());
     }
-    let subject = |spec: &String| Ok(Subject::from_spec(spec).map_err(unusable)?.under(&layers));
-    args.ftl.iter().map(subject).collect()
+    args.ftl.iter().map(|spec| subject(args, spec, &layers)).collect()
+}
+
+/// The FTL that a spec names. A guest is not asked to lose what it promises to keep.
+fn subject(args: &Args, spec: &str, layers: &Layers) -> failure::Result<Subject> {
+    let subject = Subject::from_spec(spec).map_err(unusable)?.under(layers);
+    match &subject.choice.guest {
+        Some(guest) if durability(args)? == Durability::Paper => {
+            let name = &guest.declaration().name;
+            let why = format!(
+                "durability `paper` is for the schemes of ftlab; guest `{name}` is held to what it \
+                 declares: leave `--durability` out"
+            );
+            Err(Failure::usage(why))
+        }
+        _ => Ok(subject),
+    }
 }
 
 fn layers(args: &Args) -> failure::Result<Layers> {

@@ -1,5 +1,7 @@
 //! Notes on results of an FTL from outside.
 
+use ftl::Durability;
+
 use crate::config::setup::Setup;
 use crate::result::run_result::RunResult;
 
@@ -16,6 +18,12 @@ pub fn notes(result: &RunResult, setup: &Setup) -> Vec<String> {
         let trimmed = result.host_pages.trimmed;
         notes.push(format!(
             "The guest `{name}` does not trim, so trims of {trimmed} pages were not passed to it."
+        ));
+    }
+    if setup.experiment.durability == Durability::Full {
+        notes.push(format!(
+            "Durability `full` changes nothing under the guest `{name}`: what it keeps when the \
+             power fails is what it declares."
         ));
     }
     notes
