@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{RUN, changed, command, example, ftlab, guest, outcome, outcome_of};
+use super::{RUN, changed, command, example, ftlab, guest, outcome, outcome_of, run};
 
 const TINY: [&str; 5] = ["check", "--geometry", "tiny", "--workload", "random"];
 
@@ -68,6 +68,26 @@ fn an_older_program_is_replaced_and_the_check_says_so() {
     fs::write(&own, format!("{program}/* changed */\n")).unwrap();
     assert_eq!(says(), format!("{first}; it replaces an older one"));
     assert_eq!(fs::read_to_string(&own).unwrap(), program);
+}
+
+#[test]
+fn a_refusal_names_the_size_of_the_device_only_if_that_can_be_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = example(folder.path(), "page.c");
+    let (code, text) = run(&format!("{page},victm=fifo"));
+    assert!(code == Some(2) && text.contains("page.c knows only `reserve`"), "{code:?} {text}");
+    assert!(!text.contains("of them extra"), "{text}");
+    for (name, parameters, says) in
+        [("small", "", "chip->say(chip, \"too small\");"), ("mute", "", ""), ("curt", ",log=8", "")]
+    {
+        let function = format!(
+            "static ftlab_status refuses(const ftlab_chip *chip, const ftlab_device *device, \
+             void **self) {{ (void)chip; (void)device; (void)self; {says} return FTLAB_INVALID; }}"
+        );
+        let lib = changed(folder.path(), name, &function, "guest.mount = refuses");
+        let (code, text) = run(&format!("{lib}{parameters}"));
+        assert!(code == Some(2) && text.contains("of them extra"), "{name}: {code:?} {text}");
+    }
 }
 
 #[test]

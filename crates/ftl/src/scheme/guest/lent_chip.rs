@@ -93,6 +93,11 @@ impl ChipSide {
         answer
     }
 
+    /// Whether the guest gave a reason in the last call.
+    pub fn has_said(&self) -> bool {
+        self.trouble.said.is_some()
+    }
+
     /// Returns what went wrong in the last call, and forgets it.
     pub fn take_trouble(&mut self) -> Trouble {
         core::mem::take(&mut self.trouble)

@@ -77,7 +77,9 @@ pub fn mount(
     let guest = match mounted {
         Ok(guest) => guest,
         Err(answer) => {
-            judge(name, &mut side, "mount", answer).map_err(|error| on_device(error, config))?;
+            let is_explained = side.has_said() && !device.parameters.is_empty();
+            let judged = judge(name, &mut side, "mount", answer);
+            judged.map_err(|error| if is_explained { error } else { on_device(error, config) })?;
             let sentence = "answered mount with `ok`, and is not there".to_owned();
             return Err(fault(name, GuestFaultKind::Broken, sentence));
         }
@@ -89,7 +91,8 @@ pub fn mount(
     Ok(Box::new(hosted))
 }
 
-/// The error of a mount. A guest that refuses the device may not know what it was asked for.
+/// The error of a mount. A guest that refuses the device may not know what it was asked for. If it
+/// has parameters and says why it refuses, they may be the reason, and not the device.
 fn on_device(error: Error, config: &MountConfig) -> Error {
     match error {
         Error::Guest(fault) if fault.kind == GuestFaultKind::Invalid => {
