@@ -3,6 +3,7 @@
 use sim::Experiment;
 use sim::config::experiment::{ExperimentOption, options};
 use sim::plan::Plan;
+use sim::result::run_result::GUEST;
 
 /// The note on pages with results at quick scale.
 pub const QUICK_NOTE: &str = "Quick scale: devices, touched sets, logs and caches are smaller \
@@ -29,15 +30,25 @@ pub fn named(ftls: &[&str]) -> String {
     }
 }
 
-/// The names of runs for sentences and figures: the scheme alone where no other run has it.
+/// The names of runs for sentences and figures: the scheme alone where no other run has it, and of
+/// a guest the file of its library.
 pub fn short_labels(labels: &[&str]) -> Vec<String> {
-    let scheme = |label: &str| label.split(':').next().unwrap_or(label).to_owned();
-    let has = |name: &str| labels.iter().filter(|label| scheme(label) == name).count();
-    let short = |label: &&str| match scheme(label) {
-        name if has(&name) == 1 => name,
+    let has = |name: &str| labels.iter().filter(|label| shortest(label) == name).count();
+    let short = |label: &&str| match shortest(label) {
+        name if has(name) == 1 => name.to_owned(),
         _ => (*label).to_owned(),
     };
     labels.iter().map(short).collect()
+}
+
+/// The shortest name of a run, which other runs may have as well.
+fn shortest(label: &str) -> &str {
+    let (scheme, settings) = label.split_once(':').unwrap_or((label, ""));
+    let library = || settings.split(',').find_map(|pair| pair.strip_prefix("lib="));
+    match library().filter(|_| scheme == GUEST) {
+        Some(path) => short_name(path),
+        None => scheme,
+    }
 }
 
 /// A title names at most this many runs.
@@ -77,6 +88,14 @@ mod tests {
     fn a_scheme_alone_is_named_without_its_parameters() {
         let labels = ["page", "dftl:cmt=4KiB", "fast:a=1", "fast:a=2"];
         assert_eq!(short_labels(&labels), ["page", "dftl", "fast:a=1", "fast:a=2"]);
+    }
+
+    #[test]
+    fn a_guest_is_named_by_the_file_of_its_library() {
+        let labels = ["page", "guest:lib=build/page.so,log=8", "guest:log=4,lib=./mine.so"];
+        assert_eq!(short_labels(&labels), ["page", "page.so", "mine.so"]);
+        let alike = ["guest:lib=a/ftl.so", "guest:lib=b/ftl.so", "guest:lib=c/other.so"];
+        assert_eq!(short_labels(&alike), [alike[0], alike[1], "other.so"]);
     }
 
     #[test]

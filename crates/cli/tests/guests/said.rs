@@ -108,6 +108,22 @@ fn durability_is_what_a_guest_declares() {
     }
 }
 
+#[test]
+fn a_comparison_calls_guests_by_the_files_of_their_libraries() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = guest(&example(folder.path(), "page.c"));
+    let other = guest(&example(folder.path(), "broken/forgets_trims.c"));
+    let headline = |ftls: [&str; 4]| {
+        let (code, text) = outcome(&[&["compare"], &RUN[1..], &ftls].concat());
+        assert_eq!(code, Some(0), "{text}");
+        text.lines().next().unwrap().to_owned()
+    };
+    let alike = headline(["--ftl", "page:victim=greedy", "--ftl", &page]);
+    assert!(alike.contains("page and page.so"), "{alike}");
+    let guests = headline(["--ftl", &page, "--ftl", &other]);
+    assert!(guests.contains("page.so and forgets_trims.so"), "{guests}");
+}
+
 /// A guest that loses a write if a file does not exist, and makes it.
 #[test]
 fn a_check_says_that_a_guest_does_not_do_the_same_twice() {
