@@ -93,10 +93,9 @@ def test_ctrl_c_stops_a_policy_that_takes_its_time(body: str, call: str) -> None
 def test_ctrl_c_stops_the_description_of_a_trace(brief: bool) -> None:
     program = f"""
         import sys, ftlab
-        requests = ftlab.trace.open("uniform:writes=2000M", capacity="64MiB")
         print("reached", flush=True)
         try:
-            requests.info(brief={brief})
+            ftlab.trace.info("uniform:writes=2000M", capacity="64MiB", brief={brief})
         except KeyboardInterrupt:
             sys.exit(77)
     """
