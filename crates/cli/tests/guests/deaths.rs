@@ -63,11 +63,11 @@ fn a_death_beside_another_guest_is_no_hang() {
             "static uint32_t writes;\n\
              static ftlab_status ends(void *self, uint32_t first, uint32_t pages, \
              const void *data) {{\n\
-             if (++writes == 9000) {deed};\n\
+             if (++writes == 2000) {deed};\n\
              return page_write(self, first, pages, data); }}"
         );
         let ends = guest(&changed(folder.path(), name, &function, "guest.write = ends"));
-        let options = ["compare", "oltp:requests=60K", "--capacity", "16MiB", "--extra", "20%"];
+        let options = ["compare", "oltp:requests=12K", "--capacity", "16MiB", "--extra", "20%"];
         for order in [[&ends, &page], [&page, &ends]] {
             let ftls = ["--ftl", order[0], "--ftl", order[1]];
             let (code, text) = outcome(&[&options[..], &ftls].concat());

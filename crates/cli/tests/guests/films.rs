@@ -8,7 +8,7 @@ use std::process::Command;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
-use super::{RUN, command, example, guest, outcome_of};
+use super::{PATIENCE, RUN, command, example, guest, outcome_of};
 
 /// The header of a film's data, and the page beside it.
 fn film(folder: &Path) -> (Value, String) {
@@ -76,7 +76,7 @@ fn a_film_of_a_check_shows_the_cut_after_which_a_guest_fails() {
 fn a_check_says_that_a_guest_that_hangs_has_no_film() {
     let folder = tempfile::tempdir().unwrap();
     let mut check = filmed(folder.path(), &CHECK, "broken/never_returns.c");
-    let (code, text) = outcome_of(check.env("FTLAB_GUEST_PATIENCE", "1"));
+    let (code, text) = outcome_of(check.env(PATIENCE, "1"));
     assert_eq!(code, Some(3), "{text}");
     assert!(text.contains("No film: the guest ends in each case that was found."), "{text}");
     assert!(!folder.path().join("f.html").exists());

@@ -41,9 +41,12 @@ fn changed(folder: &Path, name: &str, functions: &str, changes: &str) -> String 
     compiled(folder, &source, &[])
 }
 
+/// The variable for the seconds after which a call hangs.
+const PATIENCE: &str = "FTLAB_GUEST_PATIENCE";
+
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ftlab"));
-    command.env("FTLAB_GUEST_PATIENCE", "2").args(arguments);
+    command.env(PATIENCE, "2").args(arguments);
     command
 }
 
@@ -53,6 +56,11 @@ fn ftlab(arguments: &[&str]) -> Output {
 
 fn outcome(arguments: &[&str]) -> (Option<i32>, String) {
     outcome_of(&mut command(arguments))
+}
+
+/// The same of a guest that may hang.
+fn impatient(arguments: &[&str]) -> (Option<i32>, String) {
+    outcome_of(command(arguments).env(PATIENCE, "1"))
 }
 
 /// The exit code, and what was printed.
@@ -150,15 +158,13 @@ fn verified_runs_read_back_what_a_guest_stored() {
 #[test]
 fn a_correct_guest_survives_and_each_broken_one_gets_its_verdict() {
     let folder = tempfile::tempdir().unwrap();
-    let options = ["--geometry", "tiny", "--workload", "random", "--workload", "trims"];
-    let checked = |lib: &str| {
-        let more = ["--second-cuts", "64", "--ftl", &guest(lib)];
-        outcome(&[&["check"], &options[..], &more].concat())
-    };
-    let (code, text) = checked(&example(folder.path(), "page.c"));
+    let options = ["check", "--geometry", "tiny", "--workload", "random", "--second-cuts", "64"];
+    let page = guest(&example(folder.path(), "page.c"));
+    let (code, text) = outcome(&[&options[..], &["--workload", "trims", "--ftl", &page]].concat());
     assert_eq!(code, Some(0), "{text}");
     for (name, verdict) in BROKEN {
-        let (code, text) = checked(&example(folder.path(), &format!("broken/{name}.c")));
+        let lib = guest(&example(folder.path(), &format!("broken/{name}.c")));
+        let (code, text) = impatient(&[&options[..], &["--ftl", &lib]].concat());
         assert_eq!(code, Some(3), "{name}: {text}");
         let verdicts = text.split("verdict ").nth(1).expect("a table of verdicts");
         let found: Vec<&str> =
@@ -169,7 +175,7 @@ fn a_correct_guest_survives_and_each_broken_one_gets_its_verdict() {
         assert!(finding.starts_with(verdict), "{name}: {finding}");
         assert!(!text.contains("the same twice"), "{name}: {text}");
         let replay: Vec<&str> = replay.lines().next().unwrap().split(' ').collect();
-        let (code, text) = outcome(&replay);
+        let (code, text) = impatient(&replay);
         assert_eq!(code, Some(3), "{name}: the replay {replay:?} finds nothing: {text}");
         let named = |line: &str| line.trim_start_matches("ftlab: ").starts_with(verdict);
         assert!(text.lines().any(named) && !text.contains("the same twice"), "{name}: {text}");
@@ -261,7 +267,7 @@ fn the_smallest_workload_has_the_same_verdict_with_and_without_ftlab() {
         let home = folder.path().join(name);
         fs::create_dir(&home).unwrap();
         let mut check = command(&[&["check"], &options[..], &more].concat());
-        let (code, text) = outcome_of(check.env("FTLAB_GUEST_PATIENCE", "1").current_dir(&home));
+        let (code, text) = outcome_of(check.env(PATIENCE, "1").current_dir(&home));
         assert_eq!(code, Some(3), "{name}: {text}");
         let smallest = text.split("The smallest workload with the verdict ").nth(1);
         let smallest = smallest.expect("a smallest workload");
@@ -272,7 +278,7 @@ fn the_smallest_workload_has_the_same_verdict_with_and_without_ftlab() {
         let steps = steps.expect("written steps").split('.').count();
         let steps_max = if name == "wraps_sequence" { 40 } else { 3 };
         assert!(steps <= steps_max, "{name}: {replay:?}");
-        let (code, text) = outcome(&replay);
+        let (code, text) = impatient(&replay);
         assert_eq!(code, Some(3), "{name}: the replay {replay:?} finds nothing: {text}");
         let (code, text) = outcome_of(Command::new(program(&home, &[])).arg(&lib));
         assert_eq!((code, text.split(':').next()), (Some(1), Some(verdict)), "{name}: {text}");

@@ -339,11 +339,13 @@ fn findings(failed: &[FailedCase]) -> String {
 }
 
 /// What is said of a finding that a second run of the same case does not have. Only a guest can do
-/// that: schemes draw from the seed. Crashes of the machine are left out.
+/// that: schemes draw from the seed. Crashes of the machine are left out, and hangs, each of which
+/// would be waited for again.
 fn unless_again(failed: &FailedCase) -> String {
-    let FailedCase { case, crashes, .. } = failed;
+    let FailedCase { case, crashes, finding, .. } = failed;
+    let is_tried = crashes.is_empty() && finding.defect != Defect::Hang;
     match case.guest() {
-        Some(guest) if crashes.is_empty() && !shrinking::fails_again(failed) => format!(
+        Some(guest) if is_tried && !shrinking::fails_again(failed) => format!(
             "  A second run of this case did not find it: guest `{}` does not do the same twice. \
              Look for memory that is not initialised, clocks, files and rand().\n",
             guest.name
