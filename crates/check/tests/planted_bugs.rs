@@ -3,8 +3,6 @@
 
 mod plain_ftl;
 
-use std::collections::BTreeSet;
-
 use check::campaign::{Campaign, LogSample, WindowChoice};
 use check::case::Case;
 use check::crash::machine_loss;
@@ -226,7 +224,6 @@ fn a_case_does_not_shrink_to_another_verdict() {
 /// What only further faults or further cuts show is found by them, and by nothing else.
 #[test]
 fn every_hidden_bug_is_found_by_what_shows_it_alone() {
-    let mut draws = BTreeSet::new();
     for Hidden { bug, model, class, depth, defect } in HIDDEN {
         let without = Campaign {
             workloads: ["fill-random", "forced", "trims"].map(str::to_owned).to_vec(),
@@ -248,11 +245,9 @@ fn every_hidden_bug_is_found_by_what_shows_it_alone() {
         println!("{bug}: {:?}", total.cuts);
         let failed = total.failed.first().unwrap_or_else(|| panic!("`{bug}` was not found"));
         println!("{bug}: {failed}");
-        draws.insert(failed.cuts[0].draw);
         assert_eq!(failed.finding.defect, *defect, "{bug}: {failed}");
         assert_eq!(replayed(failed), Some(failed.finding.clone()), "{bug}: {failed}");
     }
-    assert!(draws.contains(&1), "every draw of the dies is another one: {draws:?}");
 }
 
 /// With durability `paper` the power is cut too, and data are judged as ever.

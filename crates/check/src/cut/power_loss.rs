@@ -294,6 +294,21 @@ enum Draw {
     Recorded,
     /// When weak pages decay.
     Decay,
+    /// How far each die is.
+    Dies,
+}
+
+/// Random numbers about these cuts of a case.
+fn rng<'c>(case: &Case, draw: Draw, cuts: impl Iterator<Item = &'c PowerCut>) -> Rng {
+    Rng::new(cuts.fold(mix(case.seed, draw as u64), |seed, cut| salted(seed, *cut)))
+}
+
+/// The ways in which the dies are found at a cut after others: the same cut with numbers from which
+/// it is drawn how far each die is. One is even and one odd, which decides whether all completed
+/// pages are weak ([`reordered`]).
+pub fn found_dies(case: &Case, before: &[PowerCut], cut: PowerCut) -> [PowerCut; 2] {
+    let mut rng = rng(case, Draw::Dies, before.iter().chain([&cut]));
+    [0, 1].map(|odd| PowerCut { draw: (2 * rng.below(DIE_NUMBERS / 2) + odd).into(), ..cut })
 }
 
 /// The flash of a device on its way.
@@ -333,8 +348,9 @@ impl Recording {
 const HANGS_MAX: u64 = 2;
 /// Findings of each verdict that a case under a guest returns.
 const SHOWN_OF_VERDICT: usize = 2;
-/// Ways in which the dies are reordered at one cut.
-const DRAWS: u64 = 2;
+/// Numbers below this one tell how far each die is at a cut: enough that each operation of a few
+/// dies is found at each place, and short in a replay line.
+const DIE_NUMBERS: u32 = 1000;
 
 struct Explorer<'a> {
     case: &'a Case,
@@ -465,10 +481,9 @@ impl<'a> Explorer<'a> {
             return Ok(());
         }
         for outcome in outcomes {
-            for draw in 0..DRAWS {
-                let cut = PowerCut { draw, ..PowerCut::new(after, outcome) };
+            for cut in found_dies(self.case, &self.cuts, PowerCut::new(after, outcome)) {
                 if self.is_drawn(cut, of_action) && !self.observer.is_stopped() {
-                    let dies = die_draw(self.case, draw);
+                    let dies = die_draw(self.case, cut.draw);
                     self.try_cut(cut, idle, reordered(idle, in_flight, outcome, dies), oracle)?;
                 }
             }
@@ -682,9 +697,7 @@ impl<'a> Explorer<'a> {
 
     /// Random numbers about further cuts after those explored.
     fn rng(&self, draw: Draw, further: &[PowerCut]) -> Rng {
-        let seed = mix(self.case.seed, draw as u64);
-        let cuts = self.cuts.iter().chain(further);
-        Rng::new(cuts.fold(seed, |seed, cut| salted(seed, *cut)))
+        rng(self.case, draw, self.cuts.iter().chain(further))
     }
 
     fn count(&mut self, outcome: Outcome, time: DecayTime) {

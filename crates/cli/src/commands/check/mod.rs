@@ -540,17 +540,30 @@ fn replay_cuts(args: &Args, cut: u64) -> failure::Result<bool> {
     are_clean(all.iter().map(|cuts| replay_one(args, &case, cuts)))
 }
 
-/// The cuts of each replay: with the outcome that was named, or with each that is promised.
-fn cuts_to_replay(args: &Args, case: &Case, cut: u64) -> failure::Result<Vec<Vec<PowerCut>>> {
-    let later: Vec<PowerCut> =
-        args.second.iter().map(|text| PowerCut::parse(text)).collect::<spec::Result<_>>()?;
+/// The first cuts of each replay. Where an outcome can find the dies in several ways, and none is
+/// named, these are the ways that a check tries at this cut.
+fn first_cuts(args: &Args, case: &Case, cut: u64) -> failure::Result<Vec<PowerCut>> {
     let outcomes = match &args.outcome {
         Some(text) => vec![text.as_str()],
         None => Outcome::NAMES.to_vec(),
     };
+    let mut firsts = Vec::new();
+    for text in outcomes {
+        let first = PowerCut::with_outcome(cut, text)?;
+        match first.outcome.is_of_all_dies() && !text.contains('#') {
+            true => firsts.extend(power_loss::found_dies(case, &[], first)),
+            false => firsts.push(first),
+        }
+    }
+    Ok(firsts)
+}
+
+/// The cuts of each replay: with the outcome that was named, or with each that is promised.
+fn cuts_to_replay(args: &Args, case: &Case, cut: u64) -> failure::Result<Vec<Vec<PowerCut>>> {
+    let later: Vec<PowerCut> =
+        args.second.iter().map(|text| PowerCut::parse(text)).collect::<spec::Result<_>>()?;
     let mut all = Vec::new();
-    for outcome in outcomes {
-        let first = PowerCut::with_outcome(cut, outcome)?;
+    for first in first_cuts(args, case, cut)? {
         let cuts: Vec<PowerCut> = [first].into_iter().chain(later.iter().copied()).collect();
         match cuts.iter().find(|&&cut| !promises(case, cut)) {
             Some(cut) if args.outcome.is_some() || cut != &first => {
