@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Union
 
 
 def plan_text(plan: Mapping[str, Any]) -> str:
@@ -20,6 +21,34 @@ def plan_text(plan: Mapping[str, Any]) -> str:
     return "".join(f"{_key(key)} = {_value(value, str(key))}\n" for key, value in plan.items())
 
 
+def placed(message: str, text: str) -> str:
+    """A message about the TOML of a plan, with the place in the dict in place of line and column."""
+    found = re.match(r"plan:(\d+):(\d+): ", message)
+    if found is None:
+        return message
+    line = text.splitlines()[int(found[1]) - 1]
+    return f"{_place(line[: int(found[2]) - 1])} of the plan: {message[found.end() :]}"
+
+
+def _place(head: str) -> str:
+    """The place of the value that follows a part of a line, such as ``grid[1].extra[0]``."""
+    path: list[Union[str, int, None]] = [None]
+    for token in re.finditer(r'("(?:[^"\\]|\\.)*")( = )?|[\[\]{},]', head):
+        text, top = token[0], path[-1]
+        if token[2]:
+            path[-1] = str(json.loads(token[1]))
+        elif text == "{":
+            path.append(None)
+        elif text == "[":
+            path.append(0)
+        elif text in "]}":
+            path.pop()
+        elif text == "," and isinstance(top, int):
+            path[-1] = top + 1
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path if step is not None)
+    return "".join(steps).removeprefix(".")
+
+
 def _key(key: object) -> str:
     if not isinstance(key, str):
         raise TypeError(f"a key of a plan is a text, not {key!r}")
@@ -32,6 +61,13 @@ def _text(text: str) -> str:
 
 
 def _value(value: object, place: str) -> str:
+    if hasattr(value, "__arrow_c_stream__") and (
+        hasattr(value, "columns") or not isinstance(value, Iterable)
+    ):
+        raise TypeError(
+            f"{place} of the plan is a table of type {type(value).__name__}, but a plan names files: "
+            "write requests first, such as ftlab.Requests(table).write('trace.csv')"
+        )
     if hasattr(value, "tolist"):
         value = value.tolist()  # of NumPy
     if isinstance(value, bool):

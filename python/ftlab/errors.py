@@ -30,7 +30,7 @@ class ViolationError(Error):
     """An FTL returned wrong data or broke an invariant (exit code 3).
 
     ``replay`` is the command that shows it again; ``None`` if the command cannot, because the
-    trace came from memory.
+    trace came from memory or the FTL is a class.
     """
 
     exit_code = 3

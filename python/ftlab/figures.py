@@ -33,7 +33,7 @@ CHART_WIDTH = 640
 """The width of a chart in pixels, unless the figure has its own."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Figure:
     """A figure of a report."""
 
@@ -50,6 +50,9 @@ class Figure:
     table: dict[str, Any] | None
     """The most important numbers as texts: ``head``, ``rows``."""
     _read: Files = field(default=(), repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return f"<ftlab.figures.Figure: {self.id}, {self.title}>"
 
     @property
     def spec(self) -> dict[str, Any]:

@@ -85,6 +85,13 @@ class Ftl:
     What a method raises ends the request. A run raises it again; a check reports it.
     """
 
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        for name in vars(cls):
+            for known in () if hasattr(Ftl, name) else _PUBLIC:
+                if _is_slip(name, known):
+                    raise TypeError(f"{cls.__name__}: no FTL has `{name}`; did you mean `{known}`?")
+
     durability: str = "write"
     """What survives a power cut: ``write`` everything that was answered, ``flush`` what was answered
     before the last flush, ``snapshot`` the device as it was at a flush."""
@@ -128,6 +135,16 @@ class Ftl:
 
     def audit(self) -> str | None:
         """Return a sentence if the data structures contradict each other."""
+
+
+_PUBLIC = [name for name in vars(Ftl) if not name.startswith("_")]
+
+
+def _is_slip(name: str, meant: str) -> bool:
+    """Whether a name is another one with a letter left out, or with two in each other's place."""
+    places = range(len(meant))
+    swapped = (f"{meant[:at]}{meant[at + 1 : at + 2]}{meant[at]}{meant[at + 2 :]}" for at in places)
+    return name in swapped or name in (meant[:at] + meant[at + 1 :] for at in places)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class Policy:
     """Number of classes, from 1 to 255."""
 
     def start(self, device: Device) -> None:
-        """Begin with an empty device. An object that serves several runs forgets the last one."""
+        """Begin with an empty device. An object for several runs has to forget the last one here."""
 
     def place(self, lpn: int, write: Write) -> int:
         """Return the class of a page that the host writes: from 0 to ``classes`` - 1.

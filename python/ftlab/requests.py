@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from array import array
@@ -12,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from ftlab import _native
 from ftlab.columns import build
 from ftlab.errors import UsageError
-from ftlab.given import kind
+from ftlab.given import in_python, kind
 from ftlab.rows import frame, needed
 from ftlab.tables import fields_html
-from ftlab.written import Files
+from ftlab.written import Files, write_trace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -126,7 +127,7 @@ class Requests:
     @property
     def notes(self) -> list[str]:
         """Sentences about the file from which the requests were read."""
-        return self._native.notes
+        return [in_python(note) for note in self._native.notes]
 
     def __len__(self) -> int:
         return len(self._native)
@@ -154,6 +155,10 @@ class Requests:
         """All six columns as a table of ``pandas``, ``polars`` or ``pyarrow``."""
         self._warn_of_numbers(3)
         return frame(_Columns(self._native), library)
+
+    def write(self, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Write the requests as a trace file, which plans can name; see :meth:`Trace.write`."""
+        write_trace(_native.NativeTrace.of_requests(self._native), path, format, self._read)
 
     def _warn_of_numbers(self, level: int) -> None:
         """Warn if the number of a device, which goes out, is the name of another one.

@@ -212,6 +212,9 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
     def __iter__(self) -> Iterator[Result]:
         return iter(self._results)
 
+    def _labels(self) -> Sequence[str]:
+        return self.labels
+
     def _ipython_key_completions_(self) -> list[str]:
         return self.labels
 

@@ -19,6 +19,10 @@ class ArrowRows(ABC):
     def _given_rows(self) -> Sequence[str]:
         """Each result as JSON."""
 
+    def _labels(self) -> Sequence[str] | None:
+        """The names of the rows, which are the first column; ``None``: there are none."""
+        return None
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows as a stream of Arrow.
 
@@ -26,14 +30,14 @@ class ArrowRows(ABC):
         values: counts are whole numbers, times and ratios decimal numbers; parts without fixed
         names are JSON text. ``docs/results.md`` describes the fields.
         """
-        return _native.rows_stream(self._given_rows())
+        return _native.rows_stream(self._given_rows(), self._labels())
 
     def frame(self, library: str = "pandas") -> Any:
         """The rows as a table of ``pandas`` (needs pyarrow, too), ``polars`` or ``pyarrow``.
 
         The columns are those of ``ftlab sweep --csv``, whatever the results; a column of something
         that a run does not have is null. A sweep also has a column for each option that varies,
-        such as ``sweep.varied.ftl``.
+        such as ``sweep.varied.ftl``, and a comparison ``label``, the first.
         """
         return frame(self, library)
 

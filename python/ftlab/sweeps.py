@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, overload
 
 from ftlab import _native, frozen
-from ftlab._plan_text import plan_text
+from ftlab._plan_text import placed, plan_text
 from ftlab.errors import UsageError
 from ftlab.figures import Figure, drawn
 from ftlab.given import kind, spelt
@@ -172,7 +172,11 @@ def _journal_stays(journal: str, stays: bool) -> Iterator[None]:
 
 def _read(plan: str | os.PathLike[str] | Mapping[str, Any], **options: Any) -> _native.NativePlan:
     if isinstance(plan, Mapping):
-        return _native.NativePlan.parse(plan_text(plan), **options)
+        text = plan_text(plan)
+        try:
+            return _native.NativePlan.parse(text, **options)
+        except UsageError as error:
+            raise UsageError(placed(str(error), text)) from None
     if isinstance(plan, str) and "\n" in plan:
         return _native.NativePlan.parse(plan, **options)
     if not isinstance(plan, (str, os.PathLike)):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Union
 
@@ -19,7 +18,7 @@ from ftlab.errors import UsageError
 from ftlab.given import spelt
 from ftlab.requests import Requests
 from ftlab.tables import fields_html
-from ftlab.written import Files, files_of, refuse_missing_folder, refuse_read
+from ftlab.written import Files, files_of, write_trace
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -76,7 +75,8 @@ class Trace:
         """Write the trace as ``csv`` (complete), ``fio`` or ``blkparse``.
 
         Without a format it follows from the ending of the name: ``.csv``, ``.fio`` or
-        ``.blkparse``. The file is not compressed, and appears when it is complete.
+        ``.blkparse``. The file is not compressed, and appears when it is complete. Volumes keep their
+        names as far as the format can express them; a warning tells which it cannot.
 
         Raises
         ------
@@ -88,36 +88,10 @@ class Trace:
         FileNotFoundError
             There is no such folder.
         """
-        format = _format_of(os.fspath(path), format)
-        refuse_read(path, self._files())
-        refuse_missing_folder(path)
-        unfinished = f"{os.fspath(path)}.unfinished-{os.getpid()}"
-        try:
-            self._native.write(unfinished, format)
-            os.replace(unfinished, path)
-        finally:
-            if os.path.exists(unfinished):
-                os.remove(unfinished)
+        write_trace(self._native, path, format, self._files())
 
     def __repr__(self) -> str:
         return f"<ftlab.trace.Trace: {self.name} ({self.format})>"
-
-
-FORMATS = ("csv", "fio", "blkparse")
-"""The formats in which traces are written."""
-
-
-def _format_of(path: str, given: str | None) -> str:
-    """The format of a file that is to be written."""
-    ending = pathlib.Path(path).suffix[1:]
-    if ending in ("gz", "zst", "xz"):
-        raise UsageError(f"{path}: traces are written, but not compressed; leave out .{ending}")
-    if given is None and ending not in FORMATS:
-        raise UsageError(
-            f"{path}: its ending tells no format; give one, such as format='csv', or end the name "
-            f"in {', '.join(f'.{one}' for one in FORMATS)}"
-        )
-    return ending if given is None else given
 
 
 class TraceInfo(Mapping[str, Any]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -85,3 +86,38 @@ def write_files(
     Path(folder).mkdir(parents=True, exist_ok=True)
     for path, text in contents.items():
         write_file(path, text, ())
+
+
+def write_trace(
+    trace: _native.NativeTrace, path: str | os.PathLike[str], format: str | None, read: Files
+) -> None:
+    """Write a trace to a file, which appears when it is complete. Warns of names that it changes."""
+    format = _format_of(os.fspath(path), format)
+    refuse_read(path, read)
+    refuse_missing_folder(path)
+    unfinished = f"{os.fspath(path)}.unfinished-{os.getpid()}"
+    try:
+        renamed = trace.write(unfinished, format)
+        os.replace(unfinished, path)
+    finally:
+        if os.path.exists(unfinished):
+            os.remove(unfinished)
+    if renamed:
+        warnings.warn(renamed, stacklevel=3)
+
+
+FORMATS = ("csv", "fio", "blkparse")
+"""The formats in which traces are written."""
+
+
+def _format_of(path: str, given: str | None) -> str:
+    """The format of a file that is to be written."""
+    ending = Path(path).suffix[1:]
+    if ending in ("gz", "zst", "xz"):
+        raise UsageError(f"{path}: traces are written, but not compressed; leave out .{ending}")
+    if given is None and ending not in FORMATS:
+        raise UsageError(
+            f"{path}: its ending tells no format; give one, such as format='csv', or end the name "
+            f"in {', '.join(f'.{one}' for one in FORMATS)}"
+        )
+    return ending if given is None else given

@@ -28,6 +28,7 @@ def test_specs_are_those_of_the_report(comparison: ftlab.Comparison) -> None:
     page = comparison.to_html()
     figures = ftlab.figures.of(comparison)
     assert len(figures) >= 5
+    assert repr(figures[0]) == f"<ftlab.figures.Figure: {figures[0].id}, {figures[0].title}>"
     for figure in figures:
         assert figure.spec_json.replace("<", "\\u003c") in page, figure.id
 

@@ -286,3 +286,26 @@ def test_a_guest_in_c_runs_in_a_process_of_its_own(tmp_path):
     )
     with pytest.raises(ftlab.RunError, match=r"guest `dies` crashed in write: abort \(SIGABRT\)"):
         ftlab.run("uniform:requests=1K", ftl=compiled("dies", with_a_bug), **SMALL)
+
+
+def test_a_violation_of_a_class_has_no_command_that_shows_it():
+    class Forgets(Page):
+        def write(self, first, pages, data):
+            super().write(first, pages, bytes(len(data)))
+
+    with pytest.raises(ftlab.ViolationError) as raised:
+        ftlab.run("mixed:requests=500", ftl=Forgets, verify=True, **SMALL)
+    assert raised.value.replay is None and "Replay" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "name, meant", [("tirm", "trim"), ("flsh", "flush"), ("spare_byte", "spare_bytes"), ("wrtie", "write")]
+)
+def test_a_slip_in_the_name_of_a_method_is_refused(name, meant):
+    with pytest.raises(TypeError, match=f"no FTL has `{name}`; did you mean `{meant}`"):
+        type("Mine", (Page,), {name: None})
+
+
+def test_helpers_of_a_class_have_names_like_those_of_methods():
+    helpers = ["_write", "writes", "rewrite", "head", "ready", "read_page", "raw", "adopt", "scan"]
+    assert type("Mine", (Page,), dict.fromkeys(helpers))

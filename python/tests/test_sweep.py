@@ -138,6 +138,28 @@ def test_a_plan_can_be_a_dict() -> None:
         plan_text({"grid": [{"seed": [1, b"2"]}]})
 
 
+@pytest.mark.parametrize(
+    "plan, says",
+    [
+        ({"base": {"seed": 1}, "grid": [{"ftl": ["page"], "seed": [1, 2]}, {"extra": [7, 15]}]},
+         r"grid\[1\]\.extra\[0\] of the plan: `7` is not a share"),
+        ({"base": {"capacity": "4MiB", "trace": {"writs": "1K"}}}, r"base\.trace\S* of the plan: .*writs"),
+        ({"title": 'a "b", [c', "base": {"sed": 3}}, r"base of the plan: .*`sed`"),
+        ({"base": {"ftl": "pag"}}, r"base\.ftl of the plan: .*`pag`"),
+    ],
+)
+def test_a_mistake_in_a_dict_has_its_place_in_the_dict(plan: dict[str, Any], says: str) -> None:
+    with pytest.raises(ftlab.UsageError, match=says):
+        ftlab.sweep(plan)
+
+
+def test_a_table_in_a_plan_is_refused_with_what_to_do() -> None:
+    requests = ftlab.Requests({"op": ["w"], "offset": [0], "bytes": [4096]})
+    for table in [requests, requests.frame("pyarrow"), requests.frame("pandas"), requests.frame("polars")]:
+        with pytest.raises(TypeError, match=r"base\.trace of the plan is a table .* names files: write"):
+            ftlab.sweep({"base": {"trace": table}})
+
+
 def test_bad_plans_give_the_sentences_of_the_command(here: Path, command: Command) -> None:
     for text in ["[base]\nsed = 3\n", "[base]\nftl = \"pag\"\n", "[grid]\nseed = [1]\n", "a = \n"]:
         Path("plan").write_text(text)

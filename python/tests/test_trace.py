@@ -108,6 +108,7 @@ def test_generated_requests_are_those_of_a_run(tmp_path: Path, command: Command)
         ftlab.trace.generate("unifrom:writes=4")
 
 
+@pytest.mark.filterwarnings("ignore:.* have another name")
 @pytest.mark.parametrize("format", ["csv", "fio", "blkparse"])
 def test_written_traces_are_those_of_the_command(
     tmp_path: Path, command: Command, format: str
@@ -119,6 +120,7 @@ def test_written_traces_are_those_of_the_command(
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
 
 
+@pytest.mark.filterwarnings("ignore:.* have another name")
 def test_the_format_to_write_follows_from_the_name(tmp_path: Path) -> None:
     trace = ftlab.trace.open(write_csv(tmp_path / "requests.csv", DATA))
     for format in ("csv", "fio", "blkparse"):
@@ -216,3 +218,37 @@ def test_a_file_that_became_shorter_is_an_error(tmp_path: Path, kept: int) -> No
     for use in (trace.requests, lambda: list(batches), lambda: ftlab.run(trace, fit="compact")):
         with pytest.raises(ftlab.RunError, match="has become shorter since it was opened"):
             use()
+
+
+@pytest.mark.parametrize("ending", ["csv", "fio"])
+def test_written_volumes_have_their_names(tmp_path: Path, ending: str) -> None:
+    source = tmp_path / "volumes.csv"
+    source.write_text("time_ns,device,rwbs,offset,bytes\n0,b1058,W,0,4096\n1,b1,W,4096,4096\n2,b1,W,0,512\n")
+    copies = [tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"]
+    ftlab.trace.open(source).write(copies[0])
+    ftlab.trace.open(source).requests().write(copies[1])
+    for copy in copies:
+        assert ftlab.trace.open(copy).requests().devices == ["b1058", "b1"]
+        assert ftlab.trace.info(copy, volume="b1")["requests"] == 2
+
+
+def test_a_name_that_a_format_cannot_express_is_warned_of(tmp_path: Path) -> None:
+    trace = ftlab.Requests({"op": ["w"] * 2, "offset": [0, 0], "bytes": [512] * 2, "device": [7, 4]})
+    with pytest.warns(UserWarning, match="2 of 2 volumes have another name .* `7` is `254,0`, `4` is `254,1`"):
+        trace.write(tmp_path / "x.blkparse")
+    assert ftlab.trace.open(tmp_path / "x.blkparse").requests().devices == ["254,0", "254,1"]
+
+
+def test_requests_that_were_written_are_the_same(tmp_path: Path) -> None:
+    kinds = {"op": ["w", "r", "t", "f"], "offset": [0, 4096, 8192, 0], "bytes": [512, 4096, 700, 0]}
+    requests = ftlab.Requests({**kinds, "time_ns": [0, 5, 5, 9], "flags": [1, 0, 0, 2]})
+    requests.write(tmp_path / "x.csv")
+    again = ftlab.trace.open(tmp_path / "x.csv").requests()
+    assert again.to_pandas().equals(requests.to_pandas())
+
+
+def test_notes_of_requests_name_arguments(tmp_path: Path) -> None:
+    path = tmp_path / "back.csv"
+    path.write_text("time_ns,device,rwbs,offset,bytes\n5000,0,W,0,4096\n1000,0,W,4096,4096\n")
+    notes = " ".join(ftlab.trace.open(path).requests().notes)
+    assert "sort=True" in notes and "--sort" not in notes

@@ -50,6 +50,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether an FTL is a class, which only this interpreter has.
+pub fn is_class(ftl: &str) -> bool {
+    ftl.starts_with(&format!("guest:lib={CLASS}"))
+}
+
 /// Lets classes, and shared objects in processes of their own, be named as FTLs.
 pub fn install() {
     // A second call changes nothing.

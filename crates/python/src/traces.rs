@@ -159,12 +159,13 @@ impl NativeTrace {
         described.map_err(raised)
     }
 
-    /// Writes the trace in the format `fio`, `blkparse` or `csv`.
+    /// Writes the trace in the format `fio`, `blkparse` or `csv`. Returns a sentence on names of
+    /// volumes that had to change.
     ///
     /// # Errors
     /// `UsageError` for another format; `RunError` if the trace cannot be read or written, or if
     /// the format cannot express it; `KeyboardInterrupt`.
-    fn write(&self, py: Python<'_>, path: &str, format: &str) -> PyResult<()> {
+    fn write(&self, py: Python<'_>, path: &str, format: &str) -> PyResult<Option<String>> {
         let format = match format {
             "fio" => OutputFormat::Fio,
             "blkparse" => OutputFormat::Blkparse,
@@ -185,11 +186,11 @@ impl NativeTrace {
         path: &str,
         format: OutputFormat,
         progress: &dyn Progress,
-    ) -> sim::Result<()> {
+    ) -> sim::Result<Option<String>> {
         let file = File::create(path).map_err(trace::Error::Write)?;
         let length = self.source.length();
         let report = |position| progress.report(Stage::Survey, position, length);
-        write_trace(self.source.trace(), file, format, report).map(drop)
+        Ok(write_trace(self.source.trace(), file, format, report)?.renamed)
     }
 }
 

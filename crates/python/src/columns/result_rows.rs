@@ -17,26 +17,36 @@ use crate::columns::capsule;
 use crate::failure::UsageError;
 
 /// Rows as a stream of Arrow. `rows` are results, or rows of a sweep, as JSON; these have a column
-/// for each option that varies as well, such as `sweep.varied.ftl`.
+/// for each option that varies as well, such as `sweep.varied.ftl`. Labels are the first column.
 ///
 /// # Errors
 /// `UsageError` if a row is not JSON.
 #[pyfunction]
-pub fn rows_stream<'py>(py: Python<'py>, rows: Vec<String>) -> PyResult<Bound<'py, PyCapsule>> {
-    let batch = py.detach(|| batch(&rows))?;
+#[pyo3(signature = (rows, labels))]
+pub fn rows_stream<'py>(
+    py: Python<'py>,
+    rows: Vec<String>,
+    labels: Option<Vec<String>>,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    let batch = py.detach(|| batch(&rows, labels))?;
     let schema = batch.schema();
     capsule::of_reader(py, Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
 }
 
-fn batch(rows: &[String]) -> PyResult<RecordBatch> {
+fn batch(rows: &[String], labels: Option<Vec<String>>) -> PyResult<RecordBatch> {
     let refuse = |why: String| UsageError::new_err(format!("a row is no result: {why}"));
     let rows = rows.iter().map(|row| serde_json::from_str::<Value>(row));
     let rows = rows.collect::<Result<Vec<_>, _>>().map_err(|error| refuse(error.to_string()))?;
-    table(&rows).map_err(|error| refuse(error.to_string()))
+    table(&rows, labels).map_err(|error| refuse(error.to_string()))
 }
 
-fn table(rows: &[Value]) -> Result<RecordBatch, ArrowError> {
+fn table(rows: &[Value], labels: Option<Vec<String>>) -> Result<RecordBatch, ArrowError> {
     let (mut fields, mut arrays) = (Vec::new(), Vec::new());
+    if let Some(labels) = labels {
+        let array: ArrayRef = Arc::new(StringArray::from(labels));
+        fields.push(Field::new("label", array.data_type().clone(), true));
+        arrays.push(array);
+    }
     for column in typed_columns() {
         let array = array(column.kind, rows.iter().map(|row| at(row, &column.name)));
         fields.push(Field::new(&column.name, array.data_type().clone(), true));

@@ -171,10 +171,13 @@ fn setup(
     }
 }
 
-/// The experiment of a setup, if the command can run it: it has no requests of this process.
+/// The experiment of a setup, if the command can run it: neither requests nor FTL are of this
+/// process.
 fn replayable(setup: &Setup) -> Option<&Experiment> {
     let in_memory = |one: &ReplayedTrace| matches!(one.trace, NamedTrace::Requests(_));
-    (!setup.traces.iter().any(in_memory)).then_some(&setup.experiment)
+    let is_here =
+        setup.traces.iter().any(in_memory) || crate::guest::is_class(&setup.experiment.ftl);
+    (!is_here).then_some(&setup.experiment)
 }
 
 /// Runs the same trace, or the same requests, on the same device for several experiments, which

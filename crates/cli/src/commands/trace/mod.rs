@@ -22,8 +22,8 @@ use spec::Spec;
 use trace::analysis::locality::TraceLocality;
 use trace::analysis::survey::RequestSizes;
 use trace::analysis::survey::Survey;
-use trace::writer::{CSV_SPEC, CSV_STREAMS_SPEC, OutputFormat, write_trace};
-use trace::{ReadOptions, ReadReport, Trace};
+use trace::writer::{CSV_SPEC, CSV_STREAMS_SPEC, OutputFormat, WrittenTrace, write_trace};
+use trace::{ReadOptions, Trace};
 
 use crate::commands::trace::format_name::FormatName;
 use crate::commands::trace::volumes::Volumes;
@@ -148,7 +148,9 @@ fn written(trace: &Trace, form: OutputFormat, destination: Destination) -> Resul
     let monitor = RunMonitor::new(matches!(destination, Destination::Stdout));
     let mut notes = Vec::new();
     destination.write(|out| {
-        notes = write(trace, form, out, &monitor)?.notes;
+        let written = write(trace, form, out, &monitor)?;
+        notes = written.read.notes;
+        notes.extend(written.renamed);
         Ok(())
     })?;
     Ok(notes.iter().map(|note| format!("note: {note}\n")).collect())
@@ -185,7 +187,7 @@ fn write(
     form: OutputFormat,
     out: &mut dyn Write,
     monitor: &RunMonitor,
-) -> Result<ReadReport> {
+) -> Result<WrittenTrace> {
     let length = trace.size_hint_bytes();
     write_trace(trace, out, form, |position| Ok(monitor.report(Stage::Survey, position, length)?))
 }

@@ -1,10 +1,14 @@
 //! Writes requests as text: fio iolog version 3, blkparse in its compact form, or csv.
 //!
 //! An fio iolog has microseconds and no flags. blkparse text has nanoseconds and all flags, but
-//! only whole sectors. csv has everything; only csv has streams.
+//! only whole sectors. csv has everything; only csv has streams. Devices keep their names as far as
+//! the format can express them.
 //!
 //! csv is also the form in which a live disk records what it does: a line is complete with its line
 //! end, so the lines before an interruption are a whole trace, and the reader refuses a torn one.
+
+mod device_names;
+mod output_format;
 
 use std::io::{self, BufWriter, Write};
 
@@ -12,18 +16,8 @@ use crate::error::{Error, Result};
 use crate::parse::formats::custom::csv::{STREAMS_HEADING, WRITTEN_HEADING};
 use crate::replay::{BATCH, ReadReport, Trace};
 use crate::request::{Flags, Op, Request, SECTOR_BYTES};
-
-/// The format in which requests are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OutputFormat {
-    /// `fio version 3 iolog`.
-    Fio,
-    /// `major,minor cpu number seconds pid Q rwbs sector sectors`.
-    Blkparse,
-    /// `time_ns,device,rwbs,offset,bytes`, with a heading, and for a trace with streams one column
-    /// more; [`CSV_SPEC`] reads it.
-    Csv,
-}
+use crate::writer::device_names::DeviceNames;
+pub use crate::writer::output_format::OutputFormat;
 
 /// The `--format` that reads [`OutputFormat::Csv`], which is also detected by its heading.
 pub const CSV_SPEC: &str = "csv:sep=comma,columns=time.ns+dev+rwbs+off.bytes+len.bytes,header=true";
@@ -32,8 +26,8 @@ pub const CSV_SPEC: &str = "csv:sep=comma,columns=time.ns+dev+rwbs+off.bytes+len
 pub const CSV_STREAMS_SPEC: &str =
     "csv:sep=comma,columns=time.ns+dev+rwbs+off.bytes+len.bytes+stream,header=true";
 
-/// Writes all requests of a trace, with their streams. `check` is called with the position after
-/// each batch and may end the writing. Returns what was read besides the requests.
+/// Writes all requests of a trace, with their streams and the names of its devices. `check` is
+/// called with the position after each batch and may end the writing.
 ///
 /// # Errors
 /// The trace cannot be read or written, or `check` refuses.
@@ -42,15 +36,29 @@ pub fn write_trace<E: From<Error>>(
     out: impl Write,
     form: OutputFormat,
     mut check: impl FnMut(u64) -> std::result::Result<(), E>,
-) -> std::result::Result<ReadReport, E> {
+) -> std::result::Result<WrittenTrace, E> {
     let mut writer = TraceWriter::with_streams(BufWriter::new(out), form, trace.has_streams()?)?;
     let (mut replay, mut batch) = (trace.replay()?, Vec::with_capacity(BATCH));
     while replay.next_batch(&mut batch, BATCH)? > 0 {
+        if batch.iter().any(|request| request.device as usize >= writer.names.count()) {
+            let devices = replay.report().devices;
+            devices[writer.names.count()..].iter().for_each(|name| writer.names.add(name));
+        }
         batch.drain(..).try_for_each(|request| writer.write(&request))?;
         check(replay.position_bytes())?;
     }
+    let renamed = writer.names.note();
     writer.finish()?;
-    Ok(replay.report())
+    Ok(WrittenTrace { read: replay.report(), renamed })
+}
+
+/// What is known of a trace after it was written.
+#[derive(Debug)]
+pub struct WrittenTrace {
+    /// What was read besides the requests.
+    pub read: ReadReport,
+    /// A sentence on the names of devices that had to change, if there are several devices.
+    pub renamed: Option<String>,
 }
 
 /// Writes requests one by one.
@@ -60,7 +68,9 @@ pub struct TraceWriter<W> {
     /// Whether streams are written; only csv can.
     has_streams: bool,
     index: u64,
-    devices_opened: u32,
+    names: DeviceNames,
+    /// The number of devices that an fio iolog has opened.
+    devices_opened: usize,
     /// The time of the latest request.
     time_us: u64,
 }
@@ -91,7 +101,8 @@ impl<W: Write> TraceWriter<W> {
             OutputFormat::Blkparse => Ok(()),
         }
         .map_err(Error::Write)?;
-        Ok(TraceWriter { out, form, has_streams, index: 0, devices_opened: 0, time_us: 0 })
+        let names = DeviceNames::new(form);
+        Ok(TraceWriter { out, form, has_streams, index: 0, names, devices_opened: 0, time_us: 0 })
     }
 
     /// Writes one request.
@@ -131,8 +142,8 @@ impl<W: Write> TraceWriter<W> {
     /// The output cannot be written.
     pub fn finish(mut self) -> Result<W> {
         if self.form == OutputFormat::Fio {
-            for device in 0..self.devices_opened {
-                writeln!(self.out, "{} dev{device} close", self.time_us).map_err(Error::Write)?;
+            for name in &self.names.written()[..self.devices_opened] {
+                writeln!(self.out, "{} {name} close", self.time_us).map_err(Error::Write)?;
             }
         }
         self.out.flush().map_err(Error::Write)?;
@@ -143,22 +154,24 @@ impl<W: Write> TraceWriter<W> {
         let Request { offset, bytes, device, .. } = request;
         let time_us = request.time_ns / 1_000;
         self.time_us = time_us;
-        while self.devices_opened <= *device {
-            let opened = self.devices_opened;
-            writeln!(self.out, "{time_us} dev{opened} add\n{time_us} dev{opened} open")?;
-            self.devices_opened += 1;
+        let _ = self.names.of(*device);
+        let opened = self.devices_opened.max(*device as usize + 1);
+        for name in &self.names.written()[self.devices_opened..opened] {
+            writeln!(self.out, "{time_us} {name} add\n{time_us} {name} open")?;
         }
+        self.devices_opened = opened;
         let action = match request.op {
             Op::Read => "read",
             Op::Write => "write",
             Op::Trim => "trim",
             Op::Flush => "datasync",
         };
-        writeln!(self.out, "{time_us} dev{device} {action} {offset} {bytes}")
+        writeln!(self.out, "{time_us} {} {action} {offset} {bytes}", self.names.of(*device))
     }
 
     fn write_csv(&mut self, request: &Request) -> io::Result<()> {
         let Request { time_ns, offset, bytes, device, stream, .. } = request;
+        let device = self.names.of(*device);
         write!(self.out, "{time_ns},{device},{},{offset},{bytes}", rwbs(request))?;
         if self.has_streams {
             write!(self.out, ",{stream}")?;
@@ -169,11 +182,9 @@ impl<W: Write> TraceWriter<W> {
     fn write_blkparse(&mut self, request: &Request) -> io::Result<()> {
         let (seconds, ns) = (request.time_ns / 1_000_000_000, request.time_ns % 1_000_000_000);
         let (sector, sectors) = (request.offset / SECTOR_BYTES, request.bytes / SECTOR_BYTES);
-        let (device, number, rwbs) = (request.device, self.index + 1, rwbs(request));
-        writeln!(
-            self.out,
-            "254,{device} 0 {number} {seconds}.{ns:09} 0 Q {rwbs} {sector} {sectors}"
-        )
+        let (number, rwbs) = (self.index + 1, rwbs(request));
+        let device = self.names.of(request.device);
+        writeln!(self.out, "{device} 0 {number} {seconds}.{ns:09} 0 Q {rwbs} {sector} {sectors}")
     }
 }
 
