@@ -19,7 +19,10 @@ import sys
 
 FTLAB = os.environ.get("FTLAB", "ftlab")
 # Chips with one bit per cell, with two, and with several dies: not every cut can happen on each.
-CHECK = "--geometry tiny --geometry tiny-mlc --geometry tiny-dies --workload random --workload hot"
+CHECK = (
+    "--geometry tiny --geometry tiny-mlc --geometry tiny-dies"
+    " --workload random --workload hot --workload trim-flush --workload flush-each --second-cuts 64"
+)
 UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 COLUMNS = ["ftl", "write amplification", "ram bytes", "most erases", "cuts", "verdicts", "grade"]
 

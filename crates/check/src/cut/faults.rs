@@ -198,6 +198,13 @@ fn declared(cuts: u32) -> u32 {
     survived.fold(0, |all, it| all | 1 << it as u32)
 }
 
+/// The outcomes that a guest means to survive, apart from nothing and everything.
+pub fn declared_outcomes(guest: &Declaration) -> impl Iterator<Item = Outcome> {
+    let declared = declared(guest.cuts);
+    let is_declared = move |it: &Outcome| bit(*it) != 0 && declared & 1 << *it as u32 != 0;
+    Outcome::ALL.into_iter().filter(is_declared)
+}
+
 /// Whether a case promises to survive a cut. A guest declares what it survives. Under durability
 /// `paper`, erases happen completely or not at all, and weak pages decay at power-on or after the
 /// mount.

@@ -171,3 +171,42 @@ fn what_a_guest_prints_is_not_in_the_results() {
         assert_eq!(is_json, words.contains(&"--json"), "{out}");
     }
 }
+
+/// A guest that programs nothing writes least and survives everything, if nobody looks.
+#[test]
+fn a_guest_that_programs_nothing_is_not_taken_for_a_good_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("beside");
+    let functions = format!(
+        "#include <stdio.h>\n#include <string.h>\nstatic FILE *file;\n\
+         #define BYTES(self, pages) ((pages) * (size_t)((struct page_ftl *)self)->chip->page_bytes)\n\
+         static ftlab_status begins(const ftlab_chip *chip, const ftlab_device *device, \
+         void **self) {{ file = fopen(\"{0}\", device->is_new ? \"w+b\" : \"r+b\");\n\
+         return page_mount(chip, device, self); }}\n\
+         static ftlab_status takes(void *self, uint32_t first, uint32_t pages, \
+         const void *data) {{ fseek(file, (long)BYTES(self, first), SEEK_SET);\n\
+         fwrite(data, 1, BYTES(self, pages), file); fflush(file); return FTLAB_OK; }}\n\
+         static ftlab_status gives(void *self, uint32_t first, uint32_t pages, void *data) {{\n\
+         memset(data, 0, BYTES(self, pages)); fseek(file, (long)BYTES(self, first), SEEK_SET);\n\
+         size_t got = fread(data, 1, BYTES(self, pages), file); (void)got; return FTLAB_OK; }}",
+        file.display()
+    );
+    let table = "guest.mount = begins; guest.write = takes; guest.read = gives; guest.trim = 0";
+    let beside = guest(&changed(folder.path(), "beside", &functions, table));
+    let (code, text) = outcome(&[&RUN[..], &["--ftl", &beside]].concat());
+    assert!(code == Some(0) && text.contains("programmed fewer pages"), "{code:?} {text}");
+    let (code, text) = outcome(&[&TINY[..], &["--ftl", &beside]].concat());
+    assert!(code == Some(1) && text.contains("no power was cut under"), "{code:?} {text}");
+}
+
+#[test]
+fn declared_outcomes_that_cannot_happen_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for (cuts, is_said) in [("TORN | FTLAB_CUT_REORDERED", true), ("TORN", false)] {
+        let table = format!("guest.cuts = FTLAB_CUT_{cuts}");
+        let ftl = guest(&changed(folder.path(), "declares", "", &table));
+        let (code, text) = outcome(&[&TINY[..], &["--second-cuts", "0", "--ftl", &ftl]].concat());
+        let says = text.contains("or was not asked for: reordered");
+        assert!(code == Some(0) && says == is_said, "{code:?} {text}");
+    }
+}

@@ -13,7 +13,7 @@ use check::case::Case;
 use check::conformance;
 use check::crash::machine_loss::{self, CrashCounts};
 use check::cut::counts::{CutCounts, DecayTime};
-use check::cut::faults::{FaultClass, Faults, promises};
+use check::cut::faults::{FaultClass, Faults, declared_outcomes, promises};
 use check::cut::filmed;
 use check::cut::power_loss::{self, Missed, SecondCuts, Step, Watch};
 use check::cut::shrinking;
@@ -359,8 +359,24 @@ fn found_nothing(report: &CampaignReport) -> failure::Result<bool> {
     let is_clean = report.rows.iter().all(|(_, tried)| tried.failed.is_empty());
     if is_clean {
         everything_was_tried(report)?;
+        every_guest_was_cut(report)?;
     }
     Ok(is_clean)
+}
+
+/// A guest that keeps everything outside of the flash must not look as if it had survived cuts.
+fn every_guest_was_cut(report: &CampaignReport) -> failure::Result<()> {
+    let is_uncut = |(subject, tried): &&(Subject, Totals)| {
+        subject.choice.guest.is_some() && tried.cuts.first + tried.crashes.first == 0
+    };
+    match report.rows.iter().find(is_uncut) {
+        Some((subject, _)) => Err(failure::Failure::failed(format!(
+            "no power was cut under {}: there was no program and no erase to cut, so nothing is \
+             known of what it keeps",
+            subject.name()
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// A geometry that was named and gets no case must not look as if it had passed.
@@ -409,6 +425,7 @@ fn summary(report: &CampaignReport) -> String {
     if total.cuts.first > 0 {
         text += &outcomes(&total.cuts);
     }
+    report.rows.iter().for_each(|(subject, tried)| text += &not_tried(subject, tried));
     text += &verdicts(report);
     if crashed {
         text += &losses(&total.crashes);
@@ -454,6 +471,23 @@ fn columns(total: &Totals) -> Vec<Column> {
 fn found(tried: &Totals) -> u64 {
     let after_cuts: u64 = tried.cuts.found.as_flattened().iter().sum();
     (tried.failed.len() as u64).max(after_cuts)
+}
+
+/// The outcomes that a guest declares and that no cut had.
+fn not_tried(subject: &Subject, tried: &Totals) -> String {
+    let Some(guest) = &subject.choice.guest else { return String::new() };
+    let names: Vec<&str> = declared_outcomes(guest.declaration())
+        .filter(|&outcome| tried.cuts.of(outcome) == 0)
+        .map(Outcome::name)
+        .collect();
+    match names.is_empty() || tried.cuts.first == 0 {
+        true => String::new(),
+        false => format!(
+            "{} declares what could not happen on these devices, or was not asked for: {}\n\n",
+            subject.name(),
+            names.join(", ")
+        ),
+    }
 }
 
 /// The cuts by outcome and by the time at which weak pages decayed.

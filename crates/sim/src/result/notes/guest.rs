@@ -20,6 +20,12 @@ pub fn notes(result: &RunResult, setup: &Setup) -> Vec<String> {
             "The guest `{name}` does not trim, so trims of {trimmed} pages were not passed to it."
         ));
     }
+    if result.programs.total < result.host_pages.written {
+        notes.push(format!(
+            "The guest `{name}` programmed fewer pages than the host wrote. `--verify` compares \
+             what it reads with what was written."
+        ));
+    }
     if setup.experiment.durability == Durability::Full {
         notes.push(format!(
             "Durability `full` changes nothing under the guest `{name}`: what it keeps when the \
