@@ -19,6 +19,8 @@ LOST_PAGES = "crates/check/src/device/powered_device/lost_pages.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
+    ("guests-uncut-are-clean", "check: a guest that was never cut is clean", "crates/cli/src/commands/check/mod.rs",
+     "        every_guest_was_cut(report)?;\n", ""),
     ("guests-any-order", "chip: a guest may program any page", LENT,
      "match self.nand.array().may_program(ppn) {",
      "match self.nand.array().may_program(ppn) || ppn.0 > 0 {"),

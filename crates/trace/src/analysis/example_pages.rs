@@ -119,6 +119,8 @@ pub struct PageIntervals {
 ///
 /// # Errors
 /// Any error of reading the trace, or that of `check`.
+///
+/// [`Replay::for_each`]: crate::Replay::for_each
 pub fn page_intervals<E: From<Error>>(
     trace: &Trace,
     page_bytes: u64,

@@ -47,6 +47,8 @@ impl OpLoad {
 ///
 /// # Errors
 /// Any error of reading the trace, or that of `check`.
+///
+/// [`Replay::for_each`]: crate::Replay::for_each
 pub fn load<E: From<Error>>(
     trace: &Trace,
     check: impl FnMut(u64) -> core::result::Result<(), E>,

@@ -139,6 +139,8 @@ impl Distribution {
 ///
 /// # Errors
 /// Any error of reading the trace, or that of `check`.
+///
+/// [`Replay::for_each`]: crate::Replay::for_each
 pub fn locality<E: From<Error>>(
     trace: &Trace,
     page_bytes: u64,

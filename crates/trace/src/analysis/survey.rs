@@ -101,6 +101,8 @@ pub struct DeviceSurvey {
 ///
 /// # Panics
 /// If `page_bytes` is less than a sector of 512 bytes.
+///
+/// [`Replay::for_each`]: crate::Replay::for_each
 pub fn survey<E: From<Error>>(
     trace: &Trace,
     page_bytes: u64,
