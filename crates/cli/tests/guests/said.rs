@@ -179,7 +179,8 @@ fn a_guest_that_programs_nothing_is_not_taken_for_a_good_one() {
     let file = folder.path().join("beside");
     let functions = format!(
         "#include <stdio.h>\n#include <string.h>\nstatic FILE *file;\n\
-         #define BYTES(self, pages) ((pages) * (size_t)((struct page_ftl *)self)->chip->page_bytes)\n\
+         #define CHIP(self) (((struct page_ftl *)self)->chip)\n\
+         #define BYTES(self, pages) ((pages) * (size_t)CHIP(self)->page_bytes)\n\
          static ftlab_status begins(const ftlab_chip *chip, const ftlab_device *device, \
          void **self) {{ file = fopen(\"{0}\", device->is_new ? \"w+b\" : \"r+b\");\n\
          return page_mount(chip, device, self); }}\n\
