@@ -156,9 +156,9 @@ fn what_a_guest_prints_is_not_in_the_results() {
         if (write(1, \"from write\\n\", 11) < 0) abort();\n\
         return page_write(self, first, pages, data); }";
     let prints = guest(&changed(folder.path(), "prints", function, "guest.write = prints"));
-    let run = [&RUN[..], &["--json", "-", "--ftl", &prints]].concat();
+    let run = ["run", "oltp:requests=200", "--capacity", "16MiB", "--json", "-", "--ftl", &prints];
     let check = [&TINY[..], &["--ftl", &prints]].concat();
-    for (words, is_apart) in [(&run, false), (&run, true), (&check, false)] {
+    for (words, is_apart) in [(&run[..], false), (&run, true), (&check, false)] {
         let mut command = command(words);
         if is_apart {
             command.env("FTLAB_GUESTS_APART", "1");
