@@ -371,8 +371,8 @@ fn every_guest_was_cut(report: &CampaignReport) -> failure::Result<()> {
     };
     match report.rows.iter().find(is_uncut) {
         Some((subject, _)) => Err(failure::Failure::failed(format!(
-            "no power was cut under {}: there was no program and no erase to cut, so nothing is \
-             known of what it keeps",
+            "no power was cut under {}: it made no program and no erase that could be cut, so \
+             nothing is known of what it keeps",
             subject.name()
         ))),
         None => Ok(()),
