@@ -37,7 +37,7 @@ test-long: setup ## The same tests and those that take longer, optimised; then t
 	cargo test --workspace --release -- --include-ignored
 	$(MAKE) release-check
 
-release-check: ## All that a release needs, on committed sources: an hour, most of it builds and tests
+release-check: setup ## All that a release needs, on committed sources: an hour, most of it builds and tests
 	$(PYTHON) tools/release.py $(VERSION) --dry-run
 
 smoke: ## Seconds: SCHEMES=fast (or fast,last) conforms and survives cuts and second cuts on tiny chips

@@ -68,6 +68,9 @@ def main() -> None:
         parser.error(f"a version has three numbers, such as 0.2.0, not `{asked.version}`")
     if asked.quick and not asked.dry_run:
         parser.error("--quick leaves out what a release needs; add --dry-run")
+    if not asked.quick:
+        # The check of licences reads the sources of all crates, also of those that are built on other systems only.
+        subprocess.run(["cargo", "fetch", "--locked"], cwd=ROOT, check=True)
     wrong = complaints(QUICK, asked.version, is_stopped_by_failure=False)
     if not wrong and not asked.quick:
         wrong = complaints(SLOW, asked.version, is_stopped_by_failure=True)
