@@ -204,6 +204,16 @@ fn a_mount_that_starts_again_chooses_its_stand_ins_again() {
     subject_survives_near(&subject, &[geometry, "never-flush"], 242_026_000, &cuts);
 }
 
+/// No bug of a scheme: while everything was read after a mount, a page of the map was written, and
+/// a page that had been read already moved and lost its data. The oracle took what had been read
+/// for a newer copy.
+#[test]
+fn a_page_may_be_lost_after_the_mount_has_read_it() {
+    let geometry = "tiny:page=512,spare=20,pages_per_block=42,pair_distance=6,dies=3,logical=2,\
+                    extra=2,reserve=18,failing_program=14,lost_page=3";
+    survives(&["dftl:cmt=64,entries=8", geometry, "merges"], 8113, &["325:reordered#425"]);
+}
+
 /// Without a cut, with mounts between operations.
 fn subject_conforms(subject: &Subject, geometry: &str, workload: &str, seed: u64) {
     conformance::check(&case(subject, geometry, workload, seed))

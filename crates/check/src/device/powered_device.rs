@@ -365,6 +365,7 @@ impl<'a> PoweredDevice<'a> {
         let ftl = unless_stopped(mounted, Defect::Unmountable)?;
         self.check_mount_bound(before)?;
         self.ftl = Some(ftl);
+        let noted_by_mount = self.losses_noted;
         let lost = self.read_all(Expect::Survivor)?;
         self.oracle.judge(0, self.buffer.stamps(), Expect::Survivor)?;
         self.check_occupancy()?;
@@ -373,8 +374,10 @@ impl<'a> PoweredDevice<'a> {
             self.oracle_of_flash.get_or_insert_with(|| self.oracle.clone());
         }
         self.oracle.adopt(self.buffer.stamps());
-        // Whatever copy was found, it stays lost.
+        // Whatever copy was found, it stays lost. So does one that moved after it had been read.
         lost.into_iter().for_each(|page| self.oracle.lose(page));
+        self.losses_noted = noted_by_mount;
+        self.note_losses();
         Ok(self.audit()?)
     }
 
