@@ -86,7 +86,8 @@ typedef enum ftlab_status {
     FTLAB_CORRUPT = 9,
     /* Guest: malloc failed. */
     FTLAB_NO_MEMORY = 10,
-    /* Chip: the call under way has made more flash operations than any call may. Return at once. */
+    /* Chip: the call under way has made more flash operations than any call may: 64 for each page of
+     * the chip plus 10,000. Return at once. */
     FTLAB_ENDLESS = 11
 } ftlab_status;
 

@@ -377,9 +377,12 @@ impl Campaign {
         let spare_min = |model: &DeviceModel| {
             Case::spare_bytes_min(subject, model, self.durability).unwrap_or(model.spare_bytes)
         };
+        // A device on which none of the faults can happen would be tried for nothing.
+        let is_suited = |drawn: &DeviceModel| drawn.dies > 1 || !self.faults.are_of_dies();
+        let mut devices = (0..).map(|at| DeviceModel::drawn(mix(drawing, at), spare_min));
         let mut refused = 0;
         loop {
-            let drawn = DeviceModel::drawn(mix(drawing, refused), spare_min);
+            let drawn = devices.find(is_suited).expect("they never end");
             match on(&drawn) {
                 Err(error) if is_refusal(&error) && refused + 1 < DRAWS_MAX => refused += 1,
                 case => return Ok((case?, refused)),
@@ -600,6 +603,23 @@ mod tests {
         assert!(chips.len() > 95, "{} different chips in 100 cases", chips.len());
         assert_eq!((total.cases, total.failed.len()), (100, 0));
         assert!(total.drawn_anew > 10, "{}", total.drawn_anew);
+    }
+
+    #[test]
+    fn faults_of_several_dies_are_tried_on_devices_that_have_them() {
+        let dies_of = |faults: &str| -> BTreeSet<u32> {
+            let faults = Faults::parse(faults).unwrap();
+            let (models, seeds) = (Vec::new(), (0..60).collect());
+            let campaign =
+                Campaign { models, draws_devices: true, faults, seeds, ..campaign("page") };
+            campaign.jobs().take(60).map(|job| campaign.case(&job).unwrap().0.model.dies).collect()
+        };
+        for faults in ["reordered", "brown-out,reordered", "reordered,program-fail"] {
+            assert_eq!(Vec::from_iter(dies_of(faults)), [2, 3, 4], "{faults}");
+        }
+        for faults in ["basic", "basic,reordered", "program-fail"] {
+            assert!(dies_of(faults).contains(&1), "{faults}");
+        }
     }
 
     #[test]

@@ -29,6 +29,11 @@ impl FailedCase {
         FailedCase { finding, case, cuts, crashes: Vec::new() }
     }
 
+    /// Whether the power was on all the time.
+    pub fn is_uncut(&self) -> bool {
+        self.crashes.is_empty() && self.cuts.iter().all(|&cut| cut == PowerCut::AFTER_THE_END)
+    }
+
     /// A finding in this case after these crashes.
     pub fn crashed(case: &Case, crashes: &[Crash], finding: Finding) -> FailedCase {
         FailedCase { crashes: crashes.to_vec(), ..FailedCase::new(case, &[], finding) }
@@ -80,6 +85,7 @@ pub fn replay_line(case: &Case, cuts: &[PowerCut], crashes: &[Crash]) -> String 
 mod tests {
     use super::*;
     use crate::device_model::DeviceModel;
+    use crate::finding::Defect;
     use crate::subject::Subject;
     use crate::workload::logged::{Logged, LoggedWorkload};
 
@@ -103,6 +109,17 @@ mod tests {
         let line = replay_line(&case(Durability::Full).on(Storage::Image), &[], &crashes);
         let end = "--seed 7 --on image --crash 40 --loss one@3 --second 9:all";
         assert!(line.ends_with(end), "{line}");
+    }
+
+    #[test]
+    fn a_cut_after_the_end_is_none() {
+        let finding = || Finding::new(Defect::Lost, "page 3");
+        let after = |cuts: &[PowerCut]| FailedCase::new(&case(Durability::Full), cuts, finding());
+        assert!(after(&[]).is_uncut() && after(&[PowerCut::AFTER_THE_END]).is_uncut());
+        let cut = PowerCut::parse("31:torn").unwrap();
+        assert!(!after(&[cut]).is_uncut() && !after(&[PowerCut::AFTER_THE_END, cut]).is_uncut());
+        let crash = Crash::parse("9:all").unwrap();
+        assert!(!FailedCase::crashed(&case(Durability::Full), &[crash], finding()).is_uncut());
     }
 
     #[test]

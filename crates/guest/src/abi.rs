@@ -1,6 +1,6 @@
 //! The structs of `include/ftlab.h`, as Rust lays them out. The header documents them.
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 
 /// `FTLAB_VERSION`.
 pub const VERSION: u32 = 1;
@@ -112,3 +112,18 @@ pub struct RawGuest {
 
 /// The exported function.
 pub type GetGuest = unsafe extern "C" fn() -> *const RawGuest;
+
+/// A string of a guest in a form that can be printed; none if the pointer is null.
+///
+/// # Safety
+/// The pointer is null, or leads to a string.
+pub unsafe fn string(start: *const c_char) -> Option<String> {
+    let shown = |letter: char| match letter {
+        '\n' | '\r' | '\t' => ' ',
+        letter if letter.is_control() => char::REPLACEMENT_CHARACTER,
+        letter => letter,
+    };
+    // SAFETY: the caller's promise.
+    let text = (!start.is_null()).then(|| unsafe { CStr::from_ptr(start) }.to_string_lossy())?;
+    Some(text.chars().map(shown).collect())
+}

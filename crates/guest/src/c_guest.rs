@@ -1,6 +1,6 @@
 //! A guest that is a shared object.
 
-use core::ffi::{CStr, c_char, c_void};
+use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use ftl::contract::guest::{
 use ftl::{Error, Result};
 use spec::Params;
 
-use crate::abi::{CUTS_ALL, GetGuest, RawDevice, RawFigure, RawGuest, SYMBOL, VERSION};
+use crate::abi::{CUTS_ALL, GetGuest, RawDevice, RawFigure, RawGuest, SYMBOL, VERSION, string};
 use crate::board::{Board, Call};
 use crate::library::Loaded;
 use crate::trampolines::ChipTable;
@@ -144,15 +144,6 @@ fn declaration(table: &RawGuest, path: &Path) -> std::result::Result<Declaration
     })
 }
 
-/// A string of a guest; none if the pointer is null.
-///
-/// # Safety
-/// The pointer is null, or leads to a string.
-unsafe fn string(start: *const c_char) -> Option<String> {
-    // SAFETY: the caller's promise.
-    (!start.is_null()).then(|| unsafe { CStr::from_ptr(start) }.to_string_lossy().into_owned())
-}
-
 impl GuestSource for SharedObject {
     fn declaration(&self) -> &Declaration {
         &self.declaration
@@ -164,7 +155,7 @@ impl GuestSource for SharedObject {
         device: &GuestDevice,
     ) -> std::result::Result<Box<dyn Guest>, Answer> {
         if self.strayed.swap(false, Ordering::Relaxed) {
-            chip.fault(GuestFaultKind::Illegal, "called the chip in `unmount`");
+            chip.fault(GuestFaultKind::Broken, "called the chip in `unmount`");
             return Err(Ok(Status::Invalid));
         }
         let (loaded, table) = match open(&self.path) {

@@ -1,12 +1,12 @@
 //! The chip's table of functions. Each finds the chip that is lent for the call under way.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
 
 use ftl::contract::guest::{ChipShape, GuestChip, GuestFaultKind, Status};
 use nand::Cause;
 
-use crate::abi::{RawChip, VERSION};
+use crate::abi::{RawChip, VERSION, string};
 use crate::chip_slot::ChipSlot;
 
 /// A table for guests, and the slot in which its functions find the chip.
@@ -148,9 +148,9 @@ extern "C" fn mark_bad(chip: *const RawChip, block: u32) -> u32 {
 
 extern "C" fn say(chip: *const RawChip, sentence: *const c_char) {
     with_chip(chip, (), |_, chip| {
-        if !sentence.is_null() {
-            // SAFETY: the header demands a string.
-            chip.say(&unsafe { CStr::from_ptr(sentence) }.to_string_lossy());
+        // SAFETY: the header demands a string.
+        if let Some(sentence) = unsafe { string(sentence) } {
+            chip.say(&sentence);
         }
     });
 }

@@ -243,9 +243,8 @@ fn campaign(spec: &str, choice: &Choice) -> PyResult<Campaign> {
 fn told(report: &CampaignReport) -> NativeCheck {
     let total = report.total();
     let count = |verdict: Verdict| {
-        let is_uncut = |failed: &&FailedCase| {
-            failed.cuts.is_empty() && failed.finding.defect.verdict() == verdict
-        };
+        let is_uncut =
+            |failed: &&FailedCase| failed.is_uncut() && failed.finding.defect.verdict() == verdict;
         let uncut = total.failed.iter().filter(is_uncut).count() as u64;
         (verdict.name(), uncut, total.cuts.found[verdict as usize].iter().sum::<u64>())
     };

@@ -127,6 +127,13 @@ impl Faults {
         self.0 >> class as u16 & 1 == 1
     }
 
+    /// Whether only several dies can have these faults.
+    pub fn are_of_dies(self) -> bool {
+        let of_dies = Faults::of(&[FaultClass::Reordered, FaultClass::BrownOut]);
+        let cuts = self.0 & Faults::ALL.0;
+        cuts != 0 && cuts & !of_dies.0 == 0
+    }
+
     /// The device with media that fail so, unless it has some; the places are drawn from the seed.
     pub fn on_media(self, model: &DeviceModel, seed: u64) -> DeviceModel {
         let fails = FaultClass::OF_MEDIA.map(|class| self.contains(class));

@@ -238,16 +238,13 @@ pub fn replay(
     Ok(None)
 }
 
-/// More operations than any workload makes: a cut after them never comes.
-const AFTER_THE_END: u64 = 999_999;
-
 /// Performs the workload as it is recorded for cuts, without mounts in between. A guest may not
 /// survive this. What is found has a cut that never comes, so that its replay does the same.
 ///
 /// # Errors
 /// The finding.
 pub fn run_through(case: &Case) -> Result<(), FailedCase> {
-    let never = [PowerCut::new(AFTER_THE_END, Outcome::Untouched)];
+    let never = [PowerCut::AFTER_THE_END];
     isolated::note(case, &never);
     replay(case, &never, &mut ()).map(drop)
 }

@@ -55,6 +55,7 @@ static size_t debugged;
 static uint64_t cut_after = NEVER, decay_after = NEVER;
 static const char *const *after_cut;
 static uint64_t changes, operations, operations_of_call;
+static int unmounts;
 
 static void verdict(const char *name, const char *format, ...)
 {
@@ -80,6 +81,8 @@ static void decay(void)
 
 static void begin_operation(void)
 {
+    if (unmounts)
+        verdict("contract broken", "called the chip in `unmount`");
     if (++operations_of_call > OPERATIONS_MAX)
         verdict("hang", "a call makes flash operations without end");
     if (operations++ == decay_after)
@@ -417,6 +420,7 @@ static void mount(void)
 
 static void power_off(void)
 {
+    unmounts = 1;
     if (guest->unmount)
         guest->unmount(ftl);
 }

@@ -39,8 +39,11 @@ pub struct PowerCut {
 }
 
 impl PowerCut {
+    /// A cut after more operations than any workload makes.
+    pub const AFTER_THE_END: PowerCut = PowerCut::new(999_999, Outcome::Untouched);
+
     /// A cut after which weak pages decay when the device is mounted.
-    pub fn new(after: u64, outcome: Outcome) -> PowerCut {
+    pub const fn new(after: u64, outcome: Outcome) -> PowerCut {
         PowerCut { after, outcome, draw: 0, decay: Decay::AfterMount }
     }
 

@@ -1,8 +1,9 @@
 //! Guests that die in one of many cases or runs: the others go on.
 
 use std::fs;
+use std::process::Command;
 
-use super::{changed, command, example, guest, outcome, outcome_of};
+use super::{changed, command, example, guest, outcome, outcome_of, program};
 
 /// A guest that dies at its n-th write since it was loaded.
 fn dying(folder: &std::path::Path, name: &str, at: u32) -> String {
@@ -24,6 +25,8 @@ fn a_check_goes_on_when_a_guest_dies_without_a_cut() {
     let options = ["check", "--geometry", "tiny", "--workload", "trim-rewrite", "--ftl", &ftl];
     let (code, text) = outcome(&options);
     assert!(code == Some(3) && text.contains("SIGABRT") && text.contains("1 seed in"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("crash  ")).expect("a verdict");
+    assert_eq!(row.split_whitespace().nth(1), Some("1"), "cases without cuts: {text}");
     let replay = text.lines().find_map(|line| line.split_once("Replay:  ftlab ")).expect(&text).1;
     let (code, again) = outcome(&replay.split(' ').collect::<Vec<_>>());
     assert!(code == Some(3) && again.contains("SIGABRT"), "{code:?} {again}");
@@ -100,8 +103,13 @@ fn a_guest_that_calls_the_chip_in_unmount_is_found() {
          const ftlab_chip *chip = ((struct page_ftl *)self)->chip;\n\
          chip->erase(chip, 0, FTLAB_META); page_unmount(self); }";
     let ftl = guest(&changed(folder.path(), "strays", function, "guest.unmount = strays"));
-    let options = ["check", "--geometry", "tiny", "--workload", "random", "--ftl", &ftl];
-    let (code, text) = outcome(&options);
-    assert!(code == Some(3) && text.contains("called the chip in `unmount`"), "{code:?} {text}");
-    assert!(text.contains("illegal command"), "{text}");
+    let options =
+        ["check", "--geometry", "tiny", "--workload", "random", "--shrink", "--ftl", &ftl];
+    let (code, text) = outcome_of(command(&options).current_dir(folder.path()));
+    let found = "contract broken: guest `strays` called the chip in `unmount`";
+    assert!(code == Some(3) && text.contains(found), "{code:?} {text}");
+    let lib = ftl.strip_prefix("guest:lib=").unwrap();
+    let (code, text) = outcome_of(Command::new(program(folder.path(), &[])).arg(lib));
+    let found = "contract broken: called the chip in `unmount`";
+    assert!(code == Some(1) && text.contains(found), "{code:?} {text}");
 }

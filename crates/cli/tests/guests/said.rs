@@ -124,6 +124,24 @@ fn a_comparison_calls_guests_by_the_files_of_their_libraries() {
     assert!(guests.contains("page.so and forgets_trims.so"), "{guests}");
 }
 
+#[test]
+fn what_a_guest_says_cannot_steer_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let audit = "static const char *finds(void *self) { (void)self;\n\
+        return \"\\x1b[2Jtwo\\nlines\"; }";
+    let finds = guest(&changed(folder.path(), "finds", audit, "guest.audit = finds"));
+    let (code, text) = outcome(&[&TINY[..], &["--ftl", &finds]].concat());
+    let shown = "finds in its own audit: \u{fffd}[2Jtwo lines\n";
+    assert!(code == Some(3) && text.contains(shown), "{code:?} {text}");
+    let mount = "static ftlab_status says(const ftlab_chip *chip, const ftlab_device *device, \
+        void **self) { (void)device; (void)self;\n\
+        chip->say(chip, \"\\x1b]0;title\\a\"); return FTLAB_CORRUPT; }";
+    let says = guest(&changed(folder.path(), "says", mount, "guest.mount = says"));
+    let (code, text) = outcome(&[&RUN[..], &["--ftl", &says]].concat());
+    assert!(code == Some(1) && text.contains("\u{fffd}]0;title\u{fffd}"), "{code:?} {text}");
+    assert!(!text.contains(['\x1b', '\x07']), "{text}");
+}
+
 /// A guest that loses a write if a file does not exist, and makes it.
 #[test]
 fn a_check_says_that_a_guest_does_not_do_the_same_twice() {

@@ -516,9 +516,11 @@ fn verdicts(report: &CampaignReport) -> String {
     let (mut table, mut is_empty) = (Table::new(&head), true);
     for verdict in Verdict::ALL {
         let alike = |failed: &&FailedCase| failed.finding.defect.verdict() == verdict;
-        let alike = total.failed.iter().filter(alike).filter(|failed| failed.cuts.is_empty());
-        let (uncut, crashed): (Vec<_>, Vec<_>) = alike.partition(|it| it.crashes.is_empty());
-        let (uncut, crashed) = (uncut.len() as u64, crashed.len() as u64);
+        let number = |is_counted: fn(&FailedCase) -> bool| {
+            total.failed.iter().filter(alike).filter(|failed| is_counted(failed)).count() as u64
+        };
+        let uncut = number(FailedCase::is_uncut);
+        let crashed = number(|failed| !failed.crashes.is_empty());
         let by_outcome = &total.cuts.found[verdict as usize];
         let cut: u64 = by_outcome.iter().sum();
         if uncut + crashed + cut == 0 {

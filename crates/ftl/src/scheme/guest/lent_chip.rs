@@ -98,6 +98,11 @@ impl ChipSide {
         self.trouble.said.is_some()
     }
 
+    /// The most flash operations of a call.
+    pub fn operations_max(&self) -> u64 {
+        self.operations_max
+    }
+
     /// Returns what went wrong in the last call, and forgets it.
     pub fn take_trouble(&mut self) -> Trouble {
         core::mem::take(&mut self.trouble)

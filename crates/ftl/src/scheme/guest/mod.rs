@@ -1,17 +1,19 @@
-//! guest: an FTL from outside. ftlab passes it whole pages of its own size, and the chip.
+//! guest: an FTL from outside, a shared object with the functions of `include/ftlab.h` or a class
+//! in Python. The page *Guests* of the documentation is the guide. ftlab passes it whole pages of
+//! its own size, and the chip.
 //!
 //! ```text
 //! run of sectors      [ 3 4 5 6 7 8 9 ]             guest pages of 4 sectors
 //! guest pages       [ 0 1 2 3 | 4 5 6 7 | 8 9 10 11 ]
 //!                     rmw       whole     rmw        partial ones are read first, then written
 //! ```
-//! Nothing that a guest answers is believed. An illegal command is an error of the request, also if
-//! the guest goes on; so is a call that makes more operations than any may, and an answer that does
-//! not exist. Where data are not kept, the host's are zero, and the guest's own data are kept all
-//! the same: see `lent_chip.rs`.
+//! Nothing that a guest answers is believed. An illegal command is an error of the request, also
+//! if the guest goes on; so is an answer that does not exist, and a call that makes more flash
+//! operations than 64 for each page of the chip plus 10,000. A run without `--verify` does not
+//! keep the host's data: they are zero. What the guest programs from buffers of its own is kept.
 //!
-//! The scheme states how a guest differs from the others: it gets the raw chip, without system
-//! blocks and without a shelter for pages that share cells.
+//! A guest gets the whole chip. There are no system blocks, and no shelter keeps copies of pages
+//! that share cells: to survive power cuts is its own affair.
 
 mod kept_pages;
 mod lent_chip;
@@ -222,7 +224,11 @@ fn condemn(guest: &str, side: &mut ChipSide, call: &str, answer: Answer) -> Resu
         return Err(failure.into());
     }
     if trouble.endless {
-        let sentence = format!("does not end: {call} has made more flash operations than any may");
+        let most = side.operations_max();
+        let sentence = format!(
+            "does not end: {call} has made {most} flash operations, and on this chip no call may \
+             make more"
+        );
         return Err(fault(guest, GuestFaultKind::Endless, sentence));
     }
     let status = match answer {
