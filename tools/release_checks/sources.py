@@ -9,6 +9,7 @@ import sys
 import tomllib
 
 VERSION = re.compile(r"\d+\.\d+\.\d+")
+LINES_SHOWN = 12
 HEADING = re.compile(r"^## (\S+)(?: — (\S+))?$", re.MULTILINE)
 
 
@@ -17,10 +18,19 @@ def ran(root: pathlib.Path, *command: str) -> subprocess.CompletedProcess:
 
 
 def complaint_of(root: pathlib.Path, *command: str) -> list[str]:
-    """The last lines of what a command says, if it fails."""
+    """The last lines of what a command says, if it fails. A file has all of them if they are more."""
     done = ran(root, *command)
+    if done.returncode == 0:
+        return []
+    words = " ".join(command)
     said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-    return [f"`{' '.join(command)}` failed: " + "\n  ".join(said[-12:])] if done.returncode else []
+    complaint = f"`{words}` failed: " + "\n  ".join(said[-LINES_SHOWN:])
+    if len(said) > LINES_SHOWN:
+        log = root / "target/release-check" / (re.sub(r"\W+", "-", words).strip("-") + ".log")
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(done.stdout + done.stderr)
+        complaint += f"\n  All that it said is in {log}."
+    return [complaint]
 
 
 def versions(root: pathlib.Path, version: str) -> list[str]:
