@@ -48,11 +48,19 @@ impl Viewer {
     /// # Errors
     /// The disk cannot be filmed, or the server has ended.
     pub fn film(&mut self, disk: usize) -> Result<Filmed, String> {
+        self.film_while(disk, || sleep(FILM))
+    }
+
+    /// A film of what is done to a disk while this runs, after a rest.
+    ///
+    /// # Errors
+    /// As for [`film`](Self::film).
+    pub fn film_while(&mut self, disk: usize, run: impl FnOnce()) -> Result<Filmed, String> {
         sleep(self.next[disk].saturating_duration_since(Instant::now()));
         let began = Instant::now();
         self.next[disk] = began + BETWEEN;
         self.ask(|reply| Asked::Begin(disk, reply))??;
-        sleep(FILM);
+        run();
         let filmed = self.ask(|reply| Asked::End(disk, reply))?;
         let filmed = filmed.ok_or("the film was ended by somebody else")?;
         self.next[disk] = began + BETWEEN.max(filmed.spent * REST);

@@ -28,14 +28,8 @@ fn requests(filmed: &Filmed) -> Vec<(u64, HostOp)> {
 
 /// Films while a client writes these pages, one each request.
 fn filmed_while_writing(server: &mut Running, client: &mut Client, pages: u64) -> Filmed {
-    std::thread::scope(|scope| {
-        let viewer = &mut server.viewer;
-        let film = scope.spawn(move || viewer.film(0).unwrap());
-        // The film begins at once, and takes a fifth of a second.
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        (0..pages).for_each(|page| client.write(0, 2048 * page, &[1; 2048]));
-        film.join().unwrap()
-    })
+    let write = || (0..pages).for_each(|page| client.write(0, 2048 * page, &[1; 2048]));
+    server.viewer.film_while(0, write).unwrap()
 }
 
 #[test]
