@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -24,8 +25,14 @@ def packages(root: pathlib.Path, version: str) -> list[str]:
     """Every crate builds from its package, and no package is large."""
     members = json.loads(ran(root, "cargo", "metadata", "--no-deps", "--format-version", "1").stdout)["packages"]
     unpublished = [word for one in members if one["publish"] == [] for word in ("--exclude", one["name"])]
-    wrong = complaint_of(root, "cargo", "package", "--workspace", *unpublished)
-    made = (target(root) / "package").glob(f"*-{version}.crate")
+    # For cargo a package of a name and version never changes: it would build what an earlier check has unpacked.
+    here = target(root) / "packages"
+    home = pathlib.Path(os.environ.get("CARGO_HOME", pathlib.Path.home() / ".cargo"))
+    unpacked = [old for one in members for old in home.glob(f"registry/src/*/{one['name']}-{version}")]
+    for old in [here, *unpacked]:
+        shutil.rmtree(old, ignore_errors=True)
+    wrong = complaint_of(root, "cargo", "package", "--workspace", *unpublished, "--target-dir", str(here))
+    made = (here / "package").glob(f"*-{version}.crate")
     return wrong + too_large(sorted(made), PACKAGE_BYTES_MAX)
 
 
