@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -101,6 +102,8 @@ pub struct Totals {
     pub compared: u64,
     /// Number of drawn devices that were refused; others were drawn instead.
     pub drawn_anew: u64,
+    /// Number of cases that were stopped before all of their cuts were tried.
+    pub cut_short: u64,
     /// Number of power cuts.
     pub cuts: CutCounts,
     /// Number of crash states.
@@ -115,6 +118,7 @@ impl Totals {
         self.cases += other.cases;
         self.compared += other.compared;
         self.drawn_anew += other.drawn_anew;
+        self.cut_short += other.cut_short;
         self.cuts += other.cuts;
         self.crashes += other.crashes;
         self.failed.extend(other.failed);
@@ -133,6 +137,11 @@ pub struct CampaignReport {
     pub untried: Vec<String>,
     /// Number of seeds that were begun.
     pub seeds: u64,
+    /// Number of cases, without those that a time budget adds.
+    pub given: u64,
+    /// How many of these were not tried, or not with all their cuts: the time was over, or the
+    /// campaign was stopped.
+    pub unfinished: u64,
     /// Wall-clock time.
     pub wall: Duration,
 }
@@ -168,6 +177,36 @@ enum ChosenDevice {
 
 /// Number of devices that are drawn for a job until one is accepted.
 const DRAWS_MAX: u64 = 1000;
+
+/// An observer that remembers whether it has stopped the case.
+struct OfCase<'a> {
+    observer: &'a dyn Observer,
+    has_stopped: AtomicBool,
+}
+
+impl Observer for OfCase<'_> {
+    fn begins(&self, case: &Case) {
+        self.observer.begins(case);
+    }
+
+    fn cut(&self) {
+        self.observer.cut();
+    }
+
+    fn crash(&self) {
+        self.observer.crash();
+    }
+
+    fn tried(&self) {
+        self.observer.tried();
+    }
+
+    fn is_stopped(&self) -> bool {
+        let is_stopped = self.observer.is_stopped();
+        self.has_stopped.fetch_or(is_stopped, Ordering::Relaxed);
+        is_stopped
+    }
+}
 
 /// An observer that also stops the campaign when its time is over: three cuts deep, a single case
 /// has taken 13 minutes.
@@ -247,8 +286,11 @@ impl Campaign {
         let blank = |subject: &Subject| (subject.clone(), Totals::default());
         let mut rows: Vec<_> = self.subjects.iter().map(blank).collect();
         let (mut refusals, mut refused_of) = (Vec::new(), vec![0; rows.len()]);
-        let mut seeds = Vec::new();
+        let (mut seeds, given) = (Vec::new(), self.case_count());
+        let mut unfinished = given;
         for (job, totals) in done {
+            let is_whole = totals.as_ref().map_or(true, |totals| totals.cut_short == 0);
+            unfinished -= u64::from(is_whole && self.seeds.contains(&job.seed));
             match totals {
                 Ok(totals) => rows[job.row].1.add(totals),
                 Err(error) if is_refusal(&error) => {
@@ -262,7 +304,7 @@ impl Campaign {
         seeds.sort_unstable();
         seeds.dedup();
         let (refused, seeds) = (refusals.len() as u64, seeds.len() as u64);
-        let cases = self.case_count() / self.subjects.len().max(1) as u64;
+        let cases = given / self.subjects.len().max(1) as u64;
         let is_untried = |row: &usize| rows[*row].1.cases == 0 && refused_of[*row] < cases;
         let untried: Vec<String> =
             (0..rows.len()).filter(is_untried).map(|row| rows[row].0.name()).collect();
@@ -270,7 +312,8 @@ impl Campaign {
             // Nothing was tried. This must not look like success, so report the first refusal.
             refusals.into_iter().next().map_or(Ok(()), Err)?;
         }
-        Ok(CampaignReport { rows, refused, untried, seeds, wall: start.elapsed() })
+        let wall = start.elapsed();
+        Ok(CampaignReport { rows, refused, untried, seeds, given, unfinished, wall })
     }
 
     fn jobs(&self) -> impl Iterator<Item = Job<'_>> {
@@ -335,6 +378,7 @@ impl Campaign {
     fn try_case(&self, job: &Job, observer: &dyn Observer) -> Result<Totals> {
         let (case, drawn_anew) = self.case(job)?;
         let case = case.on(self.storage);
+        let observer = &OfCase { observer, has_stopped: AtomicBool::new(false) };
         observer.begins(&case);
         let mut totals = Totals { cases: 1, drawn_anew, ..Totals::default() };
         let conforms = match case.needs_process() {
@@ -356,6 +400,9 @@ impl Campaign {
                 self.crash(&case, &mut totals, observer);
             }
         }
+        // What is tried in other processes is stopped there.
+        let is_stopped = case.needs_process() && observer.is_stopped();
+        totals.cut_short = (is_stopped || observer.has_stopped.load(Ordering::Relaxed)).into();
         Ok(totals)
     }
 
@@ -439,7 +486,7 @@ fn in_parallel<J, R: Send>(
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use std::sync::atomic::AtomicU64;
 
     use super::*;
     use crate::workload::logged::Logged;
@@ -587,6 +634,23 @@ mod tests {
     }
 
     #[test]
+    fn a_report_says_how_much_of_the_first_seeds_is_unfinished() {
+        let reported = |budget, cuts_max| {
+            let campaign = Campaign { budget, ..campaign("page") };
+            let counter = Counter { cuts_max, ..Counter::default() };
+            let report = campaign.run_watched(&counter).unwrap();
+            assert_eq!(report.given, 2 + short_programs::ALPHABET.len() as u64);
+            (report.given - report.unfinished, report.total().cut_short)
+        };
+        assert_eq!(reported(Some(Duration::ZERO), None), (0, 0), "no case was begun");
+        let all = campaign("page").case_count();
+        assert_eq!(reported(None, None), (all, 0));
+        // Each worker is stopped in one case.
+        let (whole, cut_short) = reported(None, Some(30));
+        assert!(whole < all && (1..=cores() as u64).contains(&cut_short), "{whole} {cut_short}");
+    }
+
+    #[test]
     fn a_campaign_draws_a_device_for_each_case_and_counts_refused_ones() {
         let drawing = Campaign {
             models: Vec::new(),
@@ -630,10 +694,11 @@ mod tests {
 
     #[test]
     fn a_total_adds_every_number_to_its_own() {
-        let totals = Totals { cases: 3, compared: 4, drawn_anew: 5, ..Totals::default() };
+        let totals =
+            Totals { cases: 3, compared: 4, drawn_anew: 5, cut_short: 6, ..Totals::default() };
         let mut sum = Totals::default();
         (0..3).for_each(|_| sum.add(totals.clone()));
-        assert_eq!((sum.cases, sum.compared, sum.drawn_anew), (9, 12, 15));
+        assert_eq!((sum.cases, sum.compared, sum.drawn_anew, sum.cut_short), (9, 12, 15, 18));
     }
 
     #[test]

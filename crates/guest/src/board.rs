@@ -53,6 +53,8 @@ const NOTE_BYTES: usize = 3072;
 struct Layout {
     /// Number of calls that have begun.
     calls: AtomicU64,
+    /// Number of those before the last mount.
+    before_mount: AtomicU64,
     call: AtomicU32,
     first: AtomicU32,
     pages: AtomicU32,
@@ -153,8 +155,11 @@ impl Board {
     #[inline]
     fn begin(&self, call: Call, first: u32, pages: u32) {
         let layout = self.layout();
-        let counts = u64::from(call != Call::Load);
-        layout.calls.store(layout.calls.load(Ordering::Relaxed) + counts, Ordering::Relaxed);
+        let calls = layout.calls.load(Ordering::Relaxed);
+        if call == Call::Mount {
+            layout.before_mount.store(calls, Ordering::Relaxed);
+        }
+        layout.calls.store(calls + u64::from(call != Call::Load), Ordering::Relaxed);
         layout.first.store(first, Ordering::Relaxed);
         layout.pages.store(pages, Ordering::Relaxed);
         layout.call.store(call as u32, Ordering::Relaxed);
@@ -202,23 +207,26 @@ impl Board {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The call that runs, as a phrase such as "in write of 3 pages from page 7".
+    /// The call that runs, as a phrase such as "in write of 3 pages from page 7, call 5 since the
+    /// mount", which is call 1. A replay has the same number.
     pub fn place(&self) -> String {
         let (calls, call) = self.state();
+        let calls = calls.saturating_sub(self.layout().before_mount.load(Ordering::Relaxed));
         let (first, pages) = (
             self.layout().first.load(Ordering::Relaxed),
             self.layout().pages.load(Ordering::Relaxed),
         );
         let name = match call {
-            Call::None => return format!("after its {calls} calls"),
+            Call::None => return format!("after {calls} calls since the mount"),
             Call::Load => return "while it was loaded".to_owned(),
-            Call::Mount | Call::Flush | Call::Unmount => format!("{call:?}").to_lowercase(),
+            Call::Mount => return "in mount".to_owned(),
+            Call::Flush | Call::Unmount => format!("{call:?}").to_lowercase(),
             Call::Read | Call::Write | Call::Trim => {
                 let name = format!("{call:?}").to_lowercase();
                 let pages = if pages == 1 { "1 page".to_owned() } else { format!("{pages} pages") };
                 format!("{name} of {pages} from page {first}")
             }
         };
-        format!("in {name}, its call number {calls}")
+        format!("in {name}, call {calls} since the mount")
     }
 }

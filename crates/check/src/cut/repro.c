@@ -286,6 +286,9 @@ static void put(uint32_t first, uint32_t sectors, uint32_t write)
     for (uint32_t sector = first; sector < end; sector++)
         fill(data + (size_t)(sector - start_page * unit()) * 512, sector, write);
     judge("write", guest->write(ftl, start_page, pages, data), 0);
+    for (uint32_t sector = first; sector < end; sector++)
+        if (!has(data + (size_t)(sector - start_page * unit()) * 512, sector, write))
+            verdict("contract broken", "changed the host's data in the buffer of a write");
     free(data);
 }
 

@@ -86,7 +86,7 @@ fn a_death_is_named_while_a_guest_is_loaded_and_in_unmount() {
     let unmount = "static void dies(void *self) { (void)self; abort(); }";
     for (name, function, changes, why) in [
         ("early", loaded, "(void)0", "crashed while it was loaded: abort (SIGABRT)"),
-        ("late", unmount, "guest.unmount = dies", "crashed in unmount, its call number"),
+        ("late", unmount, "guest.unmount = dies", "crashed in unmount, call "),
     ] {
         let ftl = guest(&changed(folder.path(), name, function, changes));
         let run = ["run", "oltp:requests=1K", "--capacity", "16MiB", "--ftl", &ftl];

@@ -1,8 +1,9 @@
 //! What commands say about guests, and what guests say themselves.
 
 use std::fs;
+use std::process::Command;
 
-use super::{RUN, changed, command, example, ftlab, guest, outcome, outcome_of, run};
+use super::{RUN, changed, command, example, ftlab, guest, outcome, outcome_of, program, run};
 
 const TINY: [&str; 5] = ["check", "--geometry", "tiny", "--workload", "random"];
 
@@ -140,6 +141,42 @@ fn what_a_guest_says_cannot_steer_a_terminal() {
     let (code, text) = outcome(&[&RUN[..], &["--ftl", &says]].concat());
     assert!(code == Some(1) && text.contains("\u{fffd}]0;title\u{fffd}"), "{code:?} {text}");
     assert!(!text.contains(['\x1b', '\x07']), "{text}");
+}
+
+#[test]
+fn a_time_that_is_over_within_the_first_seed_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = guest(&example(folder.path(), "page.c"));
+    let deep = ["--second-cuts", "1", "--depth", "4", "--budget", "1s", "--ftl", &page];
+    let told = "the time was over: 1 of 1 cases of the first seed were not tried, or not with all";
+    for quiet in [&[][..], &["--quiet"]] {
+        let (code, text) = outcome(&[&TINY[..], &deep, quiet].concat());
+        assert!(code == Some(0) && text.contains(told), "{quiet:?}: {code:?} {text}");
+    }
+    let few = ["--second-cuts", "0", "--first-cuts", "16", "--budget", "3s", "--ftl", &page];
+    let (code, text) = outcome(&[&TINY[..], &few].concat());
+    assert!(code == Some(0) && !text.contains("the time was over"), "{code:?} {text}");
+}
+
+#[test]
+fn a_guest_that_changes_the_data_of_the_host_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let function = "#include <string.h>\n\
+        static ftlab_status smears(void *self, uint32_t first, uint32_t pages, \
+        const void *data) {\n\
+        ftlab_status status = page_write(self, first, pages, data);\n\
+        ((uint8_t *)data)[3] ^= 1; return status; }";
+    let lib = changed(folder.path(), "smears", function, "guest.write = smears");
+    let smears = guest(&lib);
+    let check = [&TINY[..], &["--second-cuts", "0", "--shrink", "--ftl", &smears]].concat();
+    let (code, text) = outcome_of(command(&check).current_dir(folder.path()));
+    let found = "contract broken: guest `smears` changed the host's data";
+    assert!(code == Some(3) && text.contains(found), "{code:?} {text}");
+    let (code, text) = outcome_of(Command::new(program(folder.path(), &[])).arg(lib));
+    let found = "contract broken: changed the host's data";
+    assert!(code == Some(1) && text.contains(found), "{code:?} {text}");
+    let (code, text) = outcome(&[&RUN[..], &["--verify", "--ftl", &smears]].concat());
+    assert!(code == Some(1) && text.contains("changed the host's data"), "{code:?} {text}");
 }
 
 /// A guest that loses a write if a file does not exist, and makes it.

@@ -156,7 +156,8 @@ pub struct Args {
     /// --workload or another --geometry is named]
     #[arg(long, value_name = "N")]
     short_programs: Option<usize>,
-    /// Continue with further seeds for this time, such as `600s`
+    /// Check for this time, such as `600s`: go on with further seeds, or stop within the first one,
+    /// and say so
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
     /// Replay one case: cut the power after K programs and erases, or not at all
@@ -267,6 +268,8 @@ fn campaign(args: &Args) -> failure::Result<bool> {
         say(&devices_of_guests(&campaign));
         say(&summary(&report));
         campaign.log.iter().for_each(|sample| say(&log::summary(sample)));
+    } else if let Some(unfinished) = unfinished(&report) {
+        eprint!("ftlab: {unfinished}");
     }
     let mut failed = report.total().failed;
     // What is wrong without a cut comes first: it is easier to understand.
@@ -431,9 +434,7 @@ fn summary(report: &CampaignReport) -> String {
         text += &losses(&total.crashes);
     }
     let (seconds, seeds) = (report.wall.as_secs_f64(), count(report.seeds));
-    if signals::is_interrupted() {
-        text += "interrupted: not every case was tried\n";
-    }
+    text += &unfinished(report).unwrap_or_default();
     let word = if report.seeds == 1 { "seed" } else { "seeds" };
     text += &format!("{seeds} {word} in {seconds:.1} s");
     if total.drawn_anew > 0 {
@@ -443,6 +444,18 @@ fn summary(report: &CampaignReport) -> String {
         text += &format!("; {} cases on chips that the FTL refuses", count(report.refused));
     }
     text + "\n"
+}
+
+/// What was not tried of that which was asked for, without the seeds that a budget adds.
+fn unfinished(report: &CampaignReport) -> Option<String> {
+    let why = if signals::is_interrupted() { "interrupted" } else { "the time was over" };
+    (report.unfinished > 0).then(|| {
+        format!(
+            "{why}: {} of {} cases of the first seed were not tried, or not with all their cuts\n",
+            count(report.unfinished),
+            count(report.given)
+        )
+    })
 }
 
 /// A column of the summary.
@@ -919,13 +932,17 @@ mod tests {
             let mut cuts = CutCounts { first: 4000, second: 50, deeper: 6, ..Default::default() };
             cuts.by_kind[Outcome::Torn as usize][DecayTime::Never as usize] = 4056;
             let crashes = CrashCounts { first: 700, second: 80, ..Default::default() };
-            (subject, Totals { cases: 3, compared: 90, drawn_anew: 1, cuts, crashes, failed })
+            let (cases, compared) = (3, 90);
+            let totals = Totals { cases, compared, cuts, crashes, failed, ..Default::default() };
+            (subject, totals)
         };
         CampaignReport {
             rows: ["page", "fast"].into_iter().zip(failed).map(row).collect(),
             refused: 0,
             untried: Vec::new(),
             seeds: 1,
+            given: 6,
+            unfinished: 0,
             wall: Duration::ZERO,
         }
     }
@@ -947,6 +964,9 @@ mod tests {
         assert_eq!(row("total"), ["total", "6", "180", "8,000", "100", "12", "1,400", "160", "12"]);
         assert_eq!(row("torn"), ["torn", "basic", "8,112", "8,112", "0", "0", "0"]);
         assert!(!text.contains("stale"), "that was not tried: {text}");
+        assert!(!text.contains("the time was over"), "{text}");
+        let text = summary(&CampaignReport { unfinished: 2, ..report });
+        assert!(text.contains("the time was over: 2 of 6 cases of the first seed"), "{text}");
     }
 
     #[test]

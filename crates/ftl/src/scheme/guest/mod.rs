@@ -88,7 +88,8 @@ pub fn mount(
     };
     judge(name, &mut side, "mount", Ok(Status::Ok))?;
     side.end_mount();
-    let mut hosted = Hosted { guest, side, units, declaration, buffer: Vec::new() };
+    let mut hosted =
+        Hosted { guest, side, units, declaration, buffer: Vec::new(), handed: Vec::new() };
     hosted.check_capacity(nand)?;
     Ok(Box::new(hosted))
 }
@@ -192,6 +193,8 @@ struct Hosted {
     declaration: Declaration,
     /// Data on their way. On a chip that only counts they are always zero.
     buffer: Vec<u8>,
+    /// The data that a write hands to the guest, which it must leave as they are.
+    handed: Vec<u8>,
 }
 
 /// The fault of a guest.
@@ -407,16 +410,25 @@ impl Hosted {
         let count = units.end - units.start;
         self.room(count);
         self.load_partial(nand, &sectors, &units)?;
+        self.handed.clear();
         if nand.array().keeps_pages() {
             let from = u64::from(units.start) * u64::from(self.units.sectors);
             self.fill(run, &sectors, from);
+            self.handed.extend_from_slice(&self.buffer[..self.units.bytes(count)]);
         }
         let (data, guest) = (&self.buffer[..self.units.bytes(count)], &mut self.guest);
         let answer = self.side.lend(nand, data.as_ptr_range(), None, |chip| {
             guest.write(chip, units.start, count, data)
         });
         let judged = judge(&self.declaration.name, &mut self.side, "write", answer);
-        judged.map_err(|error| of_pages(error, units.start, count))
+        judged.map_err(|error| of_pages(error, units.start, count))?;
+        match self.buffer.starts_with(&self.handed) {
+            true => Ok(()),
+            false => {
+                let sentence = "changed the host's data in the buffer of a write".to_owned();
+                Err(fault(&self.declaration.name, GuestFaultKind::Broken, sentence))
+            }
+        }
     }
 }
 
