@@ -42,7 +42,8 @@ class Result(Mapping[str, Any], ArrowRows):
         Raises
         ------
         UsageError
-            The text is not the JSON of a result.
+            The text is not the JSON of a result: a field is missing, or has a value that no run
+            gives it, such as a negative count; the message names the field.
         TypeError
             It is no text; a path is none.
         """

@@ -233,7 +233,8 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
         rows.
 
         Raises:
-            UsageError: the file has no rows of a sweep, or those of another plan.
+            UsageError: the file has no rows of a sweep, those of another plan, or a row with a
+                field that is missing or has a value that no run gives it.
             RunError: the file cannot be read.
         """
         options = {"scale": scale, "traces": traces, "runs_here": False}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
 import subprocess
@@ -83,6 +84,31 @@ def test_results_are_read_from_their_text_alone(result: ftlab.Result, tmp_path: 
     refused(r"is a path: give its text, .*read_text\(\)", lambda: read(str(path)))
     for text in ("", "{}", "[]", "null", b"\xff", '{"schema": "ftlab.run/1"}'):
         refused("not the JSON of a result", lambda: read(text))
+
+
+def test_damaged_figures_are_named(result: ftlab.Result, tmp_path: Path) -> None:
+    row = ftlab.sweep({**PLAN, "grid": []})[0]
+    path = tmp_path / "rows.jsonl"
+    for part, field, value, sentence in [
+        ("erases", "gc", -5, r"`erases\.gc` is -5, and not a whole number from 0 on"),
+        ("programs", "host", "many", r"`programs\.host` is \"many\", and not a whole number"),
+        ("time_us", "total", "long", r"`time_us\.total` is \"long\", and not a number"),
+        ("trace", "name", 5, r"`trace\.name` is 5, and not a text"),
+        ("copies", "gc", None, r"it has no value of `copies\.gc`"),
+    ]:
+        fields = result.to_dict()
+        fields[part][field] = value
+        text = json.dumps(fields)
+        refused(f"not the JSON of a result: {sentence}", lambda: ftlab.Result.from_json(text))
+        path.write_text(json.dumps({**row, part: {**row[part], field: value}}) + "\n")
+        refused(f"row 0 is damaged: {sentence}", lambda: ftlab.Sweep.read(path))
+    for name in ("erases", "trace", "notes", "write_amplification"):
+        fields = result.to_dict()
+        del fields[name]
+        text = json.dumps(fields)
+        refused(f"it has no .*`{name}", lambda: ftlab.Result.from_json(text))
+    path.write_text(json.dumps(row) + "\n")
+    assert len(ftlab.Sweep.read(path)) == 1
 
 
 def test_numbers_of_jobs_and_sizes_are_checked(tmp_path: Path) -> None:

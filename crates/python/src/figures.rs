@@ -7,6 +7,8 @@ use report::headline;
 use report::html_page::{HtmlPage, Section};
 use report::runs::{LabelledResult, sections};
 use serde_json::{Value, json};
+use sim::result::columns::fault;
+use sim::result::run_result::SCHEMA;
 
 use crate::failure::UsageError;
 
@@ -96,11 +98,13 @@ fn parsed(text: &str) -> PyResult<Value> {
     let value: Value = serde_json::from_str(text)
         .map_err(|error| UsageError::new_err(format!("not the JSON of a result: {error}")))?;
     match value["schema"].as_str() {
-        Some(sim::result::run_result::SCHEMA) => Ok(value),
+        Some(SCHEMA) => match fault(&value) {
+            None => Ok(value),
+            Some(why) => Err(UsageError::new_err(format!("not the JSON of a result: {why}"))),
+        },
         other => Err(UsageError::new_err(format!(
-            "not the JSON of a result: its schema is {}, not {}",
-            other.unwrap_or("missing"),
-            sim::result::run_result::SCHEMA
+            "not the JSON of a result: its schema is {}, not {SCHEMA}",
+            other.unwrap_or("missing")
         ))),
     }
 }

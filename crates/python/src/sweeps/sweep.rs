@@ -16,6 +16,7 @@ use report::pages::{sweep as sweep_page, sweep_rows};
 use serde_json::{Value, json};
 use sim::plan::Scale;
 use sim::plan::claim::{Claim, Verdict, Wanted};
+use sim::result::columns::fault;
 use sim::sweep::failed_row::RowFailure;
 use sim::sweep::{
     Findings, Journal, Journals, Policies, RowFormat, RowWriter, Shard, Sweep, SweepProgress,
@@ -242,8 +243,8 @@ impl NativeRows {
     /// from them; claims only with their plan.
     ///
     /// # Errors
-    /// `RunError` if the file cannot be read, `UsageError` if it has something else, or the rows of
-    /// another plan.
+    /// `RunError` if the file cannot be read, `UsageError` if it has something else, a damaged row,
+    /// or the rows of another plan.
     #[staticmethod]
     #[pyo3(signature = (path, plan=None))]
     fn read(py: Python<'_>, path: PathBuf, plan: Option<&NativePlan>) -> PyResult<NativeRows> {
@@ -257,6 +258,12 @@ impl NativeRows {
         let mut found = Findings::of(plan.map_or(&of_rows, |plan| &plan.source.plan));
         let mut seen = HashSet::new();
         for (at, value) in values.iter().enumerate() {
+            // A run that failed has no figures.
+            if value["sweep"]["error"].is_null()
+                && let Some(why) = fault(value)
+            {
+                return Err(UsageError::new_err(format!("row {at} is damaged: {why}")));
+            }
             let number = &value["sweep"]["row"];
             if !seen.insert(number.as_u64()) {
                 return Err(UsageError::new_err(format!("row {number} is there twice")));

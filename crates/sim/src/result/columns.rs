@@ -26,7 +26,10 @@ pub fn columns() -> Vec<String> {
 
 /// The columns, the same for every sweep.
 pub fn typed_columns() -> Vec<Column> {
-    let of = |(name, kind): (&str, ColumnKind)| Column { name: name.to_owned(), kind };
+    let of = |(name, kind): (&str, ColumnKind)| {
+        let name = name.to_owned();
+        Column { name, kind, is_optional: true }
+    };
     let mut columns = SWEEP.map(of).to_vec();
     RunResult::columns("", &mut columns);
     // In the JSON the histograms come before the response times. In a row, where a histogram is
@@ -40,9 +43,49 @@ pub fn typed_columns() -> Vec<Column> {
     columns
 }
 
+/// What is wrong with the fields of a result, if anything is: one is missing, or has a value that
+/// no run gives it.
+pub fn fault(result: &Value) -> Option<String> {
+    typed_columns().iter().find_map(|column| {
+        let (name, value) = (&column.name, at(result, &column.name));
+        match wanted(column.kind, value) {
+            _ if value.is_null() => {
+                (!column.is_optional).then(|| format!("it has no value of `{name}`"))
+            }
+            None => None,
+            Some(wanted) => Some(format!("`{name}` is {}, and not {wanted}", short(value))),
+        }
+    })
+}
+
+/// What a column of this kind holds, if the value is something else.
+fn wanted(kind: ColumnKind, value: &Value) -> Option<&'static str> {
+    let (fits, wanted) = match kind {
+        ColumnKind::Switch => (value.is_boolean(), "true or false"),
+        ColumnKind::Whole => (value.is_u64(), "a whole number from 0 on"),
+        ColumnKind::Real => (value.is_number(), "a number"),
+        ColumnKind::Text => (value.is_string(), "a text"),
+        ColumnKind::Json => (true, ""),
+    };
+    (!fits).then_some(wanted)
+}
+
+/// A value for a message.
+fn short(value: &Value) -> String {
+    match value {
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "a table".to_owned(),
+        other => other.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::experiment::Experiment;
+    use crate::config::setup::Setup;
+    use crate::run::{RunOptions, run};
+    use serde_json::json;
 
     #[test]
     fn columns_follow_the_fields_of_a_result() {
@@ -60,6 +103,34 @@ mod tests {
         unique.dedup();
         assert_eq!(unique.len(), columns.len());
     }
+
+    #[test]
+    fn a_damaged_field_is_named() {
+        let experiment = Experiment {
+            trace: Some("uniform:writes=2K".into()),
+            capacity_bytes: Some(1 << 20),
+            ..Experiment::default()
+        };
+        let result = run(&Setup::new(&experiment).unwrap(), RunOptions::default()).unwrap();
+        let whole = serde_json::to_value(&result).unwrap();
+        assert_eq!(fault(&whole), None);
+        for (part, field, value, why) in [
+            ("erases", "gc", json!(-5), "`erases.gc` is -5, and not a whole number from 0 on"),
+            ("erases", "gc", json!(0.5), "`erases.gc` is 0.5, and not a whole number from 0 on"),
+            ("copies", "gc", json!("1"), "`copies.gc` is \"1\", and not a whole number from 0 on"),
+            ("time_us", "gc", json!([1]), "`time_us.gc` is a list, and not a number"),
+            ("trace", "name", json!({}), "`trace.name` is a table, and not a text"),
+            ("wear", "min", Value::Null, "it has no value of `wear.min`"),
+        ] {
+            let mut damaged = whole.clone();
+            damaged[part][field] = value;
+            assert_eq!(fault(&damaged).as_deref(), Some(why));
+        }
+        let mut without = whole.clone();
+        without.as_object_mut().unwrap().remove("reads");
+        assert_eq!(fault(&without).as_deref(), Some("it has no value of `reads.host`"));
+    }
+
     #[test]
     fn columns_have_the_kinds_of_their_fields() {
         let columns = typed_columns();

@@ -45,6 +45,7 @@ impl LayersPart {
 impl Columns for LayersPart {
     fn columns(name: &str, out: &mut Vec<Column>) {
         let names = LAYERS.iter().map(|layer| field_name(name, &layer.key()));
-        out.extend(names.map(|name| Column { name, kind: ColumnKind::Json }));
+        let column = |name| Column { name, kind: ColumnKind::Json, is_optional: true };
+        out.extend(names.map(column));
     }
 }

@@ -24,6 +24,8 @@ pub struct Column {
     pub name: String,
     /// What it holds.
     pub kind: ColumnKind,
+    /// Whether a result may have no value for it.
+    pub is_optional: bool,
 }
 
 /// A value that takes one or more columns of a row. One that takes no columns of its own fields
@@ -34,7 +36,7 @@ pub trait Columns {
 
     /// Appends the columns, given the name of the value; one column by default.
     fn columns(name: &str, out: &mut Vec<Column>) {
-        out.push(Column { name: name.to_owned(), kind: Self::KIND });
+        out.push(Column { name: name.to_owned(), kind: Self::KIND, is_optional: false });
     }
 }
 
@@ -62,7 +64,9 @@ impl<T> Columns for Vec<T> {}
 /// A null takes the same columns as a value; they are empty.
 impl<T: Columns> Columns for Option<T> {
     fn columns(name: &str, out: &mut Vec<Column>) {
+        let first = out.len();
         T::columns(name, out);
+        out[first..].iter_mut().for_each(|column| column.is_optional = true);
     }
 }
 

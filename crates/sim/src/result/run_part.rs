@@ -37,6 +37,8 @@ impl Columns for RunPart {
         out.extend(names().into_iter().map(|field| Column {
             name: field_name(name, field),
             kind: kind(field).unwrap_or(ColumnKind::Text),
+            // Some are only reported if they are not at their defaults.
+            is_optional: true,
         }));
     }
 }
