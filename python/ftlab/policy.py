@@ -14,10 +14,12 @@ in Rust; the file ``docs/python-policy.md`` shows the way.
 from __future__ import annotations
 
 import difflib
+import weakref
 from functools import cached_property
 from typing import Any
 
 from ftlab._native import Copy, Device, Erased, Write
+from ftlab.errors import UsageError
 
 try:
     import numpy
@@ -57,7 +59,11 @@ class Policy:
     """Number of classes, from 1 to 255."""
 
     def start(self, device: Device) -> None:
-        """Begin with an empty device. An object for several runs has to forget the last one here."""
+        """Begin with an empty device.
+
+        An object for several runs has to forget the last one here. One that has attributes but not
+        this method is refused in a second run.
+        """
 
     def place(self, lpn: int, write: Write) -> int:
         """Return the class of a page that the host writes: from 0 to ``classes`` - 1.
@@ -82,6 +88,42 @@ class Policy:
 
     def erased(self, block: Erased) -> None:
         """Learn what became of a block that was collected and erased."""
+
+
+_served: weakref.WeakValueDictionary[int, Policy] = weakref.WeakValueDictionary()
+"""The policies that have begun a run, by their identity: they need no hash."""
+
+
+def begin(policy: Policy, device: Device) -> None:
+    """Begin a run under a policy; the extension calls this before the first page.
+
+    Raises
+    ------
+    UsageError
+        The policy would begin with what an earlier run taught it.
+    """
+    refuse_served(policy)
+    _served[id(policy)] = policy
+    policy.start(device)
+
+
+def refuse_served(policy: object) -> None:
+    """Refuse a policy that has begun a run before, unless it has nothing to forget, or forgets it.
+
+    Raises
+    ------
+    UsageError
+        It has attributes, and no method ``start``.
+    """
+    known = _served.get(id(policy))
+    if known is None or known is not policy or not vars(known):
+        return
+    if getattr(known.start, "__func__", None) is Policy.start:
+        name = type(known).__name__
+        raise UsageError(
+            f"this object of {name} has served a run before, and keeps what it learned there: make "
+            f"a new one for each run, or give {name} a method `start` that forgets it"
+        )
 
 
 class Blocks:

@@ -16,6 +16,7 @@ from ftlab.errors import UsageError
 from ftlab.films import Film
 from ftlab.given import kind, spelt
 from ftlab.lives import Lives
+from ftlab.policy import refuse_served
 from ftlab.progress import Progress, shown
 from ftlab.requests import Requests
 from ftlab.result import Comparison, Result, refuse_twice
@@ -49,7 +50,8 @@ def run(
         ``Requests`` to pack them once for several runs.
     policy
         Places the pages of ``ftl="page"`` and may choose its victims: an object of
-        :class:`ftlab.policy.Policy`. For a first idea, because it is slow; the result names it.
+        :class:`ftlab.policy.Policy`. For a first idea, because it is slow; the result names it. An
+        object that keeps what it learned serves one run.
     progress
         ``True`` for a bar, or a callable; see :data:`ftlab.progress.ProgressCallback`.
     memory_limit
@@ -132,6 +134,8 @@ def compare(
     durabilities, trims = (
         [one] if one is None or isinstance(one, str) else list(one) for one in (durability, trim)
     )
+    for one in policies.values():
+        refuse_served(one)
     origin = _origin(trace, options)
     for values in ([*ftls, *policies], durabilities, trims):
         refuse_twice(values)

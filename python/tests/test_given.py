@@ -87,7 +87,7 @@ def test_results_are_read_from_their_text_alone(result: ftlab.Result, tmp_path: 
 
 
 def test_damaged_figures_are_named(result: ftlab.Result, tmp_path: Path) -> None:
-    row = ftlab.sweep({**PLAN, "grid": []})[0]
+    row = ftlab.sweep({"base": PLAN["base"]})[0]
     path = tmp_path / "rows.jsonl"
     for part, field, value, sentence in [
         ("erases", "gc", -5, r"`erases\.gc` is -5, and not a whole number from 0 on"),

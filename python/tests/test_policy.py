@@ -393,6 +393,50 @@ def test_policies_that_a_plan_lacks_or_that_fail_are_named() -> None:
     assert "no idea" in failed["sweep"]["error"]["message"]
 
 
+class Counting(Policy):
+    """Sends its first pages elsewhere, and never forgets how many it has seen."""
+
+    classes = 2
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def place(self, lpn: int, write: Write) -> int:
+        self.seen += 1
+        return int(self.seen < 5_000)
+
+
+class Forgetting(Counting):
+    """The same, but it begins anew."""
+
+    def start(self, device: Device) -> None:
+        self.seen = 0
+
+
+def test_a_policy_that_keeps_what_it_learned_serves_one_run() -> None:
+    sentence = "this object of Counting has served a run before, and keeps what it learned there"
+    options = {"capacity": "16MiB", "extra": "20blocks"}
+    used = Counting()
+    with pytest.raises(ftlab.UsageError, match="it takes no policy"):
+        run(used, ftl="fast")
+    first = run(used)
+    with pytest.raises(ftlab.UsageError, match=sentence):
+        run(used)
+    with pytest.raises(ftlab.UsageError, match=sentence):
+        ftlab.compare("no such file", ["page"], policy=used, **options)
+    assert run(Counting()) == first
+    # These have nothing to forget, or forget it.
+    forgetting, greedy = Forgetting(), Greedy()
+    assert run(forgetting) == run(forgetting) and counts(run(forgetting)) == counts(first)
+    assert run(greedy) == run(greedy)
+    # Each row of a sweep needs a new object.
+    made = [Counting(), Counting(), Counting()]
+    taken = iter([*made, *made])
+    plan = {"base": {"trace": TRACE, **options, "policy": "mine"}, "grid": [{"seed": [1, 2, 3, 4]}]}
+    sweep = ftlab.sweep(plan, jobs=1, policies={"mine": lambda: next(taken)})
+    assert [sentence in row["sweep"]["error"]["message"] for row in sweep.failed] == [True]
+
+
 def test_a_policy_is_not_shared_by_runs() -> None:
     one = HotCold()
     with pytest.raises(ftlab.UsageError, match="one policy has two labels"):

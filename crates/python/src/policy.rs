@@ -76,7 +76,8 @@ impl PolicySource for PythonPolicy {
                 victim: method("victim")?,
                 erased: method("erased")?,
             };
-            object.call_method1("start", (DeviceFacts::from(device),))?;
+            let begin = py.import("ftlab.policy")?.getattr("begin")?;
+            begin.call1((object, DeviceFacts::from(device)))?;
             Ok(methods)
         })?;
         Ok(Box::new(Attached { source: self.clone(), methods }))
