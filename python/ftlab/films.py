@@ -9,7 +9,7 @@ from ftlab import _native
 from ftlab.errors import UsageError
 from ftlab.frozen import frozen
 from ftlab.result import Comparison, Result
-from ftlab.written import Files, write_file
+from ftlab.written import Files, write_page
 
 FRAME_PIXELS = 960
 """Height of a film in a notebook."""
@@ -57,11 +57,11 @@ class Film:
         Raises
         ------
         UsageError
-            The trace would be overwritten.
+            The trace would be overwritten, or the name is that of another format than HTML.
         FileNotFoundError
             There is no such folder.
         """
-        write_file(path, self.to_html(), self.results._read)
+        write_page(path, self.to_html(), self.results._read)
 
     def __repr__(self) -> str:
         return f"<ftlab.Film: {' beside '.join(self.labels)}>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 
-from ftlab.written import Files, write_file
+from ftlab.written import Files, write_page
 
 
 class Reported(ABC):
@@ -24,8 +24,8 @@ class Reported(ABC):
         Raises
         ------
         UsageError
-            The trace would be overwritten.
+            The trace would be overwritten, or the name is that of another format than HTML.
         FileNotFoundError
             There is no such folder.
         """
-        write_file(path, self.to_html(), self._read)
+        write_page(path, self.to_html(), self._read)

@@ -17,7 +17,7 @@ from ftlab.given import kind, spelt
 from ftlab.progress import Progress, shown
 from ftlab.rows import ArrowRows
 from ftlab.tables import rows_html
-from ftlab.written import Files, files_of_plan, write_file, write_files
+from ftlab.written import Files, files_of_plan, write_files, write_page
 
 if TYPE_CHECKING:
     import distributed
@@ -319,12 +319,12 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
         """Write the page of ``ftlab sweep --report``, apart from what it says of the traces.
 
         Raises:
-            UsageError: the sweep came by pickle, without what its page is made from; or a trace
-                would be overwritten.
+            UsageError: the sweep came by pickle, without what its page is made from; a trace
+                would be overwritten; or the name is that of another format than HTML.
         """
         if self._native is None:
             raise UsageError("a sweep that came by pickle has no page: write it where it ran")
-        write_file(path, self._native.page(), self._read)
+        write_page(path, self._native.page(), self._read)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_native": None}

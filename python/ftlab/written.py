@@ -76,6 +76,19 @@ def write_file(path: str | os.PathLike[str], content: str | bytes, read: Iterabl
     Path(path).write_bytes(content.encode() if isinstance(content, str) else content)
 
 
+def write_page(path: str | os.PathLike[str], html: str, read: Iterable[str]) -> None:
+    """Write a page of HTML as :func:`write_file` does, under no name of another format.
+
+    Raises
+    ------
+    UsageError
+        The name ends in something else than ``.html`` or ``.htm``.
+    """
+    refuse_read(path, read)
+    _native.refuse_other_format(os.fspath(path))
+    write_file(path, html, ())
+
+
 def write_files(
     folder: str | os.PathLike[str], files: Iterable[tuple[str, str]], read: Iterable[str]
 ) -> None:

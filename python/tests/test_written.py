@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import ftlab
 import pytest
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 ROWS = "time_ns,device,rwbs,offset,bytes\n" + "".join(
     f"{row},0,W,{row % 99 * 4096},4096\n" for row in range(300)
@@ -53,7 +56,7 @@ def pickled() -> ftlab.Comparison:
     return pickle.loads(pickle.dumps(compared("t.svg")))  # type: ignore[no-any-return]
 
 
-WRITERS: dict[str, Callable[[], Callable[[Any], None]]] = {
+PAGES: dict[str, Callable[[], Callable[[Any], None]]] = {
     "comparison": lambda: compared("t.svg").write_report,
     "of a Trace": lambda: compared(ftlab.trace.open("t.svg")).write_report,
     "of its requests": lambda: of_requests().write_report,
@@ -64,6 +67,11 @@ WRITERS: dict[str, Callable[[], Callable[[Any], None]]] = {
     "lives": lambda: ftlab.life("t.svg", **DEVICE, **MEDIA).write_report,
     "advice": lambda: ftlab.advise("t.svg", depths=[1], **DEVICE).write_report,
     "film": lambda: ftlab.film("t.svg", **DEVICE).write,
+    "sweep": lambda: ftlab.sweep(PLAN).write_report,
+}
+
+WRITERS: dict[str, Callable[[], Callable[[Any], None]]] = {
+    **PAGES,
     "figure": lambda: ftlab.figures.of(compared("t.svg"))[0].save,
     "figure of a result": lambda: ftlab.figures.of(ftlab.run("t.svg", **DEVICE))[0].save,
     "figure of lives": lambda: ftlab.figures.of(ftlab.life("t.svg", **DEVICE, **MEDIA))[0].save,
@@ -82,9 +90,34 @@ def test_no_method_overwrites_the_trace(trace: Path, name: str) -> None:
         with pytest.raises(ftlab.UsageError, match="belongs to the trace, which would be overw"):
             write(path)
     assert trace.read_text() == ROWS
-    for path in ("new.svg", "other.svg"):
+    ending = "html" if name in PAGES else "svg"
+    Path("other.html").write_text("old")
+    for path in (f"new.{ending}", f"other.{ending}"):
         write(path)
         assert len(Path(path).read_text()) > 100
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_no_name_of_another_format(trace: Path, name: str) -> None:
+    write = PAGES[name]()
+    for path, meant in [("r.pdf", "r.html"), ("x.MP4", "x.html"), ("t.svg.json", "t.svg.html")]:
+        with pytest.raises(ftlab.UsageError, match=f"but this is a page of HTML: call it {meant}$"):
+            write(path)
+        assert not Path(path).exists()
+    for path in ("r.html", Path("r.HTM"), "report"):
+        write(path)
+        assert Path(path).read_text().startswith("<!")
+
+
+def test_the_command_and_sweeps_say_the_same_of_names(here: Path, command: Command) -> None:
+    sentence = "r.pdf ends in .pdf, but this is a page of HTML: call it r.html"
+    with pytest.raises(ftlab.UsageError) as why:
+        ftlab.sweep({"base": DEVICE}, report="r.pdf")
+    assert str(why.value) == sentence
+    for words in (["run", "--report", "r.pdf"], ["run", "--film", "r.pdf"]):
+        done = command(words[0], "uniform:writes=99", "--capacity", "8MiB", *words[1:])
+        assert (done.returncode, done.stderr) == (2, f"ftlab: {sentence}\n")
+    assert list(here.iterdir()) == []
 
 
 def test_figures_of_a_folder_do_not_overwrite_the_trace(trace: Path) -> None:
@@ -103,9 +136,10 @@ def test_a_trace_stays_the_same_file_in_another_folder(trace: Path) -> None:
     both = compared("t.svg")
     Path("out").mkdir()
     os.chdir("out")
-    both.write_report("t.svg")
+    figure = ftlab.figures.of(both)[0]
+    figure.save("t.svg")
     with pytest.raises(ftlab.UsageError, match="belongs to the trace"):
-        both.write_report("../t.svg")
+        figure.save("../t.svg")
     assert trace.read_text() == ROWS
 
 

@@ -35,6 +35,7 @@ use commands::{
 };
 use failure::{DONE, Result};
 pub use guests::HOST as GUEST_PROCESS;
+pub use output::command_files::refuse_other_format;
 use process::{memory_limit, signals};
 use sim::memory::limit::MemoryLimit;
 use texts::table::WIDTH_RULE;

@@ -148,10 +148,10 @@ impl SweepOutputs {
             return Err(Failure::usage(format!("rows need a regular file; `{out}` is not one")));
         };
         let path = file.path().to_owned();
-        let page = files.optional_output("--report", &names.report)?;
         let latex = files.optional_output("--latex", &names.latex)?;
         let figures = names.figures.open()?;
         files.own_output("the journal", &Journals::path_beside(&path, shard))?;
+        let page = files.optional_page("--report", &names.report)?;
         Ok(SweepOutputs { form, path, rows, page, latex, figures })
     }
 

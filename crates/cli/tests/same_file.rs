@@ -148,12 +148,12 @@ fn files_behind_standard_input_and_output_count() {
 #[test]
 fn outputs_differ_from_each_other() {
     let place = Place::new();
-    symlink("new.out", place.at("dangling.out")).unwrap();
-    let both = ["compare", "o.log", "--ftl", "page", "--ftl", "block", "--json", "new.out"];
-    for alias in ["new.out", "./new.out", "sub/../new.out", "linked/new.out", "dangling.out"] {
+    symlink("new.html", place.at("dangling.html")).unwrap();
+    let both = ["compare", "o.log", "--ftl", "page", "--ftl", "block", "--json", "new.html"];
+    for alias in ["new.html", "./new.html", "sub/../new.html", "linked/new.html", "dangling.html"] {
         let args = [&both[..], &["--report", alias]].concat();
         place.refuses(place.command(&args), "`--json` ");
-        let args = ["run", "o.log", "--json", "new.out", "--log-ops", alias];
+        let args = ["run", "o.log", "--json", "new.html", "--log-ops", alias];
         place.refuses(place.command(&args), "`--log-ops` ");
     }
     let null = [&both[..6], &["--json", "/dev/null", "--report", "/dev/null", "--quiet"]].concat();

@@ -1,4 +1,5 @@
 //! The figures of reports, as JSON: for each its id, title, caption, Vega-Lite spec and table.
+//! Pages of reports have names of HTML.
 
 use pyo3::prelude::*;
 use report::drawing::svg::Printer;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use sim::result::columns::fault;
 use sim::result::run_result::SCHEMA;
 
-use crate::failure::UsageError;
+use crate::failure::{UsageError, failed};
 
 /// All figures for which results have data, in the order of a report, as the JSON of a list.
 /// `results` are the JSON of results, which may be of earlier runs.
@@ -31,6 +32,15 @@ pub fn figure_svg(py: Python<'_>, spec: &str, title: String, caption: String) ->
     let spec = serde_json::from_str(spec).map_err(|why| UsageError::new_err(why.to_string()))?;
     let figure = Figure { title, caption, spec, ..Figure::default() };
     py.detach(|| Printer::new().svg(&figure)).map_err(UsageError::new_err)
+}
+
+/// Refuses the name of another format for a page of HTML, as the command does.
+///
+/// # Errors
+/// `UsageError` with the name that is meant.
+#[pyfunction]
+pub fn refuse_other_format(page: &str) -> PyResult<()> {
+    cli::refuse_other_format(page).map_err(|failure| failed(&failure))
 }
 
 /// Names and contents of the files for a paper.

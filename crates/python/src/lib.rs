@@ -11,7 +11,7 @@
 //! * `columns` requests and results as columns: NumPy, pandas, Arrow
 //! * `traces`  trace files and workloads
 //! * `sweeps`  plans, and sweeps here or on a cluster
-//! * `figures` the figures of reports
+//! * `figures` the figures of reports, and the names of their pages
 //! * `papers`  the plans of the papers' experiments
 //! * `guest`   FTLs that are written in Python
 //! * `power_cuts` an FTL under power cuts at every flash operation
@@ -51,7 +51,7 @@ mod _native {
         columns::result_rows::rows_stream,
         command::command,
         figures::headline_text,
-        figures::{figure_svg, figures_json},
+        figures::{figure_svg, figures_json, refuse_other_format},
         guest::Chip,
         lists::list_json,
         lives::{NativeLives, lives},

@@ -53,7 +53,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let setups = experiments.iter().map(Setup::new).collect::<sim::Result<Vec<Setup>>>()?;
     let mut files = CommandFiles::new();
     files.traces(experiments.iter())?;
-    let report = files.optional_output("--report", &args.report)?;
+    let report = files.optional_page("--report", &args.report)?;
     let outputs = args.output.open(experiments[0].trace.as_deref(), &mut files)?;
     let logs = args.log_ops.as_deref();
     let logs =

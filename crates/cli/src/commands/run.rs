@@ -64,7 +64,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     };
     let setup = with_interval(setup, args.report.is_some() || args.output.figures.has_any());
     files.traces([&setup.experiment].into_iter())?;
-    let report = files.optional_output("--report", &args.report)?;
+    let report = files.optional_page("--report", &args.report)?;
     let outputs = args.output.open(setup.experiment.trace.as_deref(), &mut files)?;
     let log = args.log_ops.as_deref().map(|name| operation_logs::of_one(name, &mut files));
     let log = log.transpose()?;

@@ -154,6 +154,20 @@ impl CommandFiles {
         name.as_deref().map(|name| self.output(option, name)).transpose()
     }
 
+    /// Registers the file for a page of HTML that an option names, if it is given.
+    ///
+    /// # Errors
+    /// As for [`CommandFiles::output`]; or the name is that of another format.
+    pub fn optional_page(
+        &mut self,
+        option: &str,
+        name: &Option<String>,
+    ) -> Result<Option<Destination>> {
+        let page = self.optional_output(option, name)?;
+        name.as_deref().map_or(Ok(()), refuse_other_format)?;
+        Ok(page)
+    }
+
     /// Registers a file whose name the command chooses itself.
     ///
     /// # Errors
@@ -190,6 +204,21 @@ impl CommandFiles {
     }
 }
 
+/// Refuses the name of another format for a page of HTML. A name that tells no format is good.
+///
+/// # Errors
+/// A sentence with the name that is meant.
+pub fn refuse_other_format(page: &str) -> Result<()> {
+    let path = Path::new(page);
+    match path.extension().map(|ending| ending.to_string_lossy().to_lowercase()) {
+        Some(ending) if ending != "html" && ending != "htm" => Err(Failure::usage(format!(
+            "{page} ends in .{ending}, but this is a page of HTML: call it {}",
+            path.with_extension("html").display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// The sentence about two claims to the same file, one of which is that of an output.
 fn conflict(claim: &Claim, other: &Claim) -> String {
     let (output, other) = if claim.is_output { (claim, other) } else { (other, claim) };
@@ -212,6 +241,22 @@ impl fmt::Display for Claim {
             ("", _) => out.write_str(&self.purpose),
             (name, true) => write!(out, "{} ({name})", self.purpose),
             (name, false) => write!(out, "{} {name}", self.purpose),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_no_name_of_another_format() {
+        for good in ["r.html", "a.b/r.HTM", "r", "-", "/dev/stdout", "a.b/page", ".hidden"] {
+            assert!(refuse_other_format(good).is_ok(), "{good}");
+        }
+        for (bad, call) in [("a.b/r.pdf", "a.b/r.html"), ("film.MP4", "film.html")] {
+            let why = refuse_other_format(bad).unwrap_err().message().to_owned();
+            assert!(why.ends_with(&format!("this is a page of HTML: call it {call}")), "{why}");
         }
     }
 }

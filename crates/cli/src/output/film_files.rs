@@ -54,7 +54,7 @@ impl FilmArgs {
                 "`--film-data` writes the film of one FTL; use it with `run`".into(),
             ));
         }
-        let page = files.optional_output("--film", &self.film)?;
+        let page = files.optional_page("--film", &self.film)?;
         let data = files.optional_output("--film-data", &self.film_data)?;
         Ok(Some(FilmFiles { page, data }))
     }

@@ -77,7 +77,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let experiments = &args.experiments.experiments;
     let mut files = CommandFiles::new();
     files.traces(experiments.iter())?;
-    let report = files.optional_output("--report", &args.report)?;
+    let report = files.optional_page("--report", &args.report)?;
     let json = args.json.open(experiments[0].trace.as_deref(), &mut files)?;
     let mut advices = Vec::new();
     for log in experiments {

@@ -75,7 +75,7 @@ pub fn run(args: &Args, limit_bytes: Option<u64>) -> Result<()> {
     let setups = experiments.iter().map(Setup::new).collect::<sim::Result<Vec<Setup>>>()?;
     let mut files = CommandFiles::new();
     files.traces(experiments.iter())?;
-    let report = files.optional_output("--report", &args.report)?;
+    let report = files.optional_page("--report", &args.report)?;
     let json = args.json.open(experiments[0].trace.as_deref(), &mut files)?;
     let results = results(args, &setups, limit_bytes)?;
     let bound = Bound::of(&setups, &results, open.len())?;

@@ -204,7 +204,7 @@ fn search(args: &Args, question: &EnduranceQuestion, limit_bytes: Option<u64>) -
     let setups = experiments.iter().map(Setup::new).collect::<sim::Result<Vec<Setup>>>()?;
     let mut files = CommandFiles::new();
     files.traces(experiments.iter())?;
-    let report = files.optional_output("--report", &args.report)?;
+    let report = files.optional_page("--report", &args.report)?;
     let json = args.json.open(experiments[0].trace.as_deref(), &mut files)?;
     let searches = Searches::open(args, &setups[0], limit_bytes)?;
     let sizings = setups.iter().map(|setup| searches.answer(setup, target, question));

@@ -198,7 +198,7 @@ fn info(args: &InfoArgs) -> Result<()> {
     let name = args.trace.as_deref().unwrap_or(DEFAULT_TRACE);
     let mut files = CommandFiles::new();
     files.trace(name)?;
-    let report = files.optional_output("--report", &args.report)?;
+    let report = files.optional_page("--report", &args.report)?;
     let json = args.json.open(args.trace.as_deref(), &mut files)?;
     let is_file = matches!(NamedTrace::parse(name)?, NamedTrace::File(_));
     let setup = setup(name, args.read.first(), args.page.filter(|_| !is_file))?;
