@@ -88,13 +88,29 @@ def rows_html(head: Sequence[str], rows: Iterable[Sequence[object]], after: Iter
 
 def fields_html(title: str, fields: Mapping[str, Any], notes: Iterable[str] = ()) -> str:
     """Fields, nested ones in groups of their own; lists are left out."""
+    return groups_html([""], _field_groups(title, fields), notes)
+
+
+def fields_text(title: str, fields: Mapping[str, Any], notes: Iterable[str] = ()) -> str:
+    """The same as text, with a line for each field."""
+    groups = _field_groups(title, fields)
+    width = max((len(name) for _, rows in groups for name, _ in rows), default=0)
+    lines = []
+    for group, rows in groups:
+        lines.append(group)
+        lines += [f"  {name.ljust(width)}  {value}" for name, value in rows]
+    lines += [f"note: {note}" for note in notes]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _field_groups(title: str, fields: Mapping[str, Any]) -> Groups:
     flat = [[name, _field(value)] for name, value in fields.items() if _is_shown(value)]
     groups: Groups = [(title, flat)]
     for name, part in fields.items():
         if isinstance(part, Mapping):
             inner = [[key, _field(value)] for key, value in part.items() if _is_shown(value)]
             groups.append((name, inner))
-    return groups_html([""], [group for group in groups if group[1]], notes)
+    return [group for group in groups if group[1]]
 
 
 def _is_shown(value: object) -> bool:

@@ -15,9 +15,9 @@ from typing import Any, Union
 
 from ftlab import _native, frozen
 from ftlab.errors import UsageError
-from ftlab.given import spelt
+from ftlab.given import in_python, spelt
 from ftlab.requests import Requests
-from ftlab.tables import fields_html
+from ftlab.tables import fields_html, fields_text
 from ftlab.written import Files, files_of, write_trace
 
 Path = Union[str, "os.PathLike[str]"]
@@ -130,9 +130,17 @@ class TraceInfo(Mapping[str, Any]):
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)
 
+    @property
+    def notes(self) -> list[str]:
+        """Sentences that a reader of the figures should know; they name arguments of Python."""
+        return [in_python(note) for note in self["notes"]]
+
+    def __str__(self) -> str:
+        """The counts as a table, without distributions and lists of volumes."""
+        return fields_text("trace", self._fields, self.notes)
+
     def _repr_html_(self) -> str:
-        notes = self._fields.get("notes")
-        return fields_html("trace", self._fields, notes if isinstance(notes, list) else [])
+        return fields_html("trace", self._fields, self.notes)
 
     def __repr__(self) -> str:
         return f"<ftlab.trace.TraceInfo: {self['name']}, {self['requests']} requests>"

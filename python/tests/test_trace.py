@@ -83,6 +83,16 @@ def test_info_is_that_of_the_command(path: Path, command: Command) -> None:
         assert info.to_dict()["requests"] == info["requests"] > 0
 
 
+def test_info_is_printed_as_a_table() -> None:
+    info = ftlab.trace.info("uniform:writes=2K", capacity="16MiB")
+    lines = str(info).splitlines()
+    assert lines[0] == "trace" and max(map(len, lines)) < 100
+    rows = [line.split() for line in lines]
+    for row in (["requests", "2,000"], ["writes"], ["bytes", "4,096,000"], ["page_writes", "2,000"]):
+        assert row in rows, row
+    assert repr(info) == "<ftlab.trace.TraceInfo: uniform:writes=2K, 2000 requests>"
+
+
 def test_info_of_workloads_and_columns(command: Command) -> None:
     workload = "uniform:writes=5K"
     shown = command("trace", "info", workload, "--json", "-", "--page", "8KiB")
