@@ -174,7 +174,7 @@ def open(
     Raises
     ------
     UsageError
-        Wrong options.
+        Wrong options, or the name of a workload, which :func:`generate` takes.
     RunError
         The file cannot be opened, or is in no known format.
     """

@@ -83,6 +83,17 @@ def test_info_is_that_of_the_command(path: Path, command: Command) -> None:
         assert info.to_dict()["requests"] == info["requests"] > 0
 
 
+def test_a_workload_is_not_opened_but_generated(here: Path) -> None:
+    for name in ("uniform:writes=20", "oltp"):
+        sentence = f"^{name} is no file, but a workload; ftlab.trace.generate makes its requests$"
+        with pytest.raises(ftlab.UsageError, match=sentence):
+            ftlab.trace.open(name)
+        assert len(ftlab.trace.generate(name, limit=9)) == 9
+    # A file of that name is a file.
+    ftlab.trace.generate("oltp", limit=9).write("oltp", format="csv")
+    assert len(ftlab.trace.open("oltp").requests()) == 9
+
+
 def test_info_is_printed_as_a_table() -> None:
     info = ftlab.trace.info("uniform:writes=2K", capacity="16MiB")
     lines = str(info).splitlines()

@@ -49,6 +49,11 @@ impl NativeTrace {
     fn file(py: Python<'_>, path: &str, options: &Bound<'_, PyDict>) -> PyResult<NativeTrace> {
         let of_file = Experiment { trace: Some(path.to_owned()), ..experiment(options)? };
         let setup = Setup::new(&of_file).map_err(raised)?;
+        if setup.traces[0].trace.is_workload() {
+            return Err(UsageError::new_err(format!(
+                "{path} is no file, but a workload; ftlab.trace.generate makes its requests"
+            )));
+        }
         let source = py.detach(|| RequestSource::file(&setup, path));
         Ok(NativeTrace {
             page_bytes: description::PUBLISHED_PAGE_BYTES,
