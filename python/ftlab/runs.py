@@ -374,6 +374,12 @@ def _origin(trace: Any, options: Mapping[str, Any]) -> _Origin:
     if isinstance(trace, Trace):
         trace = trace.requests()
     requests = Requests._some(trace)
+    if options.get("each_volume"):
+        raise UsageError(
+            "`each_volume` makes a row of each volume in a plan of a sweep, which names a file: write "
+            "the requests, as in ftlab.Requests(table).write('trace.csv'), and let the plan name it; "
+            "here, select one volume of the column `device`, such as volume='0'"
+        )
     replay = str(options.get("replay")).partition(":")[0]
     if replay == "open" and requests._are_all_at_once:
         warnings.warn(

@@ -171,7 +171,13 @@ def _journal_stays(journal: str, stays: bool) -> Iterator[None]:
 
 
 def _read(plan: str | os.PathLike[str] | Mapping[str, Any], **options: Any) -> _native.NativePlan:
+    if isinstance(plan, str) and not plan.strip():
+        raise UsageError("the plan is an empty text; give the path of a TOML file, its text, or a dict")
     if isinstance(plan, Mapping):
+        if not plan:
+            raise UsageError(
+                "the plan is an empty dict; give at least a base, such as {'base': {'trace': 'oltp'}}"
+            )
         text = plan_text(plan)
         try:
             return _native.NativePlan.parse(text, **options)

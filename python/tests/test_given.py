@@ -66,6 +66,29 @@ def test_options_of_sweeps_are_named_as_such(tmp_path: Path) -> None:
         refused("in commands and in plans of sweeps", lambda: function(path, each_volume=True))
 
 
+def test_each_volume_of_a_table_is_refused_with_the_way_to_it(here: Path) -> None:
+    table = {**TABLE, "device": np.arange(9) % 2}
+    functions: list[Any] = [ftlab.run, ftlab.film, ftlab.advise]
+    for function in functions:
+        for trace in (table, pd.DataFrame(table), ftlab.Requests(table)):
+            refused(
+                r"makes a row of each volume in a plan.*Requests\(table\)\.write.*volume='0'",
+                lambda: function(trace, each_volume=True),
+            )
+    # What the message says.
+    ftlab.Requests(table).write("trace.csv")
+    rows = ftlab.sweep({"base": {"trace": "trace.csv", "each_volume": True, **DEVICE}})
+    one = ftlab.run(table, volume="0", **DEVICE)
+    assert len(rows) == 2 and rows[0]["programs"] == one["programs"]
+
+
+def test_an_empty_plan_is_named_as_such() -> None:
+    for nothing in ("", " ", "\n"):
+        refused("^the plan is an empty text; give the path of a TOML", lambda: ftlab.sweep(nothing))
+        refused("^the plan is an empty text", lambda: ftlab.Sweep.read("rows.csv", nothing))
+    refused("^the plan is an empty dict; give at least a base", lambda: ftlab.sweep({}))
+
+
 def test_an_empty_list_of_loads_is_not_the_default_workload() -> None:
     for function in (ftlab.run, ftlab.film, ftlab.life, ftlab.compare):
         for nothing in ([], ()):
