@@ -167,6 +167,13 @@ class Finding:
     """The seed."""
     cuts: list[str]
     """The power cuts, as :func:`check` takes them."""
+    note: str = ""
+    """A sentence if a second run of the case did not find it: then the FTL does not do the same twice.
+    The first ten findings of a check are tried again."""
+
+    def _told(self) -> str:
+        lines = [f"  {self.sentence}", self.replay, self.note]
+        return "\n    ".join(line for line in lines if line)
 
 
 @dataclass(frozen=True)
@@ -188,7 +195,8 @@ class Check:
     smallest: list[Finding]
     """With ``shrink``, a finding of each verdict with the smallest workload that was found."""
     steps: list[str]
-    """What happened in a replay, step by step; empty for other checks."""
+    """What happened in a replay, step by step; empty for other checks. With ``operations`` each flash
+    operation is a line below its step."""
 
     def __bool__(self) -> bool:
         return not self.verdicts
@@ -197,7 +205,7 @@ class Check:
         counts = f"{self.cases} cases, {self.cuts} cuts, {self.second_cuts} further cuts"
         lines = list(self.steps) or [counts]
         lines += [f"{verdict}: {number}" for verdict, number in self.verdicts.items()]
-        lines += [f"  {it.sentence}\n    {it.replay}" for it in self.findings[:5]]
+        lines += [it._told() for it in self.findings[:5]]
         lines += [f"smallest workload for {it.verdict}\n    {it.replay}" for it in self.smallest]
         if not self.verdicts:
             lines.append("nothing found")
@@ -216,6 +224,7 @@ def check(
     depth: int = 2,
     short_programs: int = 0,
     cuts: str | Sequence[str] | None = None,
+    operations: bool = False,
     shrink: bool = False,
     progress: Progress = None,
 ) -> Check:
@@ -244,6 +253,9 @@ def check(
         Replay one case, with these cuts such as ``["17:torn", "4:half"]`` and no others: the power
         fails after 17 programs and erases, and after 4 further ones. An empty list cuts nothing.
         Needs one geometry and one workload; ``steps`` of the result then tells what happened.
+    operations
+        A replay tells every flash operation below its step, too: the number at which a cut would
+        interrupt it, operation, cause, page or block, owner.
     shrink
         Look for the smallest workload with each verdict, too, for up to half a minute each.
     progress
@@ -268,7 +280,8 @@ def check(
         "second_cuts": second_cuts,
         "depth": depth,
         "short_programs": short_programs,
-        "cuts": [cuts] if isinstance(cuts, str) else cuts and list(cuts),
+        "cuts": [cuts] if isinstance(cuts, str) else None if cuts is None else list(cuts),
+        "operations": operations,
         "shrink": shrink,
     }
 
@@ -280,7 +293,7 @@ def check(
                 f"seed={it.seed}, cuts={it.cuts})"
             )
         case = (it.geometry, it.workload, it.seed, frozen(it.cuts))
-        return Finding(it.verdict, it.defect, it.sentence, replay, *case)
+        return Finding(it.verdict, it.defect, it.sentence, replay, *case, it.note)
 
     with shown(progress, [getattr(ftl, "__name__", str(ftl))]) as callback:
         native = _native.power_cuts(ftl, choice, callback)

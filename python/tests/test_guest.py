@@ -309,3 +309,41 @@ def test_a_slip_in_the_name_of_a_method_is_refused(name, meant):
 def test_helpers_of_a_class_have_names_like_those_of_methods():
     helpers = ["_write", "writes", "rewrite", "head", "ready", "read_page", "raw", "adopt", "scan"]
     assert type("Mine", (Page,), dict.fromkeys(helpers))
+
+
+def test_a_replay_tells_its_flash_operations_as_the_command_does(command):
+    case = {"geometry": "tiny", "workload": "random"}
+    for cuts, words in [(["9:torn"], ["--cut", "9", "--outcome", "torn"]), ([], ["--cut", "none"])]:
+        words = ["--ftl", "page", "--geometry", "tiny", "--workload", "random", *words]
+        done = command("check", *words, "--operations")
+        assert done.returncode == 0, done.stderr
+        # The command line and the device come first, and the verdict last.
+        told = [line[2:] for line in done.stdout.splitlines()[2:-1]]
+        assert ftlab.check("page", **case, cuts=cuts, operations=True).steps == told
+        steps = [line for line in told if not line.startswith(" ")]
+        assert ftlab.check("page", **case, cuts=cuts).steps == steps != told
+    of_class = ftlab.check(Page, **case, cuts=["9:torn"], operations=True).steps
+    assert any(line.startswith("  9 program ") for line in of_class)
+    with pytest.raises(ftlab.UsageError, match="`operations` are those of a replay: give its `cuts`"):
+        ftlab.check(Page, operations=True)
+
+
+class Once(Page):
+    """The bug comes once, because the class remembers it."""
+
+    has_failed = False
+
+    def write(self, first, pages, data):
+        if self.next_version > 20 and not Once.has_failed:
+            Once.has_failed = True
+            raise KeyError(first)
+        super().write(first, pages, data)
+
+
+def test_a_finding_that_does_not_come_again_says_so():
+    checked = ftlab.check(Once, workload="random", second_cuts=0)
+    (found,) = checked.findings
+    sentence = "A second run of this case did not find it: guest `Once` does not do the same twice."
+    assert found.note.startswith(sentence) and found.note in str(checked)
+    again = ftlab.check(Wrong, workload="random", second_cuts=0)
+    assert again.findings and not any(it.note for it in again.findings)

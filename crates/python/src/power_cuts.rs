@@ -1,12 +1,17 @@
 //! Power cuts at every flash operation, and the replay of a single case.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use check::campaign::{Campaign, CampaignReport};
 use check::case::Case;
 use check::conformance;
 use check::cut::faults::{Faults, promises};
-use check::cut::power_loss::{self, SecondCuts, Step, StepTexts};
+use check::cut::operation_lines::OperationLines;
+use check::cut::power_loss::{self, SecondCuts, Step, StepTexts, Watch as WatchReplay};
 use check::cut::shrinking;
+use check::device::action::Action;
 use check::device::power_cut::PowerCut;
+use check::device::powered_device::PoweredDevice;
 use check::device_model::{DEVICE_MODELS, DeviceModel};
 use check::failed_case::{FailedCase, replay_line};
 use check::finding::Verdict;
@@ -35,9 +40,12 @@ pub struct NativeCheck {
     findings: Vec<NativeFinding>,
     /// The smallest case with each verdict, if it was asked for.
     smallest: Vec<NativeFinding>,
-    /// The steps of a replay.
+    /// The steps of a replay, and their flash operations if they are wanted.
     steps: Vec<String>,
 }
+
+/// The number of findings that are tried again.
+const TRIED_AGAIN_MAX: usize = 10;
 
 /// Something that a check found, and what makes it happen again.
 #[derive(Clone)]
@@ -52,6 +60,8 @@ pub struct NativeFinding {
     workload: String,
     seed: u64,
     cuts: Vec<String>,
+    /// A sentence if a second run did not find it again.
+    note: String,
 }
 
 impl From<&FailedCase> for NativeFinding {
@@ -66,6 +76,7 @@ impl From<&FailedCase> for NativeFinding {
             workload: case.workload.clone(),
             seed: case.seed,
             cuts: cuts.iter().map(PowerCut::to_string).collect(),
+            note: String::new(),
         }
     }
 }
@@ -93,6 +104,8 @@ pub struct Choice {
     short_programs: usize,
     /// The cuts of a single case; none for all cases that the rest selects.
     cuts: Option<Vec<String>>,
+    /// Whether a replay tells its flash operations.
+    operations: bool,
     shrink: bool,
 }
 
@@ -121,18 +134,22 @@ pub fn power_cuts(
 /// What a check does.
 enum Work {
     Campaign(Box<Campaign>),
-    Replay(Box<Case>, Vec<PowerCut>),
+    Replay { case: Box<Case>, cuts: Vec<PowerCut>, has_operations: bool },
 }
 
 impl Work {
     fn new(spec: &str, choice: &Choice) -> PyResult<Work> {
         match &choice.cuts {
+            None if choice.operations => Err(wrong(
+                "`operations` are those of a replay: give its `cuts`, also an empty list",
+            )),
             None => Ok(Work::Campaign(Box::new(campaign(spec, choice)?))),
             Some(cuts) => {
                 let case = single_case(spec, choice)?;
                 let cuts =
                     cuts.iter().map(|text| promised(&case, text)).collect::<PyResult<_>>()?;
-                Ok(Work::Replay(Box::new(case), cuts))
+                let has_operations = choice.operations;
+                Ok(Work::Replay { case: Box::new(case), cuts, has_operations })
             }
         }
     }
@@ -143,8 +160,12 @@ impl Work {
                 let report = campaign.run_watched(&Watcher(watch)).map_err(raised)?;
                 (told(&report), report.total().failed)
             }
-            Work::Replay(case, cuts) => replayed(case, cuts)?,
+            Work::Replay { case, cuts, has_operations } => replayed(case, cuts, *has_operations)?,
         };
+        let tried = failed.iter().zip(&mut told.findings).take(TRIED_AGAIN_MAX);
+        for (failed, finding) in tried.filter(|_| !watch.is_stopped()) {
+            finding.note = shrinking::unless_again(failed).unwrap_or_default();
+        }
         if shrinks {
             let is_stopped = || watch.is_stopped();
             let smallest = shrinking::smallest(&failed, &is_stopped);
@@ -179,15 +200,50 @@ fn promised(case: &Case, text: &str) -> PyResult<PowerCut> {
     }
 }
 
-/// Replays a case with these cuts, or without any.
-fn replayed(case: &Case, cuts: &[PowerCut]) -> PyResult<(NativeCheck, Vec<FailedCase>)> {
-    let (mut steps, mut texts) = (Vec::new(), StepTexts::default());
-    let mut watch = |step: Step| steps.push(texts.next(step));
-    let done = match cuts.is_empty() {
-        true => {
-            conformance::check_watched(case, &mut |action, _| watch(Step::Act(action))).map(drop)
+/// Writes down the steps of a replay, and below each its flash operations if they are wanted.
+#[derive(Default)]
+struct Recorder {
+    has_operations: bool,
+    texts: StepTexts,
+    /// The sink of each device adds to them as well.
+    lines: Arc<Mutex<Vec<String>>>,
+}
+
+impl WatchReplay for Recorder {
+    fn step(&mut self, step: Step) {
+        let text = self.texts.next(step);
+        add(&self.lines, text);
+    }
+
+    fn powered(&mut self, device: &mut PoweredDevice) {
+        if self.has_operations {
+            let lines = Arc::clone(&self.lines);
+            let tell = move |line: &str| add(&lines, format!("  {line}"));
+            device.attach(Box::new(OperationLines::new(tell)));
         }
-        false => match power_loss::replay(case, cuts, &mut watch) {
+    }
+}
+
+fn add(lines: &Mutex<Vec<String>>, line: String) {
+    lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+}
+
+/// Replays a case with these cuts, or without any.
+fn replayed(
+    case: &Case,
+    cuts: &[PowerCut],
+    has_operations: bool,
+) -> PyResult<(NativeCheck, Vec<FailedCase>)> {
+    let mut recorder = Recorder { has_operations, ..Recorder::default() };
+    let done = match cuts.is_empty() {
+        true => conformance::check_watched(case, &mut |action, device| {
+            if action == Action::Mount {
+                recorder.powered(device);
+            }
+            recorder.step(Step::Act(action));
+        })
+        .map(drop),
+        false => match power_loss::replay(case, cuts, &mut recorder) {
             Ok(Some(missed)) => return Err(wrong(missed)),
             done => done.map(drop),
         },
@@ -205,7 +261,7 @@ fn replayed(case: &Case, cuts: &[PowerCut]) -> PyResult<(NativeCheck, Vec<Failed
         verdicts: Verdict::ALL.map(count).to_vec(),
         findings: failed.iter().map(NativeFinding::from).collect(),
         smallest: Vec::new(),
-        steps,
+        steps: recorder.lines.lock().unwrap_or_else(PoisonError::into_inner).clone(),
     };
     Ok((told, failed))
 }

@@ -17,7 +17,7 @@ use crate::cut::isolated;
 use crate::cut::power_loss::{Missed, replay};
 use crate::device::power_cut::PowerCut;
 use crate::failed_case::FailedCase;
-use crate::finding::Verdict;
+use crate::finding::{Defect, Verdict};
 use crate::workload::host_operation::{Extent, HostOperation};
 
 /// Replays of one candidate, at most. A candidate that needs more does not count as failed.
@@ -143,7 +143,7 @@ fn fails(like: &FailedCase, operations: Vec<HostOperation>) -> Option<FailedCase
 
 /// Whether a replay of a case finds the same. A guest may do something else each time, so that
 /// nothing can be learnt from its replay line.
-pub fn fails_again(failed: &FailedCase) -> bool {
+fn fails_again(failed: &FailedCase) -> bool {
     let FailedCase { case, cuts, .. } = failed;
     let again = || match cuts.is_empty() {
         true => conformance::check(case),
@@ -153,6 +153,22 @@ pub fn fails_again(failed: &FailedCase) -> bool {
         }
     };
     failure(case, again).is_some_and(|found| is_alike(&found, failed))
+}
+
+/// What is said of a finding that a second run of the same case does not have. Only a guest can do
+/// that: schemes draw from the seed. Crashes of the machine are left out, and hangs, each of which
+/// would be waited for again.
+pub fn unless_again(failed: &FailedCase) -> Option<String> {
+    let FailedCase { case, crashes, finding, .. } = failed;
+    let guest = case.guest()?;
+    let is_tried = crashes.is_empty() && finding.defect != Defect::Hang;
+    (is_tried && !fails_again(failed)).then(|| {
+        format!(
+            "A second run of this case did not find it: guest `{}` does not do the same twice. \
+             Look for memory that is not initialised, clocks, files and rand().",
+            guest.name
+        )
+    })
 }
 
 /// What is found in a case, which a guest may not survive.
@@ -206,7 +222,7 @@ mod tests {
 
     use super::*;
     use crate::device_model::DeviceModel;
-    use crate::finding::{Defect, Finding};
+    use crate::finding::Finding;
     use crate::subject::Subject;
 
     fn case() -> Case {

@@ -331,7 +331,10 @@ fn selected(args: &Args) -> failure::Result<Campaign> {
 
 /// The first failures, and the number of further ones.
 fn findings(failed: &[FailedCase]) -> String {
-    let told = |it| format!("{it}\n{}", unless_again(it));
+    let told = |it: &FailedCase| {
+        let again = shrinking::unless_again(it).map_or(String::new(), |why| format!("  {why}\n"));
+        format!("{it}\n{again}")
+    };
     let mut text: String = failed.iter().take(SHOWN_MAX).map(told).collect();
     if failed.len() > SHOWN_MAX {
         let more = failed.len() - SHOWN_MAX;
@@ -339,22 +342,6 @@ fn findings(failed: &[FailedCase]) -> String {
             &format!("… and {more} more; no more than two of each verdict of a case are kept\n");
     }
     text
-}
-
-/// What is said of a finding that a second run of the same case does not have. Only a guest can do
-/// that: schemes draw from the seed. Crashes of the machine are left out, and hangs, each of which
-/// would be waited for again.
-fn unless_again(failed: &FailedCase) -> String {
-    let FailedCase { case, crashes, finding, .. } = failed;
-    let is_tried = crashes.is_empty() && finding.defect != Defect::Hang;
-    match case.guest() {
-        Some(guest) if is_tried && !shrinking::fails_again(failed) => format!(
-            "  A second run of this case did not find it: guest `{}` does not do the same twice. \
-             Look for memory that is not initialised, clocks, files and rand().\n",
-            guest.name
-        ),
-        _ => String::new(),
-    }
 }
 
 /// Whether a campaign that tried everything found nothing.
