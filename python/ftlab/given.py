@@ -23,6 +23,15 @@ def kind(value: object) -> str:
     return type(value).__name__
 
 
+CLASS = "class:"
+"""What the library of a guest begins with if it is a class."""
+
+
+def shown_ftl(ftl: object) -> str:
+    """An FTL that was given, for a reader: a class by its name."""
+    return ftl.__name__ if isinstance(ftl, type) else str(ftl)
+
+
 def hint(word: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown word: which known one was probably meant."""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.7)
@@ -52,9 +61,14 @@ def in_python(message: str) -> str:
     """A message whose options are those of the command, with the arguments of Python instead.
 
     `--fit wrap` becomes `fit="wrap"`, and `--verify` `verify=True`. What Python does not have stays.
+    An FTL that is a class is called by its name.
     """
+    message = _CLASSES.sub(r"\1", message)
     return _OPTIONS.sub(lambda span: _arguments(span[1]) or span[0], message)
 
+
+_CLASSES = re.compile(rf"guest[: ]lib={CLASS}([^\s,;`'\"]+)")
+"""A class, as the command would name it."""
 
 _OPTIONS = re.compile(r"`(--[a-z][^`]*)`")
 """Options of the command in a message, perhaps with values."""

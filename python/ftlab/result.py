@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from ftlab import _native, frozen
 from ftlab.errors import UsageError
-from ftlab.given import in_python, kind
+from ftlab.given import CLASS, in_python, kind
 from ftlab.reports import Reported
 from ftlab.rows import ArrowRows
 from ftlab.tables import Groups, column_groups, groups_html, groups_text
@@ -87,8 +87,9 @@ class Result(Mapping[str, Any], ArrowRows):
 
     @property
     def ftl(self) -> str:
-        """The name of the FTL."""
-        return str(self["ftl"]["name"])
+        """The name of the FTL; that of the class, if it is one."""
+        library = str(self["ftl"]["params"].get("lib", ""))
+        return library.removeprefix(CLASS) if library.startswith(CLASS) else str(self["ftl"]["name"])
 
     @property
     def write_amplification(self) -> float | None:
@@ -140,7 +141,7 @@ class Result(Mapping[str, Any], ArrowRows):
 
     def __str__(self) -> str:
         """The table of ``ftlab run``."""
-        return self._text()
+        return in_python(self._text())
 
     def __repr__(self) -> str:
         amplification = self.write_amplification

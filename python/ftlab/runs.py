@@ -14,7 +14,7 @@ from ftlab import _native
 from ftlab.advices import Advice
 from ftlab.errors import UsageError
 from ftlab.films import Film
-from ftlab.given import kind, spelt
+from ftlab.given import kind, shown_ftl, spelt
 from ftlab.lives import Lives
 from ftlab.policy import refuse_served
 from ftlab.progress import Progress, shown
@@ -73,7 +73,7 @@ def run(
     KeyboardInterrupt
         Ctrl-C, which stops the run within a second.
     """
-    with shown(progress, [str(options.get("ftl") or "")]) as callback:
+    with shown(progress, [shown_ftl(options.get("ftl") or "")]) as callback:
         origin = _origin(trace, options)
         given: dict[str, Any] = {"trace": origin.name, **options}
         native = _native.run(
@@ -147,7 +147,7 @@ def compare(
         for of in durabilities
         for with_trims in trims
     ]
-    with shown(progress, [str(one["ftl"]) for one in each]) as callback:
+    with shown(progress, [shown_ftl(one["ftl"]) for one in each]) as callback:
         # Without FTLs there are only policies.
         compared = [] if not each else _native.compare(
             each,
@@ -205,15 +205,16 @@ def film(
     ftls = _ftls(ftl, ("page",))
     if not 1 <= len(ftls) <= 2:
         raise TypeError(f"a film shows one FTL or two side by side, and these are {len(ftls)}")
-    refuse_twice(ftls)
+    labels = [shown_ftl(one) for one in ftls]
+    refuse_twice(labels)
     origin = _origin(trace, options)
     common = {"trace": origin.name, **options, "durability": durability, "trim": trim}
     each = [{**common, "ftl": one} for one in ftls]
-    with shown(progress, ftls) as callback:
+    with shown(progress, labels) as callback:
         native = _native.films(
             each, requests=origin.packed, progress=callback, memory_limit=memory_limit
         )
-    return Film(native, ftls, origin.files())
+    return Film(native, labels, origin.files())
 
 
 def _ftls(ftl: str | Iterable[str] | None, default: Iterable[str]) -> list[str]:
@@ -279,7 +280,7 @@ def life(
     refuse_twice(ftls)
     origin = _origin(trace, options)
     each = [{"trace": origin.name, **options, "ftl": one} for one in ftls]
-    with shown(progress, ftls) as callback:
+    with shown(progress, [shown_ftl(one) for one in ftls]) as callback:
         native = _native.lives(
             each,
             requests=origin.packed,

@@ -290,6 +290,7 @@ def test_messages_name_arguments_and_not_options_of_the_command(tmp_path: Path) 
         "`--buffer 8MiB --flush ignore`": '`buffer="8MiB", flush="ignore"`',
         "`--merge`": "`--merge`",
         "`ftlab run --skip-bad`": "`ftlab run --skip-bad`",
+        "guest:lib=class:Mine and `guest:lib=class:Other`": "Mine and `Other`",
     }.items():
         assert str(ftlab.UsageError(f"give {options} or not")) == f"give {arguments} or not"
         assert str(pickle.loads(pickle.dumps(ftlab.RunError(options)))) == arguments

@@ -146,7 +146,8 @@ class Wrong(Page):
         super().write(first, pages, data)
 
 
-SMALL = {"capacity": "2MiB", "extra": "20%", "warmup": 0}
+LIFE = {"capacity": "2MiB", "extra": "20%"}
+SMALL = {**LIFE, "warmup": 0}
 
 
 def test_a_class_is_run_and_counts_as_page_does():
@@ -347,3 +348,26 @@ def test_a_finding_that_does_not_come_again_says_so():
     assert found.note.startswith(sentence) and found.note in str(checked)
     again = ftlab.check(Wrong, workload="random", second_cuts=0)
     assert again.findings and not any(it.note for it in again.findings)
+
+
+def test_readers_know_a_class_by_its_name():
+    trace = "uniform:requests=3K"
+    both = ftlab.compare(trace, ["page", Page], **SMALL)
+    assert both.labels == list(both.frame()["label"]) == ["page", "Page"]
+    for text in (str(both), both.to_html(), both.to_latex(), both.headline, repr(both)):
+        assert "class:Page" not in text
+    assert both["Page"].ftl == "Page" and repr(both["Page"]).startswith("<ftlab.Result: Page on ")
+    assert "Page" in str(both["Page"]) and "class:Page" not in str(both["Page"])
+    assert [figure.id for figure in ftlab.figures.of(list(both))]
+    # Its results still name it as runs do.
+    assert both["Page"]["ftl"]["params"]["lib"] == "class:Page"
+    lives = ftlab.life("uniform:requests=9K", [Page], media="real:endurance=9", **LIFE)
+    assert lives.labels == ["Page"] and "class:Page" not in str(lives)
+    film = ftlab.film(trace, ["page", Page], **SMALL)
+    assert film.labels == ["page", "Page"] and film.results["Page"].ftl == "Page"
+    # Another class of the same name is another FTL.
+    again = type("Page", (Page,), {"spare_bytes": 17})
+    assert ftlab.compare(trace, [Page, again], **SMALL).labels == ["Page", "Page-2"]
+    like_a_scheme = type("fast", (Page,), {})
+    labels = ftlab.compare(trace, ["fast", like_a_scheme], **SMALL).labels
+    assert labels == ["fast", "guest:lib=class:fast"]

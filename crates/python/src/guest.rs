@@ -50,9 +50,21 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether an FTL is a class, which only this interpreter has.
+/// The name of a class that is an FTL, which only this interpreter has; none for other FTLs.
+fn class_of(ftl: &str) -> Option<&str> {
+    ftl.strip_prefix("guest:lib=")?.strip_prefix(CLASS)
+}
+
+/// Whether an FTL is a class.
 pub fn is_class(ftl: &str) -> bool {
-    ftl.starts_with(&format!("guest:lib={CLASS}"))
+    class_of(ftl).is_some()
+}
+
+/// FTLs as readers know them: by their specs, and a class by its name, unless that is the
+/// spec of another one.
+pub fn shown<'a>(ftls: &[&'a str]) -> Vec<&'a str> {
+    let name = |&ftl: &&'a str| class_of(ftl).filter(|name| !ftls.contains(name)).unwrap_or(ftl);
+    ftls.iter().map(name).collect()
 }
 
 /// Lets classes, and shared objects in processes of their own, be named as FTLs.

@@ -14,6 +14,7 @@ use sim::run::life::{self, Life};
 
 use crate::columns::requests::NativeRequests;
 use crate::figures::of_sections;
+use crate::guest::shown;
 use crate::options::{cache_bytes, experiment, jobs, memory_limit};
 use crate::run::{SharedRuns, setups};
 use crate::watched::watched;
@@ -90,7 +91,10 @@ pub fn lives(
     let lived =
         watched(py, experiments.len(), progress.as_ref(), |watch| runs.each(watch, life::life))?;
     let (trace, lives) = lived?;
-    Ok(NativeLives { trace, lives })
+    let ftls: Vec<&str> = experiments.iter().map(|it| &*it.ftl).collect();
+    let named = lives.into_iter().zip(shown(&ftls));
+    let named = named.map(|(life, ftl)| Life { ftl: ftl.to_owned(), ..life });
+    Ok(NativeLives { trace, lives: named.collect() })
 }
 
 /// Refuses options that a life does not have.
