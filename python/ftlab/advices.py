@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ftlab import _native, frozen
-from ftlab.given import hint
+from ftlab.given import hint, in_python
 from ftlab.reports import Reported
 from ftlab.written import Files
 
@@ -66,8 +66,8 @@ class Advice(Mapping[str, Any], Reported):
         return self._native.page()
 
     def __str__(self) -> str:
-        """The page of ``ftlab advise``."""
-        return self._native.text()
+        """The page of ``ftlab advise``; it names functions and arguments of Python."""
+        return in_python(self._native.text())
 
     def __repr__(self) -> str:
         spare = self.found("spare")

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import difflib
 import functools
+import importlib
 import inspect
+import itertools
+import operator
 import re
-from collections.abc import Callable, Iterable
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ftlab import _native
@@ -58,20 +62,79 @@ def spelt(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def in_python(message: str) -> str:
-    """A message whose options are those of the command, with the arguments of Python instead.
+    """A message of the command in words of Python. What Python does not have stays.
 
-    `--fit wrap` becomes `fit="wrap"`, and `--verify` `verify=True`. What Python does not have stays.
-    An FTL that is a class is called by its name.
+    `--fit wrap` becomes `fit="wrap"`, `--verify` `verify=True`, and `ftlab trace info PATH --sort`
+    `ftlab.trace.info(PATH, sort=True)`. An FTL that is a class is called by its name.
     """
     message = _CLASSES.sub(r"\1", message)
+    message = _COMMANDS.sub(lambda span: _call(span[1]) or span[0], message)
     return _OPTIONS.sub(lambda span: _arguments(span[1]) or span[0], message)
 
 
 _CLASSES = re.compile(rf"guest[: ]lib={CLASS}([^\s,;`'\"]+)")
 """A class, as the command would name it."""
 
+_COMMANDS = re.compile(r"`ftlab ([^`]+)`")
+"""A command in a message."""
+
 _OPTIONS = re.compile(r"`(--[a-z][^`]*)`")
 """Options of the command in a message, perhaps with values."""
+
+_FUNCTIONS = ("run", "compare", "life", "advise", "sweep", "check", "trace info")
+"""Commands that are functions of Python as well."""
+
+
+def _call(command: str) -> str | None:
+    """A command as a call of Python; ``None`` if Python does not have it with all its options."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return None
+    if len(words) == 2 and words[0] == "list":
+        return f"`ftlab.list_{words[1]}()`"
+    size = 2 if words[0] == "trace" else 1
+    if " ".join(words[:size]) not in _FUNCTIONS:
+        return None
+    # All modules need this one, so it finds them only now.
+    package = importlib.import_module("ftlab")
+    name = ".".join(words[:size])
+    parameters = inspect.signature(operator.attrgetter(name)(package)).parameters
+    arguments = _given(words[size:], parameters)
+    if arguments is None:
+        return None
+    return f"`ftlab.{name}({', '.join(arguments)})`" if arguments else f"`ftlab.{name}`"
+
+
+def _given(words: list[str], known: Mapping[str, inspect.Parameter]) -> list[str] | None:
+    """The words behind a command as arguments; ``None`` if a function does not take them all."""
+    first = next(iter(known.values()))
+    values = list(itertools.takewhile(lambda word: not word.startswith("--"), words))
+    options = " ".join(words[len(values) :])
+    arguments = [_value(value) for value in values]
+    if options:
+        given = [_argument(option) for option in options.removeprefix("--").split(" --")]
+        if not all(name in known for name, _ in given):
+            return None
+        if not values and first.default is first.empty:
+            arguments.append("…")
+        arguments += [f"{name}={value}" for name, value in given]
+    return arguments
+
+
+def _argument(option: str) -> tuple[str, str]:
+    """An option without its hyphens as the name and the value of an argument."""
+    word, _, value = option.partition(" ")
+    name = word.replace("-", "_")
+    is_switch = _run_options().get(name, {}).get("is_switch", False)
+    return name, "True" if is_switch and not value else _value(value)
+
+
+def _value(text: str) -> str:
+    """A value; a number, or a word for one such as NAME, stands without quotes."""
+    is_bare = text.isdigit() or text.isupper() or text in ("", "True")
+    return text if is_bare else f'"{text}"'
+
 
 _OF_CALLS = ("depths", "jobs", "memory", "memory_limit", "out", "report", "scale", "target", "traces")
 """Arguments that are options of the command, too, but not of runs."""
@@ -79,19 +142,10 @@ _OF_CALLS = ("depths", "jobs", "memory", "memory_limit", "out", "report", "scale
 
 def _arguments(options: str) -> str | None:
     """Options of the command as arguments; ``None`` if Python does not have them all."""
-    arguments = []
-    for option in options.removeprefix("--").split(" --"):
-        word, _, value = option.partition(" ")
-        name = word.replace("-", "_")
-        known = _run_options().get(name)
-        if known is None and name not in _OF_CALLS:
-            return None
-        if known is not None and known["is_switch"] and not value:
-            value = "True"
-        # A number, or a word for a value such as NAME, stands without quotes.
-        is_bare = value.isdigit() or value.isupper() or value in ("", "True")
-        arguments.append(f"{name}={value}" if is_bare else f'{name}="{value}"')
-    return f"`{', '.join(arguments)}`"
+    given = [_argument(option) for option in options.removeprefix("--").split(" --")]
+    if not all(name in _run_options() or name in _OF_CALLS for name, _ in given):
+        return None
+    return f"`{', '.join(f'{name}={value}' for name, value in given)}`"
 
 
 @functools.cache

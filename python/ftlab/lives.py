@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 from ftlab import _native, frozen
+from ftlab.given import in_python
 from ftlab.reports import Reported
 from ftlab.written import Files
 
@@ -72,8 +73,8 @@ class Lives(Sequence[Life], Reported):
         return self._native.page()
 
     def __str__(self) -> str:
-        """The table of ``ftlab life``."""
-        return self._native.text()
+        """The table of ``ftlab life``; its notes name arguments of Python."""
+        return in_python(self._native.text())
 
     def __repr__(self) -> str:
         shown = (f"{life['ftl']} {life['drive_writes']:.1f}" for life in self._lives)

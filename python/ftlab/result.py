@@ -140,7 +140,7 @@ class Result(Mapping[str, Any], ArrowRows):
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        """The table of ``ftlab run``."""
+        """The table of ``ftlab run``; its notes name arguments of Python."""
         return in_python(self._text())
 
     def __repr__(self) -> str:
@@ -282,11 +282,11 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
         write_files(folder, self._side_by_side().svg(), self._read)
 
     def __str__(self) -> str:
-        """The table of ``ftlab compare``."""
+        """The table of ``ftlab compare``; its notes name arguments of Python."""
         if self._kept is not None:
             return str(self._kept["text"])
         if self._is_from_here():
-            return self._side_by_side().text()
+            return in_python(self._side_by_side().text())
         return f"{self.headline}\n\n{groups_text(self.labels, self._groups())}"
 
     def _groups(self) -> Groups:

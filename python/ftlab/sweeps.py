@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -13,7 +14,7 @@ from ftlab import _native, frozen
 from ftlab._plan_text import placed, plan_text
 from ftlab.errors import UsageError
 from ftlab.figures import Figure, drawn
-from ftlab.given import kind, spelt
+from ftlab.given import in_python, kind, spelt
 from ftlab.progress import Progress, shown
 from ftlab.rows import ArrowRows
 from ftlab.tables import rows_html
@@ -257,11 +258,13 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
     @overload
     def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
     def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
-        """A row by its number, from 0; it is read from its JSON each time."""
+        """A row by its number, from 0; it is read from its JSON each time.
+
+        The message of a row that failed names arguments of Python.
+        """
         if isinstance(index, slice):
-            return [frozen.read(row) for row in self._rows[index]]
-        row: dict[str, Any] = frozen.read(self._rows[index])
-        return row
+            return [_read_row(row) for row in self._rows[index]]
+        return _read_row(self._rows[index])
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -344,8 +347,11 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        """What ``ftlab sweep`` prints: failed rows, notes, and the verdicts of the claims."""
-        return self._summary
+        """What ``ftlab sweep`` prints: failed rows, notes, and the verdicts of the claims.
+
+        Messages and notes name arguments of Python.
+        """
+        return in_python(self._summary)
 
     def _repr_html_(self) -> str:
         shown = self[:SHOWN_ROWS]
@@ -368,6 +374,15 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
     def __repr__(self) -> str:
         failed = f", {len(self._failed)} failed" if self._failed else ""
         return f"<ftlab.Sweep: {self.title or 'sweep'}, {len(self)} rows{failed}>"
+
+
+def _read_row(text: str) -> dict[str, Any]:
+    row: dict[str, Any] = json.loads(text)
+    error = row["sweep"].get("error")
+    if error:
+        error["message"] = in_python(error["message"])
+    frozen_row: dict[str, Any] = frozen.frozen(row)
+    return frozen_row
 
 
 def _decimals(number: float | None) -> str:

@@ -289,7 +289,15 @@ def test_messages_name_arguments_and_not_options_of_the_command(tmp_path: Path) 
         "`--replay open:speed=X`": '`replay="open:speed=X"`',
         "`--buffer 8MiB --flush ignore`": '`buffer="8MiB", flush="ignore"`',
         "`--merge`": "`--merge`",
-        "`ftlab run --skip-bad`": "`ftlab run --skip-bad`",
+        "`ftlab run --skip-bad`": "`ftlab.run(skip_bad=True)`",
+        "`ftlab trace info`": "`ftlab.trace.info`",
+        "`ftlab trace info 'my disk' --format spc`": '`ftlab.trace.info("my disk", format="spc")`',
+        "`ftlab trace info PATH --limit 5`": "`ftlab.trace.info(PATH, limit=5)`",
+        "`ftlab trace info --each-volume`": "`ftlab trace info --each-volume`",
+        "`ftlab check --faults unreadable`": '`ftlab.check(…, faults="unreadable")`',
+        "`ftlab list formats`": "`ftlab.list_formats()`",
+        "`ftlab advise load`": '`ftlab.advise("load")`',
+        "`ftlab image check`": "`ftlab image check`",
         "guest:lib=class:Mine and `guest:lib=class:Other`": "Mine and `Other`",
     }.items():
         assert str(ftlab.UsageError(f"give {options} or not")) == f"give {arguments} or not"
@@ -299,8 +307,26 @@ def test_messages_name_arguments_and_not_options_of_the_command(tmp_path: Path) 
     short = ftlab.run(WORKLOAD, limit=20, **DEVICE)
     assert "`limit=20` ended the trace." in " ".join(short.notes)
     assert "`--limit 20` ended the trace." in " ".join(short["notes"])
+    assert "`limit=20` ended the trace." in str(short) and "`--limit" not in str(short)
+    both = ftlab.compare(WORKLOAD, ["page", "fast"], limit=20, **DEVICE)
+    for shown in (str(both), str(pickle.loads(pickle.dumps(both))), both._repr_html_()):
+        assert "`limit=20` ended the trace." in shown and "`--limit" not in shown
     found = ftlab.ViolationError("see `--seed`", "ftlab run --seed 1")
     assert str(found) == "see `seed=`\nReplay:  ftlab run --seed 1"
+
+
+def test_rows_that_failed_name_arguments(tmp_path: Path) -> None:
+    path = tmp_path / "unknown.txt"
+    path.write_text("what is this\n" * 9)
+    plan = {"base": DEVICE, "list": [{"trace": [str(written(tmp_path)), str(path)]}]}
+    sweep = ftlab.sweep(plan)
+    (failed,) = sweep.failed
+    assert f'`ftlab.trace.info("{path}", format="spc")`' in failed["sweep"]["error"]["message"]
+    # Rows as text are those of the command.
+    assert "`ftlab trace info" in sweep.to_jsonl() and "`ftlab trace info" not in str(sweep)
+    with pytest.raises(ftlab.RunError) as why:
+        ftlab.run(path)
+    assert f'`ftlab.trace.info("{path}", format="spc")`' in str(why.value)
 
 
 def test_every_option_that_messages_name_is_an_argument() -> None:

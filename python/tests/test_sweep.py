@@ -354,7 +354,7 @@ def test_requests_get_only_the_memory_that_they_need(here: Path, client: Any) ->
     codes, message = limits_and_errors(small)
     assert codes == [2, 2, None]
     assert "the limit is 10.00 MiB, of which 5.00 MiB are for cached requests" in message
-    remedy = message.partition("`--memory-limit ")[2].partition("`")[0]
+    remedy = message.partition('`memory_limit="')[2].partition('"')[0]
     assert "Allow more" in message and not ftlab.sweep(small, memory_limit=remedy).failed
     assert limits_and_errors(small, client)[0] == codes
 
