@@ -195,7 +195,13 @@ fn amplification(result: &RunResult) -> String {
         ];
         text += &format!("merges               {}\n", nonzero(&kinds, ", "));
     }
+    // What a guest says of itself must not look like what was counted.
+    let is_guest = result.scheme.contains_key("guest");
     for (name, value) in result.scheme.iter().filter(|(_, value)| says_something(value)) {
+        let name = match is_guest && !["guest", "release"].contains(&name.as_str()) {
+            true => format!("guest {name}"),
+            false => name.clone(),
+        };
         text += &format!("{name:20} {}\n", metric(value));
     }
     text + &layers(result)

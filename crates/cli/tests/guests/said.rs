@@ -144,6 +144,18 @@ fn what_a_guest_says_cannot_steer_a_terminal() {
 }
 
 #[test]
+fn figures_of_a_guest_do_not_look_like_those_of_ftlab() {
+    let folder = tempfile::tempdir().unwrap();
+    let function = "static uint32_t figures(void *self, ftlab_figure *out, uint32_t most) {\n\
+        (void)self; (void)most; out[0].name = \"write_amplification\"; out[0].value = 1;\n\
+        return 1; }";
+    let lib = changed(folder.path(), "boasts", function, "guest.figures = figures");
+    let (code, text) = run(&lib);
+    let figure = text.lines().find(|line| line.contains("write_amplification")).expect(&text);
+    assert!(code == Some(0) && figure.starts_with("guest write_amplification 1"), "{figure}");
+}
+
+#[test]
 fn a_time_that_is_over_within_the_first_seed_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let page = guest(&example(folder.path(), "page.c"));
