@@ -2,7 +2,8 @@
 //!
 //! The first load of a file is the file itself, so that debuggers and sanitizers know it. While it
 //! is in use, or if the loader keeps it for ever, further loads are copies in memory: the loader
-//! takes them for other files.
+//! takes them for other files. An object whose symbols the loader would share with its copies is
+//! loaded from copies alone, in which it does not.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -121,7 +122,8 @@ fn take_slot(file: &Path) -> io::Result<PathBuf> {
     }
     // While an earlier file of this name is loaded, the loader would take it for this one.
     let is_first = slots.iter().all(|slot| slot.path != file);
-    let copy = if is_first { None } else { Some(copied(file)?) };
+    let is_own_file = is_first && unshared(fs::read(file)?).is_none();
+    let copy = if is_own_file { None } else { Some(copied(file)?) };
     let path = match &copy {
         None => file.to_owned(),
         Some(copy) => path_of(copy),
@@ -155,8 +157,39 @@ fn path_of(copy: &File) -> PathBuf {
 
 fn copied(file: &Path) -> io::Result<File> {
     let mut memory = memory_file("ftlab-guest", false)?;
-    memory.write_all(&fs::read(file)?)?;
+    let bytes = fs::read(file)?;
+    memory.write_all(&unshared(bytes.clone()).unwrap_or(bytes))?;
     Ok(memory)
+}
+
+/// An ELF file of 64 bits whose unique symbols are ordinary ones; `None` if it has none. Of a
+/// unique symbol the loader keeps one for all objects of a process, and for ever. g++ makes them of
+/// C++ inline variables, of static variables of inline functions, and of static members of
+/// templates.
+fn unshared(mut object: Vec<u8>) -> Option<Vec<u8>> {
+    const DYNAMIC_SYMBOLS: u64 = 11;
+    const SYMBOL_BYTES: usize = 24;
+    const UNIQUE: u8 = 10;
+    const GLOBAL: u8 = 1;
+    let number = |object: &[u8], at: usize, bytes: usize| -> Option<u64> {
+        let bytes = object.get(at..at.checked_add(bytes)?)?;
+        Some(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+    };
+    let header = |at, bytes| number(&object, at, bytes).map(|number| number as usize);
+    let (table, size, count) = (header(0x28, 8)?, header(0x3A, 2)?, header(0x3C, 2)?);
+    let field = |section: usize, at: usize, bytes| {
+        number(&object, table.checked_add(section * size)?.checked_add(at)?, bytes)
+    };
+    let symbols = (0..count).find(|&at| field(at, 4, 4) == Some(DYNAMIC_SYMBOLS))?;
+    let (start, bytes) = (field(symbols, 0x18, 8)? as usize, field(symbols, 0x20, 8)? as usize);
+    let mut has_changed = false;
+    for symbol in object.get_mut(start..start.checked_add(bytes)?)?.chunks_exact_mut(SYMBOL_BYTES) {
+        if symbol[4] >> 4 == UNIQUE {
+            symbol[4] = GLOBAL << 4 | symbol[4] & 0xF;
+            has_changed = true;
+        }
+    }
+    has_changed.then_some(object)
 }
 
 /// Whether the loader has kept a file that was closed, as it does for some C++ code.
@@ -169,4 +202,24 @@ fn is_still_loaded(file: &Path) -> bool {
 /// The loader's own words.
 fn readable(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damaged_objects_are_left_as_they_are() {
+        let own = fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert!(unshared(Vec::new()).is_none() && unshared(own[..64].to_vec()).is_none());
+        for at in 0..64 {
+            for value in [0, 0x7F, 0xFF] {
+                let mut damaged = own[..4096].to_vec();
+                damaged[at] = value;
+                damaged[0x28..0x30].rotate_left(at % 8);
+                let same = damaged.clone();
+                assert!(unshared(damaged).is_none_or(|changed| changed.len() == same.len()));
+            }
+        }
+    }
 }

@@ -52,6 +52,7 @@ static void *ftl;
 static char said[200];
 /* The session that runs in this process; 0 if all run in processes of their own. */
 static size_t debugged;
+static int is_child;
 static uint64_t cut_after = NEVER, decay_after = NEVER;
 static const char *const *after_cut;
 static uint64_t changes, operations, operations_of_call;
@@ -66,7 +67,7 @@ static void verdict(const char *name, const char *format, ...)
     va_end(values);
     printf("\n");
     fflush(stdout);
-    _exit(debugged ? 1 : FOUND);
+    _exit(is_child ? FOUND : 1);
 }
 
 /* ---- The chip ---------------------------------------------------------------------------------- */
@@ -98,6 +99,8 @@ static void change_flash(void)
         memcpy(world->state + block * PER_BLOCK, after_cut[block], PER_BLOCK);
         world->must_erase[block] = after_cut[block][PER_BLOCK] == '!';
     }
+    if (!is_child)
+        exit(printf("session %zu ends with the power cut, as it must\n", debugged) < 0);
     _exit(POWER_LOST);
 }
 
@@ -456,6 +459,10 @@ static const ftlab_guest *loaded(const char *path)
 int main(int argc, char **argv)
 {
     debugged = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+    if (argc > 2 && (debugged == 0 || debugged > sizeof sessions / sizeof *sessions)) {
+        printf("there is no session %s: they are 1 to %zu\n", argv[2], sizeof sessions / sizeof *sessions);
+        return 2;
+    }
     world = mmap(NULL, sizeof *world, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     memset(world->state, ERASED, PAGES);
     for (uint32_t sector = 0; sector < SECTORS; sector++)
@@ -466,10 +473,10 @@ int main(int argc, char **argv)
         pid_t child = at + 1 == debugged ? 0 : fork();
         if (child == 0) {
             guest = loaded(argc > 1 ? argv[1] : LIBRARY);
-            int here = at + 1 == debugged;
-            alarm(here ? 0 : PATIENCE);
+            is_child = at + 1 != debugged;
+            alarm(is_child ? PATIENCE : 0);
             sessions[at]();
-            if (here)
+            if (!is_child)
                 exit(printf("nothing was found in session %zu\n", debugged) < 0);
             _exit(ENDED);
         }

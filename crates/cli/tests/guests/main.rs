@@ -500,6 +500,29 @@ fn misbehaving(folder: &Path, name: &str, at: u32, deed: &str) -> String {
     compiled(folder, &source, &[])
 }
 
+/// Of such a symbol the loader keeps one for all copies. g++ makes them of inline variables.
+#[test]
+fn a_unique_symbol_has_its_first_value_at_each_mount_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let function = "uint32_t mounts;\n__asm__(\".type mounts, @gnu_unique_object\");\n\
+         static ftlab_status begins(const ftlab_chip *chip, const ftlab_device *device, \
+         void **self) {\n\
+         if (mounts++ > 0) return FTLAB_CORRUPT;\n\
+         return page_mount(chip, device, self); }";
+    let begins = changed(folder.path(), "begins", function, "guest.mount = begins");
+    let object = fs::read(&begins).unwrap();
+    let unique = |symbol: &[u8]| symbol[4] == 10 << 4 | 1 && symbol[16..] == 4_u64.to_le_bytes();
+    assert!(object.windows(24).any(unique), "the assembler has made an ordinary symbol");
+    let ftl = guest(&begins);
+    let options = ["--geometry", "tiny", "--workload", "random", "--second-cuts", "64"];
+    let (code, text) = outcome(&[&["check", "--ftl", &ftl], &options[..]].concat());
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = outcome(
+        &[&["compare"], &RUN[1..], &["--ftl", &ftl, "--ftl", &format!("{ftl},reserve=5")]].concat(),
+    );
+    assert_eq!(code, Some(0), "{text}");
+}
+
 #[test]
 fn a_guest_that_dies_ends_a_run_with_a_sentence() {
     let folder = tempfile::tempdir().unwrap();

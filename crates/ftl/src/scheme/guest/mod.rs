@@ -284,8 +284,8 @@ impl Hosted {
         }
         if capacity < count {
             let sentence = format!(
-                "has {capacity} pages of {} bytes, and the device needs {count}: it needs more \
-                 extra blocks",
+                "has {capacity} pages of {} bytes, and the device needs {count}: either it needs \
+                 more extra blocks, or its `capacity` is wrong",
                 sectors * SECTOR_BYTES
             );
             return Err(fault(name, GuestFaultKind::Invalid, sentence));
