@@ -341,6 +341,8 @@ class _Tasks:
     def _again_or_lost(
         self, key: str, future: distributed.Future[str]
     ) -> distributed.Future[str] | None:
+        # As long as the scheduler knows of the failure, it does not run a task of this name.
+        future.release()
         # A task that only waited on a worker which another task killed is suspected, too. So each
         # gets a second chance, after all others.
         if not str(future.key).endswith(AGAIN):

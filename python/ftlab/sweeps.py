@@ -236,12 +236,12 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
 
         ``rows`` may also be the journal beside it (``rows.csv.journal``): then these are the rows
         that are done so far, while the sweep runs here or elsewhere, or after it was interrupted.
-        Claims need the plan, with its ``scale`` and ``traces``; everything else follows from the
-        rows.
+        Claims, and the options that the captions of tables and pages name, need the plan, with its
+        ``scale`` and ``traces``; everything else follows from the rows.
 
         Raises:
             UsageError: the file has no rows of a sweep, those of another plan, or a row with a
-                field that is missing or has a value that no run gives it.
+                field that is missing or of another kind.
             RunError: the file cannot be read.
         """
         options = {"scale": scale, "traces": traces, "runs_here": False}
