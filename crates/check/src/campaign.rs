@@ -178,42 +178,13 @@ enum ChosenDevice {
 /// Number of devices that are drawn for a job until one is accepted.
 const DRAWS_MAX: u64 = 1000;
 
-/// An observer that remembers whether it has stopped the case.
-struct OfCase<'a> {
-    observer: &'a dyn Observer,
-    has_stopped: AtomicBool,
-}
-
-impl Observer for OfCase<'_> {
-    fn begins(&self, case: &Case) {
-        self.observer.begins(case);
-    }
-
-    fn cut(&self) {
-        self.observer.cut();
-    }
-
-    fn crash(&self) {
-        self.observer.crash();
-    }
-
-    fn tried(&self) {
-        self.observer.tried();
-    }
-
-    fn is_stopped(&self) -> bool {
-        let is_stopped = self.observer.is_stopped();
-        self.has_stopped.fetch_or(is_stopped, Ordering::Relaxed);
-        is_stopped
-    }
-}
-
 /// An observer that also stops the campaign when its time is over: three cuts deep, a single case
-/// has taken 13 minutes.
+/// has taken 13 minutes. It remembers whether it has stopped anything.
 struct WithBudget<'a> {
     observer: &'a dyn Observer,
     start: Instant,
     budget: Option<Duration>,
+    has_stopped: AtomicBool,
 }
 
 impl Observer for WithBudget<'_> {
@@ -234,8 +205,10 @@ impl Observer for WithBudget<'_> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.budget.is_some_and(|budget| self.start.elapsed() >= budget)
-            || self.observer.is_stopped()
+        let is_over = self.budget.is_some_and(|budget| self.start.elapsed() >= budget);
+        let is_stopped = is_over || self.observer.is_stopped();
+        self.has_stopped.fetch_or(is_stopped, Ordering::Relaxed);
+        is_stopped
     }
 }
 
@@ -260,7 +233,8 @@ impl Campaign {
     /// As for `run`.
     pub fn run_watched(&self, observer: &dyn Observer) -> Result<CampaignReport> {
         let start = Instant::now();
-        let observer = &WithBudget { observer, start, budget: self.budget };
+        let (budget, has_stopped) = (self.budget, AtomicBool::new(false));
+        let observer = &WithBudget { observer, start, budget, has_stopped };
         let jobs = Mutex::new(self.jobs().enumerate());
         let next = || match observer.is_stopped() {
             true => None,
@@ -375,10 +349,10 @@ impl Campaign {
         })
     }
 
-    fn try_case(&self, job: &Job, observer: &dyn Observer) -> Result<Totals> {
+    fn try_case(&self, job: &Job, observer: &WithBudget) -> Result<Totals> {
         let (case, drawn_anew) = self.case(job)?;
         let case = case.on(self.storage);
-        let observer = &OfCase { observer, has_stopped: AtomicBool::new(false) };
+        let observer = &WithBudget { has_stopped: AtomicBool::new(false), ..*observer };
         observer.begins(&case);
         let mut totals = Totals { cases: 1, drawn_anew, ..Totals::default() };
         let conforms = match case.needs_process() {
@@ -622,7 +596,8 @@ mod tests {
     fn a_case_under_way_tries_no_cut_when_the_time_is_over() {
         let cuts = |budget| {
             let (counter, campaign) = (Counter::default(), campaign("page"));
-            let observer = WithBudget { observer: &counter, start: Instant::now(), budget };
+            let (start, has_stopped) = (Instant::now(), AtomicBool::new(false));
+            let observer = WithBudget { observer: &counter, start, budget, has_stopped };
             let job = campaign.jobs().next().unwrap();
             let totals = campaign.try_case(&job, &observer).unwrap();
             assert!(totals.compared > 0 && totals.failed.is_empty());
