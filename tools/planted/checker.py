@@ -8,7 +8,8 @@ BACKGROUND = CHECK + "device/background_sync.rs"
 BUFFER = CHECK + "device/host_buffer.rs"
 CAMPAIGN = CHECK + "campaign.rs"
 CASE = CHECK + "case.rs"
-CONFORMANCE = CHECK + "conformance.rs"
+CONFORMANCE = CHECK + "conformance/mod.rs"
+REACHED = CHECK + "conformance/reached.rs"
 CRASH = CHECK + "device/machine_crash.rs"
 DEVICE = CHECK + "device/powered_device.rs"
 DRAWN = CHECK + "device_model/drawn.rs"
@@ -107,6 +108,9 @@ MUTANTS = [
     ("checker-few-mounts", "conformance: the device is mounted once at the end, and not more often than it has blocks", CONFORMANCE,
      "for _ in 0..=case.geometry().blocks() {",
      "for _ in 0..=case.geometry().blocks() * 0 {"),
+    ("checker-last-case-reached", "conformance: of several cases the last figure of a guest is told, not the largest", REACHED,
+     "*most = most.max(value);",
+     "*most = value;"),
     ("checker-versions-in-any-order", "conformance: versions need not be in the order of the writes", CONFORMANCE,
      "if higher <= version {",
      "if higher == version {"),
@@ -155,7 +159,7 @@ MUTANTS = [
      "let is_tried = in_flight.len() > 2 && idle"),
     ("checker-one-order", "cuts: a brown-out leaves all completed pages weak, never some", POWER_LOSS,
      "[0, 1].map(|odd| PowerCut", "[0, 0].map(|odd| PowerCut"),
-    ("checker-dies-alike", "cuts: the dies are found in the same two ways at every cut", POWER_LOSS,
+    ("checker-dies-in-two-ways", "cuts: the dies are found in the same two ways at every cut", POWER_LOSS,
      "draw: (2 * rng.below(DIE_NUMBERS / 2) + odd).into()",
      "draw: (rng.below(1) + odd).into()"),
     ("checker-brown-out-is-reordered", "cuts: a brown-out leaves no weak pages", POWER_LOSS,

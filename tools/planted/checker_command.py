@@ -3,6 +3,7 @@
 PACKAGES = ["ftlab --lib", "ftlab --test command", "ftlab --test check_log"]
 
 COMMAND = "crates/cli/src/commands/check/mod.rs"
+SUMMARY = "crates/cli/src/commands/check/summary.rs"
 LOG = "crates/cli/src/commands/check/log.rs"
 
 # Name, description, file, original text, replacement.
@@ -29,18 +30,18 @@ MUTANTS = [
      "let is_clean = report.rows.iter().all(",
      "let is_clean = report.rows.iter().any("),
     ("checker-few-findings-printed", "command: only the first failure is printed", COMMAND,
-     "failed.iter().take(SHOWN_MAX).map(",
-     "failed.iter().take(SHOWN_MAX.min(1)).map("),
+     "simplest.iter().take(SHOWN_MAX).map(",
+     "simplest.iter().take(SHOWN_MAX.min(1)).map("),
     ("checker-untried-passes", "command: a campaign ends well although forms were not tried", COMMAND,
      "        everything_was_tried(report)?;\n",
      ""),
-    ("checker-found-in-first-row", "summary: the findings are those of one case at most", COMMAND,
+    ("checker-found-in-first-row", "summary: the findings are those of one case at most", SUMMARY,
      "(tried.failed.len() as u64).max(after_cuts)",
      "(tried.failed.len() as u64).min(1)"),
-    ("checker-cuts-are-second-cuts", "summary: second cuts are the first ones", COMMAND,
+    ("checker-cuts-are-second-cuts", "summary: second cuts are the first ones", SUMMARY,
      '("second cuts", |tried| tried.cuts.second),',
      '("second cuts", |tried| tried.cuts.first),'),
-    ("checker-outcomes-untried-listed", "summary: all outcomes are listed, tried or not", COMMAND,
+    ("checker-outcomes-untried-listed", "summary: all outcomes are listed, tried or not", SUMMARY,
      "if cuts.of(outcome) > 0 {",
      "if cuts.of(outcome) < u64::MAX {"),
     ("checker-second-cuts-off", "command: second cuts are tried only if all are", COMMAND,

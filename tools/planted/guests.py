@@ -59,7 +59,7 @@ MUTANTS = [
     ("guests-host-data-changed", "guest: a write may change the data of the host", HOSTED,
      "match self.buffer.starts_with(&self.handed) {", "match self.buffer.len() >= self.handed.len() {"),
     ("guests-time-over-unsaid", "check: a time that is over within the first seed is not told",
-     "crates/cli/src/commands/check/mod.rs", "(report.unfinished > 0).then(|| {", "(report.unfinished > report.given).then(|| {"),
+     "crates/cli/src/commands/check/summary.rs", "(report.unfinished > 0).then(|| {", "(report.unfinished > report.given).then(|| {"),
     ("guests-any-thread", "chip: any thread may use it", SLOT,
      "self.thread.load(Ordering::Relaxed) != this_thread()",
      "self.thread.load(Ordering::Relaxed) == 0"),

@@ -15,6 +15,7 @@ use guest::supervisor::patience_of_check;
 
 use crate::case::{Case, is_refusal};
 use crate::conformance;
+use crate::conformance::reached::Reached;
 use crate::crash::machine_loss::{self, CrashCounts, CrashSchedule};
 use crate::cut::counts::CutCounts;
 use crate::cut::faults::Faults;
@@ -98,8 +99,8 @@ impl LogSample {
 pub struct Totals {
     /// Number of cases.
     pub cases: u64,
-    /// Number of host operations after which the whole device was compared with the oracle.
-    pub compared: u64,
+    /// What was reached without cuts.
+    pub reached: Reached,
     /// Number of drawn devices that were refused; others were drawn instead.
     pub drawn_anew: u64,
     /// Number of cases that were stopped before all of their cuts were tried.
@@ -116,7 +117,7 @@ impl Totals {
     /// Adds the results of others.
     pub fn add(&mut self, other: Totals) {
         self.cases += other.cases;
-        self.compared += other.compared;
+        self.reached.add(&other.reached);
         self.drawn_anew += other.drawn_anew;
         self.cut_short += other.cut_short;
         self.cuts += other.cuts;
@@ -357,13 +358,13 @@ impl Campaign {
         let mut totals = Totals { cases: 1, drawn_anew, ..Totals::default() };
         let conforms = match case.needs_process() {
             true => isolated::check(&case, patience_of_check(), || {
-                let compared = conformance::check(&case)?;
-                power_loss::run_through(&case).map(|()| compared)
+                let reached = conformance::check(&case)?;
+                power_loss::run_through(&case).map(|()| reached)
             }),
             false => conformance::check(&case),
         };
         match conforms {
-            Ok(compared) => totals.compared = compared,
+            Ok(reached) => totals.reached = reached,
             Err(failed) => totals.failed.push(failed),
         }
         if self.schedule(&case).faults != Faults::NONE && totals.failed.is_empty() {
@@ -600,7 +601,7 @@ mod tests {
             let observer = WithBudget { observer: &counter, start, budget, has_stopped };
             let job = campaign.jobs().next().unwrap();
             let totals = campaign.try_case(&job, &observer).unwrap();
-            assert!(totals.compared > 0 && totals.failed.is_empty());
+            assert!(totals.reached.compared > 0 && totals.failed.is_empty());
             assert_eq!(counter.cuts.into_inner(), totals.cuts.first);
             totals.cuts.first
         };
@@ -669,11 +670,12 @@ mod tests {
 
     #[test]
     fn a_total_adds_every_number_to_its_own() {
-        let totals =
-            Totals { cases: 3, compared: 4, drawn_anew: 5, cut_short: 6, ..Totals::default() };
+        let reached = Reached { compared: 4, ..Reached::default() };
+        let totals = Totals { cases: 3, reached, drawn_anew: 5, cut_short: 6, ..Totals::default() };
         let mut sum = Totals::default();
         (0..3).for_each(|_| sum.add(totals.clone()));
-        assert_eq!((sum.cases, sum.compared, sum.drawn_anew, sum.cut_short), (9, 12, 15, 18));
+        let compared = sum.reached.compared;
+        assert_eq!((sum.cases, compared, sum.drawn_anew, sum.cut_short), (9, 12, 15, 18));
     }
 
     #[test]

@@ -28,7 +28,7 @@
 //! let (subject, model) = (Subject::from_spec("fast")?, DeviceModel::named("tiny")?);
 //! let case = Case::new(&subject, model, "hot", 7, ftl::Durability::Full)?;
 //! match check::conformance::check(&case) {
-//!     Ok(compared) => assert!(compared > 0),
+//!     Ok(reached) => assert!(reached.compared > 0),
 //!     Err(failed) => panic!("{failed}"), // It ends with the line that replays it.
 //! }
 //! # Ok(())
@@ -43,7 +43,7 @@
 //! * [`finding`]        the defects, and a description of one
 //! * [`flash`]          chips on images, and sectors that describe themselves
 //! * [`device`]         a device between power-on and power-off, its power cuts and crashes
-//! * [`conformance`]    checks without cuts
+//! * [`conformance`]    checks without cuts, and what they have reached
 //! * [`cut`]            checks with power cuts, replays, and the smallest workload that fails
 //! * [`crash`]          checks with crashes of the machine below an image: the same
 //! * [`failed_case`]    a finding with the command line that replays it

@@ -31,8 +31,13 @@ pub fn tbw(bytes: f64) -> String {
     format!("{} TBW", decimals(terabytes, if terabytes < 100.0 { 3 } else { 0 }))
 }
 
-/// A number with about four significant digits.
+/// A number with about four significant digits, in powers of ten if it has more digits than can be
+/// read.
 pub fn number(value: f64) -> String {
+    const READABLE_MAX: f64 = 1e15;
+    if value.is_finite() && value.abs() >= READABLE_MAX {
+        return format!("{value:.3e}").replace('-', "−");
+    }
     let places = match value.abs() {
         1000.0.. => 0,
         100.0.. => 1,
@@ -70,7 +75,7 @@ mod tests {
         let wanted =
             ["0", "0.01235", "1.5", "12.35", "345.7", "9,999", "−12,346", "10,000,000", "0"];
         assert_eq!(shown.map(number), wanted);
-        assert_eq!(number(f64::INFINITY), "∞");
+        assert_eq!([f64::INFINITY, -1.5e300].map(number), ["∞", "−1.500e300"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! cuts                   those that led to it
 //! sentence
 //! ```
+//! A check without cuts that finds nothing leaves what it has reached.
 
 use std::io;
 use std::time::Duration;
@@ -16,10 +17,14 @@ use guest::isolation::Isolated;
 use guest::supervisor::{Death, patience_of_check};
 
 use crate::case::Case;
+use crate::conformance::reached::Reached;
 use crate::cut::counts::CutCounts;
 use crate::device::power_cut::PowerCut;
 use crate::failed_case::FailedCase;
 use crate::finding::{Defect, Finding};
+
+/// How the text of a check without findings begins.
+const REACHED: &str = "reached ";
 
 /// A cut that a process explores.
 pub struct IsolatedCut {
@@ -77,16 +82,18 @@ pub fn short_patience() -> Duration {
 pub fn check(
     case: &Case,
     patience: Duration,
-    work: impl FnOnce() -> Result<u64, FailedCase>,
-) -> Result<u64, FailedCase> {
+    work: impl FnOnce() -> Result<Reached, FailedCase>,
+) -> Result<Reached, FailedCase> {
     let failed_after = |cuts: &[PowerCut], (defect, sentence): (Defect, String)| {
         FailedCase::new(case, cuts, Finding::new(defect, sentence))
     };
     let failed = |finding| failed_after(&[], finding);
     let begun = Isolated::begin(|| {
-        let done = work();
-        let first = done.as_ref().ok().copied().unwrap_or(0);
-        written(&CutCounts { first, ..CutCounts::default() }, done.err().as_ref()).into_bytes()
+        let text = match work() {
+            Ok(reached) => REACHED.to_owned() + &reached.to_text(),
+            Err(found) => written(&CutCounts::default(), Some(&found)),
+        };
+        text.into_bytes()
     });
     let begun = begun.map_err(|error| {
         failed((Defect::Refused, format!("no further process can be started: {error}")))
@@ -95,11 +102,13 @@ pub fn check(
     let bytes = ended.map_err(|death| {
         failed_after(&parsed_cuts(&note).unwrap_or_default(), finding(case, death))
     })?;
-    match parsed(&String::from_utf8_lossy(&bytes), case) {
-        Some((counts, None)) => Ok(counts.first),
-        Some((_, Some(found))) => Err(found),
-        None => Err(failed((Defect::Crash, "the process left no result".to_owned()))),
-    }
+    let text = String::from_utf8_lossy(&bytes);
+    let done = match text.strip_prefix(REACHED) {
+        Some(reached) => Reached::from_text(reached).map(Ok),
+        None => parsed(&text, case).and_then(|(_, found)| found).map(Err),
+    };
+    let nothing = || Err(failed((Defect::Crash, "the process left no result".to_owned())));
+    done.unwrap_or_else(nothing)
 }
 
 /// Notes the cuts that are being explored, if this is a process of its own.

@@ -13,6 +13,7 @@ use nand::SectorMask;
 
 use crate::case::Case;
 use crate::conformance;
+use crate::conformance::reached::Reached;
 use crate::cut::isolated;
 use crate::cut::power_loss::{Missed, replay};
 use crate::device::power_cut::PowerCut;
@@ -135,7 +136,8 @@ fn fails(like: &FailedCase, operations: Vec<HostOperation>) -> Option<FailedCase
         true => conformance::check(&case),
         false => {
             let mut replays = REPLAYS_MAX;
-            searched(&case, like, &mut Vec::new(), &mut replays).map_or(Ok(0), Err)
+            let found = searched(&case, like, &mut Vec::new(), &mut replays);
+            found.map_or(Ok(Reached::default()), Err)
         }
     };
     failure(&case, search).filter(|found| is_alike(found, like))
@@ -149,7 +151,7 @@ fn fails_again(failed: &FailedCase) -> bool {
         true => conformance::check(case),
         false => {
             isolated::note(case, cuts);
-            replay(case, cuts, &mut ()).map(|_| 0)
+            replay(case, cuts, &mut ()).map(|_| Reached::default())
         }
     };
     failure(case, again).is_some_and(|found| is_alike(&found, failed))
@@ -172,7 +174,10 @@ pub fn unless_again(failed: &FailedCase) -> Option<String> {
 }
 
 /// What is found in a case, which a guest may not survive.
-fn failure(case: &Case, search: impl FnOnce() -> Result<u64, FailedCase>) -> Option<FailedCase> {
+fn failure(
+    case: &Case,
+    search: impl FnOnce() -> Result<Reached, FailedCase>,
+) -> Option<FailedCase> {
     let done = match case.needs_process() {
         true => isolated::check(case, isolated::short_patience(), search),
         false => search(),

@@ -278,3 +278,23 @@ fn declared_outcomes_that_cannot_happen_are_named() {
         assert!(code == Some(0) && says == is_said, "{code:?} {text}");
     }
 }
+
+#[test]
+fn a_check_says_what_its_cases_have_reached() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = guest(&example(folder.path(), "page.c"));
+    let reached = |workload: &str| -> [u64; 2] {
+        let words = ["check", "--geometry", "tiny", "--second-cuts", "0", "--ftl", &page];
+        let (code, text) = outcome(&[&words[..], &["--workload", workload]].concat());
+        assert_eq!(code, Some(0), "{text}");
+        let line = text.lines().find(|line| line.contains(" at most in one case: ")).unwrap();
+        let after = |word: &str| {
+            let number = line.split(word).nth(1).unwrap().split(';').next().unwrap();
+            number.trim().replace(',', "").parse().unwrap()
+        };
+        ["erases", "gc_victims"].map(after)
+    };
+    assert_eq!(reached("steps-w0x2")[1], 0, "two pages leave nothing to collect");
+    let [erases, victims] = reached("random");
+    assert!(victims > 0 && erases > victims, "{erases} {victims}");
+}

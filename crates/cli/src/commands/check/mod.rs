@@ -3,6 +3,7 @@
 
 mod log;
 mod smallest;
+mod summary;
 mod teller;
 
 use std::str::FromStr;
@@ -11,9 +12,8 @@ use std::time::Duration;
 use check::campaign::{Campaign, CampaignReport, LogSample, Totals, WindowChoice};
 use check::case::Case;
 use check::conformance;
-use check::crash::machine_loss::{self, CrashCounts};
-use check::cut::counts::{CutCounts, DecayTime};
-use check::cut::faults::{FaultClass, Faults, declared_outcomes, promises};
+use check::crash::machine_loss;
+use check::cut::faults::{FaultClass, Faults, promises};
 use check::cut::filmed;
 use check::cut::power_loss::{self, Missed, SecondCuts, Step, Watch};
 use check::cut::shrinking;
@@ -22,7 +22,7 @@ use check::device::machine_crash::Crash;
 use check::device::power_cut::PowerCut;
 use check::device_model::{DEVICE_MODELS, DeviceModel};
 use check::failed_case::{FailedCase, replay_line};
-use check::finding::{Defect, Verdict};
+use check::finding::Defect;
 use check::flash::Storage;
 use check::subject::Subject;
 use check::workload::logged::LoggedWorkload;
@@ -30,7 +30,6 @@ use check::workload::named::WORKLOADS;
 use ftl::contract::guest::ChipShape;
 use ftl::{Durability, Layers, SCHEMES};
 use nand::Outcome;
-use report::number_format::count;
 
 use crate::experiment_args::{ExperimentArgs, LayerArgs};
 use crate::failure::{self, DONE, Failure, VIOLATION};
@@ -40,7 +39,6 @@ use crate::output::film_files::FilmArgs;
 use crate::process::signals;
 use crate::process::stdout::say;
 use crate::progress::CheckMonitor;
-use crate::texts::table::Table;
 use smallest::Programs;
 use teller::Teller;
 
@@ -266,9 +264,9 @@ fn campaign(args: &Args) -> failure::Result<bool> {
     drop(monitor);
     if !args.quiet {
         say(&devices_of_guests(&campaign));
-        say(&summary(&report));
+        say(&summary::text(&report));
         campaign.log.iter().for_each(|sample| say(&log::summary(sample)));
-    } else if let Some(unfinished) = unfinished(&report) {
+    } else if let Some(unfinished) = summary::unfinished(&report) {
         eprint!("ftlab: {unfinished}");
     }
     let mut failed = report.total().failed;
@@ -329,13 +327,15 @@ fn selected(args: &Args) -> failure::Result<Campaign> {
     Ok(campaign)
 }
 
-/// The first failures, and the number of further ones.
+/// The simplest failures, and the number of further ones.
 fn findings(failed: &[FailedCase]) -> String {
-    let told = |it: &FailedCase| {
+    let told = |it: &&FailedCase| {
         let again = shrinking::unless_again(it).map_or(String::new(), |why| format!("  {why}\n"));
         format!("{it}\n{again}")
     };
-    let mut text: String = failed.iter().take(SHOWN_MAX).map(told).collect();
+    let mut simplest: Vec<&FailedCase> = failed.iter().collect();
+    simplest.sort_by_key(|it| (it.cuts.len() + it.crashes.len(), it.case.operations.len()));
+    let mut text: String = simplest.iter().take(SHOWN_MAX).map(told).collect();
     if failed.len() > SHOWN_MAX {
         let more = failed.len() - SHOWN_MAX;
         text +=
@@ -395,159 +395,6 @@ fn everything_was_tried(report: &CampaignReport) -> failure::Result<()> {
         "the time was over before any case of {n} of {of} forms was tried: {named}{others}; give \
          a longer `--budget`, or fewer forms with `--ftl`"
     )))
-}
-
-fn summary(report: &CampaignReport) -> String {
-    let total = report.total();
-    let crashed = total.crashes.first > 0;
-    let columns = columns(&total);
-    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-    let mut table = Table::new(&[&["ftl"], &names[..]].concat());
-    let mut row = |name: String, tried: &Totals| {
-        let numbers = columns.iter().map(|(_, number)| count(number(tried)));
-        table.row(&[name].into_iter().chain(numbers).collect::<Vec<_>>());
-    };
-    report.rows.iter().for_each(|(subject, tried)| row(subject.name(), tried));
-    if report.rows.len() > 1 {
-        row("total".to_owned(), &total);
-    }
-    let mut text = table.text() + "\n";
-    if total.cuts.first > 0 {
-        text += &outcomes(&total.cuts);
-    }
-    report.rows.iter().for_each(|(subject, tried)| text += &not_tried(subject, tried));
-    text += &verdicts(report);
-    if crashed {
-        text += &losses(&total.crashes);
-    }
-    let (seconds, seeds) = (report.wall.as_secs_f64(), count(report.seeds));
-    text += &unfinished(report).unwrap_or_default();
-    let word = if report.seeds == 1 { "seed" } else { "seeds" };
-    text += &format!("{seeds} {word} in {seconds:.1} s");
-    if total.drawn_anew > 0 {
-        text += &format!("; {} drawn chips refused and drawn anew", count(total.drawn_anew));
-    }
-    if report.refused > 0 {
-        text += &format!("; {} cases on chips that the FTL refuses", count(report.refused));
-    }
-    text + "\n"
-}
-
-/// What was not tried of that which was asked for, without the seeds that a budget adds.
-fn unfinished(report: &CampaignReport) -> Option<String> {
-    let why = if signals::is_interrupted() { "interrupted" } else { "the time was over" };
-    (report.unfinished > 0).then(|| {
-        format!(
-            "{why}: {} of {} cases of the first seed were not tried, or not with all their cuts\n",
-            count(report.unfinished),
-            count(report.given)
-        )
-    })
-}
-
-/// A column of the summary.
-type Column = (&'static str, fn(&Totals) -> u64);
-
-/// The columns that a campaign with these totals needs.
-fn columns(total: &Totals) -> Vec<Column> {
-    let mut columns: Vec<Column> = vec![
-        ("cases", |tried| tried.cases),
-        ("compared", |tried| tried.compared),
-        ("cuts", |tried| tried.cuts.first),
-        ("second cuts", |tried| tried.cuts.second),
-    ];
-    if total.cuts.deeper > 0 {
-        columns.push(("deeper cuts", |tried| tried.cuts.deeper));
-    }
-    if total.crashes.first > 0 {
-        columns.push(("crashes", |tried| tried.crashes.first));
-        columns.push(("second crashes", |tried| tried.crashes.second));
-    }
-    columns.push(("found", found));
-    columns
-}
-
-/// Number of findings. A case under a guest shows only some of those after first cuts.
-fn found(tried: &Totals) -> u64 {
-    let after_cuts: u64 = tried.cuts.found.as_flattened().iter().sum();
-    (tried.failed.len() as u64).max(after_cuts)
-}
-
-/// The outcomes that a guest declares and that no cut had.
-fn not_tried(subject: &Subject, tried: &Totals) -> String {
-    let Some(guest) = &subject.choice.guest else { return String::new() };
-    let names: Vec<&str> = declared_outcomes(guest.declaration())
-        .filter(|&outcome| tried.cuts.of(outcome) == 0)
-        .map(Outcome::name)
-        .collect();
-    match names.is_empty() || tried.cuts.first == 0 {
-        true => String::new(),
-        false => format!(
-            "{} declares what could not happen on these devices, or was not asked for: {}\n\n",
-            subject.name(),
-            names.join(", ")
-        ),
-    }
-}
-
-/// The cuts by outcome and by the time at which weak pages decayed.
-fn outcomes(cuts: &CutCounts) -> String {
-    let head: Vec<&str> =
-        ["outcome", "faults", "cuts"].into_iter().chain(DecayTime::NAMES).collect();
-    let mut table = Table::new(&head);
-    for outcome in Outcome::ALL {
-        if cuts.of(outcome) > 0 {
-            let class = FaultClass::of(outcome).name().to_owned();
-            let names = [outcome.name().to_owned(), class, count(cuts.of(outcome))];
-            let times = cuts.by_kind[outcome as usize].map(count);
-            table.row(&[&names[..], &times].concat());
-        }
-    }
-    table.text() + "\n"
-}
-
-/// What was found under guests: without a cut, and after first cuts. Empty if nothing was.
-fn verdicts(report: &CampaignReport) -> String {
-    let of_guests = report.rows.iter().filter(|(subject, _)| subject.choice.guest.is_some());
-    let mut total = Totals::default();
-    of_guests.for_each(|(_, tried)| total.add(tried.clone()));
-    let head =
-        ["verdict", "cases without cuts", "crashes", "first cuts", "share", "left behind by them"];
-    let (mut table, mut is_empty) = (Table::new(&head), true);
-    for verdict in Verdict::ALL {
-        let alike = |failed: &&FailedCase| failed.finding.defect.verdict() == verdict;
-        let number = |is_counted: fn(&FailedCase) -> bool| {
-            total.failed.iter().filter(alike).filter(|failed| is_counted(failed)).count() as u64
-        };
-        let uncut = number(FailedCase::is_uncut);
-        let crashed = number(|failed| !failed.crashes.is_empty());
-        let by_outcome = &total.cuts.found[verdict as usize];
-        let cut: u64 = by_outcome.iter().sum();
-        if uncut + crashed + cut == 0 {
-            continue;
-        }
-        is_empty = false;
-        let share = match total.cuts.first {
-            0 => String::new(),
-            first => format!("{:.2} %", 100.0 * cut as f64 / first as f64),
-        };
-        let named = Outcome::ALL.into_iter().zip(by_outcome).filter(|(_, number)| **number > 0);
-        let named: Vec<String> =
-            named.map(|(outcome, number)| format!("{outcome} {}", count(*number))).collect();
-        let name = verdict.name().to_owned();
-        let numbers = [uncut, crashed, cut].map(count);
-        table.row(&[&[name], &numbers[..], &[share, named.join(", ")]].concat());
-    }
-    if is_empty { String::new() } else { table.text() + "\n" }
-}
-
-/// The crash states by what was lost.
-fn losses(crashes: &CrashCounts) -> String {
-    let mut table = Table::new(&["loss", "crashes"]);
-    for (name, tried) in crashes.by_name() {
-        table.row(&[name.to_owned(), count(tried)]);
-    }
-    table.text() + "\n"
 }
 
 /// Runs one case with the given crashes. Returns whether nothing was found.
@@ -893,6 +740,9 @@ fn unusable(error: ftl::Error) -> failure::Failure {
 
 #[cfg(test)]
 mod tests {
+    use check::conformance::reached::Reached;
+    use check::crash::machine_loss::CrashCounts;
+    use check::cut::counts::{CutCounts, DecayTime};
     use check::finding::{Defect, Finding};
     use clap::Parser;
 
@@ -919,8 +769,8 @@ mod tests {
             let mut cuts = CutCounts { first: 4000, second: 50, deeper: 6, ..Default::default() };
             cuts.by_kind[Outcome::Torn as usize][DecayTime::Never as usize] = 4056;
             let crashes = CrashCounts { first: 700, second: 80, ..Default::default() };
-            let (cases, compared) = (3, 90);
-            let totals = Totals { cases, compared, cuts, crashes, failed, ..Default::default() };
+            let reached = Reached { compared: 90, ..Reached::default() };
+            let totals = Totals { cases: 3, reached, cuts, crashes, failed, ..Default::default() };
             (subject, totals)
         };
         CampaignReport {
@@ -942,7 +792,7 @@ mod tests {
         assert_eq!(text.matches("lost: a sector is gone\n  Replay:  ftlab check").count(), 10);
         assert!(text.contains("\n… and 2 more; no more than two of each verdict"), "{text}");
         assert!(!findings(&report.rows[0].1.failed).contains("more"));
-        let text = summary(&report);
+        let text = summary::text(&report);
         let row = |name: &str| {
             let line = text.lines().find(|line| line.starts_with(name)).unwrap();
             line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
@@ -952,7 +802,7 @@ mod tests {
         assert_eq!(row("torn"), ["torn", "basic", "8,112", "8,112", "0", "0", "0"]);
         assert!(!text.contains("stale"), "that was not tried: {text}");
         assert!(!text.contains("the time was over"), "{text}");
-        let text = summary(&CampaignReport { unfinished: 2, ..report });
+        let text = summary::text(&CampaignReport { unfinished: 2, ..report });
         assert!(text.contains("the time was over: 2 of 6 cases of the first seed"), "{text}");
     }
 

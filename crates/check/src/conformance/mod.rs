@@ -7,10 +7,13 @@
 //! a layer delays writes. Any number of mounts must leave enough free blocks. Under
 //! [`Durability::Paper`], a mount may bring trimmed data back, so the device is never remounted.
 
+pub mod reached;
+
 use ftl::Durability;
 use nand::{Cause, Op};
 
 use crate::case::Case;
+use crate::conformance::reached::Reached;
 use crate::device::action::Action;
 use crate::device::powered_device::PoweredDevice;
 use crate::failed_case::FailedCase;
@@ -23,11 +26,11 @@ use crate::workload::host_operation::HostOperation;
 /// Mean number of host operations between two mounts.
 const OPERATIONS_PER_MOUNT: u32 = 8;
 
-/// Runs a case without cuts and returns the number of host operations that were checked.
+/// Runs a case without cuts.
 ///
 /// # Errors
 /// The first finding.
-pub fn check(case: &Case) -> Result<u64, FailedCase> {
+pub fn check(case: &Case) -> Result<Reached, FailedCase> {
     check_watched(case, &mut |_, _| ())
 }
 
@@ -38,25 +41,38 @@ pub type WatchActions<'w> = dyn FnMut(Action, &mut PoweredDevice) + 'w;
 ///
 /// # Errors
 /// The first finding.
-pub fn check_watched(case: &Case, watch: &mut WatchActions) -> Result<u64, FailedCase> {
-    let done = PoweredDevice::brand_new(case).and_then(|device| run(Watched { device, watch }));
+pub fn check_watched(case: &Case, watch: &mut WatchActions) -> Result<Reached, FailedCase> {
+    let reached = Reached::default();
+    let done =
+        PoweredDevice::brand_new(case).and_then(|device| run(Watched { device, watch, reached }));
     done.map_err(|finding| FailedCase::new(case, &[], finding))
 }
 
-/// A device, and who is told what happens to it.
+/// A device, who is told what happens to it, and what it has reached.
 struct Watched<'a, 'w> {
     device: PoweredDevice<'a>,
     watch: &'w mut WatchActions<'w>,
+    reached: Reached,
 }
 
 impl Watched<'_, '_> {
     fn perform(&mut self, action: Action) -> Result<(), Finding> {
         (self.watch)(action, &mut self.device);
+        if action == Action::Remount {
+            self.note_figures();
+        }
         self.device.perform(action).map(drop)
+    }
+
+    /// Figures of a guest count from its mount, so they are noted before the next one.
+    fn note_figures(&mut self) {
+        if let Some(guest) = self.device.ftl().filter(|_| self.device.has_guest()) {
+            self.reached.note_figures(guest);
+        }
     }
 }
 
-fn run(mut device: Watched) -> Result<u64, Finding> {
+fn run(mut device: Watched) -> Result<Reached, Finding> {
     let case = device.device.case();
     let mut rng = Rng::new(mix(case.seed, 1));
     device.perform(Action::Mount)?;
@@ -74,7 +90,10 @@ fn run(mut device: Watched) -> Result<u64, Finding> {
     if case.durability == Durability::Full {
         survives_many_mounts(case, &mut device)?;
     }
-    Ok(case.operations.len() as u64)
+    device.note_figures();
+    let wear = device.device.nand().array().wear().iter();
+    let erases = wear.map(|&erases| u64::from(erases)).sum();
+    Ok(Reached { compared: case.operations.len() as u64, erases, ..device.reached })
 }
 
 fn mount_twice(case: &Case, device: &mut Watched) -> Result<(), Finding> {
