@@ -11,6 +11,8 @@
 //!        die 1   p2 torn   p5 not begun
 //! ```
 
+use core::fmt;
+
 use spec::named_enum;
 
 use crate::address::{BlockId, Lpn, Ppn};
@@ -110,6 +112,15 @@ pub enum Interruptible {
     Erase(BlockId),
 }
 
+impl fmt::Display for Interruptible {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Interruptible::Program(ppn) => write!(out, "program of page {}", ppn.0),
+            Interruptible::Erase(block) => write!(out, "erase of block {}", block.0),
+        }
+    }
+}
+
 impl Interruptible {
     /// The die that works.
     fn die(self, flash: &FlashArray) -> u32 {
@@ -157,6 +168,22 @@ impl Interruptible {
             Interruptible::Program(_) => Outcome::OF_PROGRAM,
             Interruptible::Erase(_) => Outcome::OF_ERASE,
         }
+    }
+}
+
+/// What a cut has left of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The operation.
+    pub operation: Interruptible,
+    /// What is left of it; none if it had not begun.
+    pub outcome: Option<Outcome>,
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        let outcome = self.outcome.map_or("not begun", Outcome::name);
+        write!(out, "{} {outcome}", self.operation)
     }
 }
 
@@ -219,33 +246,42 @@ pub fn reordered(
         flash.number_as(&first.after);
     }
     let DieDraw { number, .. } = draw;
-    let mut dies = DieAtCut::all(idle, in_flight, number);
     let is_weak = |ppn| number.is_multiple_of(2) || scatter(ppn, number).is_multiple_of(2);
-    for Snapshot { operation, after, .. } in in_flight {
-        let die = &mut dies[operation.die(idle) as usize];
-        match die.next() {
-            Progress::Complete => {
-                operation.repeat(&mut flash, after)?;
-                // What comes later on this die may still destroy or erase the page.
-                if let Interruptible::Program(ppn) = *operation
-                    && outcome == Outcome::BrownedOut
-                    && is_weak(ppn)
-                {
-                    flash.tear(ppn, Health::Unstable)?;
-                }
-            }
-            Progress::Interrupted => {
-                let outcomes: Vec<Outcome> = operation.outcomes_on_its_die(after, draw).collect();
-                let left = outcomes[die.below(outcomes.len())];
-                if !left.starts_from_before() {
-                    operation.repeat(&mut flash, after)?;
-                }
-                interrupt(&mut flash, *operation, left)?;
-            }
-            Progress::NotBegun => {}
+    let left = left_on_dies(idle, in_flight, draw);
+    for (Left { operation, outcome: left }, Snapshot { after, .. }) in left.iter().zip(in_flight) {
+        let Some(left) = *left else { continue };
+        if !left.starts_from_before() {
+            operation.repeat(&mut flash, after)?;
+        }
+        interrupt(&mut flash, *operation, left)?;
+        // What comes later on this die may still destroy or erase the page.
+        if let (Interruptible::Program(ppn), Outcome::Complete) = (*operation, left)
+            && outcome == Outcome::BrownedOut
+            && is_weak(ppn)
+        {
+            flash.tear(ppn, Health::Unstable)?;
         }
     }
     Ok(flash)
+}
+
+/// What is left of each of these operations in flight, in their order: every die has completed some
+/// of its own, one was interrupted, and the others had not begun.
+fn left_on_dies(idle: &FlashArray, in_flight: &[Snapshot], draw: DieDraw) -> Vec<Left> {
+    let mut dies = DieAtCut::all(idle, in_flight, draw.number);
+    let left = |&Snapshot { operation, ref after, .. }: &Snapshot| {
+        let die = &mut dies[operation.die(idle) as usize];
+        let outcome = match die.next() {
+            Progress::Complete => Some(Outcome::Complete),
+            Progress::Interrupted => {
+                let outcomes: Vec<Outcome> = operation.outcomes_on_its_die(after, draw).collect();
+                Some(outcomes[die.below(outcomes.len())])
+            }
+            Progress::NotBegun => None,
+        };
+        Left { operation, outcome }
+    };
+    in_flight.iter().map(left).collect()
 }
 
 /// How far a die is with one of its operations.
@@ -333,8 +369,9 @@ pub(crate) struct TestPower {
     off: bool,
     /// The outcome of the cut that has struck.
     struck: Option<Outcome>,
-    /// The operation that it interrupted; none if that was in memory only.
-    interrupted: Option<Interruptible>,
+    /// What it left of the operations in flight, the one that it struck last; empty if that was in
+    /// memory only.
+    left: Vec<Left>,
 }
 
 impl TestPower {
@@ -387,8 +424,8 @@ impl TestPower {
         self.struck
     }
 
-    pub(crate) fn interrupted(&self) -> Option<Interruptible> {
-        self.interrupted
+    pub(crate) fn left(&self) -> &[Left] {
+        &self.left
     }
 
     /// Starts an operation. Returns what the cut leaves on flash if it strikes this one; the
@@ -474,15 +511,18 @@ impl TestPower {
         operation: Interruptible,
         outcome: Outcome,
     ) -> Result<T> {
-        match &self.kept {
+        let left = match &self.kept {
             Some((idle, kept)) => {
                 let dies = self.draw.unwrap_or_else(|| 0.into());
                 *flash = reordered(idle, kept, outcome, dies)?;
+                left_on_dies(idle, kept, dies)
             }
-            None => interrupt(flash, operation, outcome)?,
-        }
-        let (struck, interrupted) = (Some(outcome), Some(operation));
-        *self = TestPower { off: true, struck, interrupted, ..TestPower::default() };
+            None => {
+                interrupt(flash, operation, outcome)?;
+                vec![Left { operation, outcome: Some(outcome) }]
+            }
+        };
+        *self = TestPower { off: true, struck: Some(outcome), left, ..TestPower::default() };
         Err(Error::PowerLost)
     }
 }

@@ -17,8 +17,8 @@ use std::fmt;
 use std::thread;
 
 use nand::page_store::PageStore;
-use nand::power_cut::{Snapshot, reordered};
-use nand::{FlashArray, Interruptible, Outcome};
+use nand::power_cut::{Left, Snapshot, reordered};
+use nand::{FlashArray, Outcome};
 
 use crate::case::Case;
 use crate::cut::counts::{CutCounts, DecayTime};
@@ -109,27 +109,25 @@ pub fn explore(
 pub enum Step<'a> {
     /// An action begins.
     Act(Action),
-    /// The power was cut in this operation of the flash, if it was one, and left this flash.
-    Cut(PowerCut, Option<Interruptible>, &'a FlashArray),
+    /// The power was cut, and left this of the operations in flight, the one that it struck last,
+    /// and this flash. None is in flight if the cut struck in memory only.
+    Cut(PowerCut, &'a [Left], &'a FlashArray),
 }
 
 impl fmt::Display for Step<'_> {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Step::Act(action) => action.fmt(out),
-            Step::Cut(cut, interrupted, _) => {
+            Step::Cut(cut, left, _) => {
+                let struck = left.last().map(|left| format!(", {}", left.operation));
+                let struck = struck.unwrap_or_default();
                 let (after, outcome) = (cut.after, cut.outcome_text());
-                write!(out, "power lost at operation {after}")?;
-                match interrupted {
-                    Some(Interruptible::Program(ppn)) => {
-                        write!(out, ", program of page {}", ppn.0)?
-                    }
-                    Some(Interruptible::Erase(block)) => {
-                        write!(out, ", erase of block {}", block.0)?
-                    }
-                    None => {}
+                write!(out, "power lost at operation {after}{struck}, outcome {outcome}")?;
+                if cut.outcome.is_of_all_dies() {
+                    let left: Vec<String> = left.iter().map(Left::to_string).collect();
+                    write!(out, ": {}", left.join("; "))?;
                 }
-                write!(out, ", outcome {outcome}")
+                Ok(())
             }
         }
     }
@@ -223,12 +221,12 @@ pub fn replay(
         if nand.power().struck() != Some(cut.outcome) {
             return Ok(Some(Missed::Impossible(cut)));
         }
-        let interrupted = nand.power().interrupted();
+        let left = nand.power().left().to_vec();
         nand.power().cycle();
         let is_weak = has_weak_pages(nand.array());
         let is_weak = is_weak.map_err(|error| failed(Finding::of_storage(error)))?;
         let flash = nand.into_array();
-        watch.step(Step::Cut(cut, interrupted, &flash));
+        watch.step(Step::Cut(cut, &left, &flash));
         device = PoweredDevice::after_cut(case, flash, oracle, cut.decay).map_err(failed)?;
         watch.powered(&mut device);
         actions = actions_after_cut(case, &cuts[..=level], is_weak);

@@ -4,7 +4,7 @@ use super::Nand;
 use super::seen_pages::SeenPages;
 use crate::address::Ppn;
 use crate::error::{Error, Result};
-use crate::power_cut::{Cut, DieDraw, Interruptible, Outcome, Snapshot, TestPower};
+use crate::power_cut::{Cut, DieDraw, Interruptible, Left, Outcome, Snapshot, TestPower};
 
 /// The power supply of a chip, and the damage that time does. It is for tests, for checks and for
 /// served disks; an FTL sees none of it but [`Error::PowerLost`].
@@ -90,9 +90,10 @@ impl Power<'_> {
         self.0.power.as_ref()?.struck()
     }
 
-    /// The operation that the cut has interrupted; none if it was in memory only.
-    pub fn interrupted(&self) -> Option<Interruptible> {
-        self.0.power.as_ref()?.interrupted()
+    /// What the cut has left of the operations in flight, the one that it struck last; empty if
+    /// that was in memory only.
+    pub fn left(&self) -> &[Left] {
+        self.0.power.as_ref().map_or(&[], |power| power.left())
     }
 
     /// Turns the power on after a cut, or off and on again between two operations. What the chip

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use nand::power_cut::{Snapshot, reordered};
+use nand::power_cut::{Interruptible, Left, Snapshot, reordered};
 use nand::{
     BlockId, Cause, Copies, Cut, Error, Geometry, Lpn, Mode, Nand, Outcome, PageState, Pairing,
     Ppn, ProgramOrder, Result, Spare,
@@ -324,7 +324,6 @@ fn cut_chip(pairing: Pairing, outcome: Outcome, draw: u64) -> (Nand, Vec<Snapsho
         nand.power().draw_dies(draw);
     });
     assert!(!cut.power().is_on());
-    cut.power().cycle();
     (cut, recorded.power().take_snapshots())
 }
 
@@ -343,6 +342,7 @@ fn are_there(states: &[PageState]) -> [bool; 4] {
 
 /// The states of all pages directly after a power-on, and when all weak pages have decayed.
 fn before_and_after_decay(nand: &mut Nand) -> [Vec<PageState>; 2] {
+    nand.power().cycle();
     let before = states(nand);
     nand.power().decay().unwrap();
     nand.power().cycle();
@@ -358,6 +358,7 @@ fn every_die_is_as_far_as_it_likes_and_works_in_order() {
         assert_eq!(in_flight, [0, 0, 1, 2, 3]);
         let rebuilt = reordered(&snapshots[0].after, &snapshots[1..], Outcome::Reordered, draw);
         let mut rebuilt = Nand::power_up(rebuilt.unwrap());
+        let left = cut.power().left().to_vec();
         let [before, after] = before_and_after_decay(&mut cut);
         assert_eq!(before, states(&mut rebuilt), "{draw}");
         let is_there = |page: usize| matches!(before[page], PageState::Programmed(_));
@@ -368,13 +369,22 @@ fn every_die_is_as_far_as_it_likes_and_works_in_order() {
         }
         assert!((6..32).all(|page| !is_there(page)));
         done.insert(are_there(&after));
-        for page in IN_FLIGHT.map(|page| page as usize) {
-            let state = |states: &[PageState]| match states[page] {
+        assert_eq!(left.len(), IN_FLIGHT.len());
+        for Left { operation, outcome } in left {
+            let Interruptible::Program(page) = operation else { panic!("{operation}") };
+            let state = |states: &[PageState]| match states[page.0 as usize] {
                 PageState::Erased => "erased",
                 PageState::Unreadable => "unreadable",
                 PageState::Programmed(_) => "there",
             };
-            interrupted.insert((state(&before), state(&after)));
+            let told = match outcome {
+                None | Some(Outcome::Untouched | Outcome::LooksErased) => ("erased", "erased"),
+                Some(Outcome::Complete) => ("there", "there"),
+                Some(Outcome::Unstable) => ("there", "unreadable"),
+                _ => ("unreadable", "unreadable"),
+            };
+            assert_eq!((state(&before), state(&after)), told, "{operation} {outcome:?}");
+            interrupted.insert(told);
         }
     }
     // Each die has completed none, one or two of its pages.
@@ -413,8 +423,9 @@ fn a_weak_page_can_be_destroyed() {
     let pairing = Pairing { bits: 2, distance: 1 };
     let mut destroyed = 0;
     for draw in 0..200 {
-        let [sound, weak] = [Outcome::Reordered, Outcome::BrownedOut]
-            .map(|outcome| states(&mut cut_chip(pairing, outcome, draw).0));
+        let [sound, weak] = [Outcome::Reordered, Outcome::BrownedOut].map(|outcome| {
+            before_and_after_decay(&mut cut_chip(pairing, outcome, draw).0)[0].clone()
+        });
         assert_eq!(weak, sound, "{draw}");
         destroyed += u32::from(weak[4..6] == [PageState::Unreadable; 2]);
     }

@@ -144,6 +144,32 @@ fn the_dies_are_found_anew_at_each_cut_and_seed() {
 }
 
 #[test]
+fn a_replay_tells_what_was_left_on_each_die() {
+    let (page, dies) = (Subject::from_spec("page").unwrap(), DeviceModel::named("tiny-dies"));
+    let case = Case::new(&page, dies.unwrap(), "random", 1, Durability::Full).unwrap();
+    let told = |cut: PowerCut| {
+        let mut lines = Vec::new();
+        replay(&case, &[cut], &mut |step: Step| lines.push(step.to_string())).unwrap();
+        lines.into_iter().find(|line| line.starts_with("power lost")).unwrap_or_default()
+    };
+    let (mut several, mut not_begun) = (0, 0);
+    for after in 0..40 {
+        let [even, _] = found_dies(&case, &[], PowerCut::new(after, Outcome::Reordered));
+        let line = told(even);
+        let (head, left) = line.split_once(&format!("outcome reordered#{}: ", even.draw)).unwrap();
+        let left: Vec<&str> = left.split("; ").collect();
+        let struck = head.rsplit(", ").nth(1).unwrap();
+        assert!(left.last().unwrap().starts_with(struck), "{line}");
+        several += usize::from(left.len() > 1);
+        not_begun += left.iter().filter(|it| it.ends_with(" not begun")).count();
+    }
+    assert!(several > 10 && not_begun > 3, "{several} {not_begun}");
+    let torn = told(PowerCut::new(12, Outcome::Torn));
+    assert!(torn.starts_with("power lost at operation 12, program of page "), "{torn}");
+    assert!(torn.ends_with(", outcome torn"), "{torn}");
+}
+
+#[test]
 fn whatever_differs_in_a_cut_gives_another_seed() {
     let cuts =
         ["4:reordered#1", "5:reordered#1", "4:browned-out#1", "4:reordered#2", "4:reordered#1@7"];
