@@ -92,7 +92,8 @@ typedef enum ftlab_status {
 } ftlab_status;
 
 /* The reason for a flash operation. Results count operations by their reason. Of an unnamed one it
- * is META during mount, HOST if the data are in the buffer of the host's request, and else GC. */
+ * is META during mount, HOST if the data are in the buffer of the host's request, and else GC. To
+ * name a reason that is not here is an illegal command. */
 typedef enum ftlab_cause {
     FTLAB_UNNAMED = 0,
     FTLAB_HOST = 1,      /* a page that the host reads or writes */

@@ -101,7 +101,7 @@ extern "C" fn read(
             // SAFETY: the header demands a buffer of this size.
             unsafe { core::slice::from_raw_parts_mut(spare.cast(), raw.spare_bytes as usize) }
         });
-        chip.read(page, offset, data, spare, cause_of(cause)) as u32
+        with_cause(chip, cause, |chip, cause| chip.read(page, offset, data, spare, cause))
     })
 }
 
@@ -113,8 +113,8 @@ extern "C" fn program(
     cause: u32,
 ) -> u32 {
     with_chip(chip, LOST, |raw, chip| {
-        let data = slice(data, raw.page_bytes);
-        chip.program(page, data, slice(spare, raw.spare_bytes), cause_of(cause)) as u32
+        let (data, spare) = (slice(data, raw.page_bytes), slice(spare, raw.spare_bytes));
+        with_cause(chip, cause, |chip, cause| chip.program(page, data, spare, cause))
     })
 }
 
@@ -126,12 +126,13 @@ extern "C" fn copy(
     cause: u32,
 ) -> u32 {
     with_chip(chip, LOST, |raw, chip| {
-        chip.copy(from, to, slice(spare, raw.spare_bytes), cause_of(cause)) as u32
+        let spare = slice(spare, raw.spare_bytes);
+        with_cause(chip, cause, |chip, cause| chip.copy(from, to, spare, cause))
     })
 }
 
 extern "C" fn erase(chip: *const RawChip, block: u32, cause: u32) -> u32 {
-    with_chip(chip, LOST, |_, chip| chip.erase(block, cause_of(cause)) as u32)
+    with_chip(chip, LOST, |_, chip| with_cause(chip, cause, |chip, cause| chip.erase(block, cause)))
 }
 
 extern "C" fn barrier(chip: *const RawChip) -> u32 {
@@ -161,9 +162,28 @@ fn slice<'a>(start: *const c_void, bytes: u32) -> Option<&'a [u8]> {
     (!start.is_null()).then(|| unsafe { core::slice::from_raw_parts(start.cast(), bytes as usize) })
 }
 
-/// The cause with this number; none if the guest names none.
-fn cause_of(number: u32) -> Option<Cause> {
-    const NAMED: [Cause; 6] =
-        [Cause::Host, Cause::Gc, Cause::Merge, Cause::Map, Cause::Wear, Cause::Meta];
-    NAMED.get((number as usize).wrapping_sub(1)).copied()
+/// Does an operation whose cause has this number; zero names none.
+#[inline]
+fn with_cause(
+    chip: &mut dyn GuestChip,
+    number: u32,
+    operation: impl FnOnce(&mut dyn GuestChip, Option<Cause>) -> Status,
+) -> u32 {
+    const NAMED: [Option<Cause>; 7] = [
+        None,
+        Some(Cause::Host),
+        Some(Cause::Gc),
+        Some(Cause::Merge),
+        Some(Cause::Map),
+        Some(Cause::Wear),
+        Some(Cause::Meta),
+    ];
+    let status = match NAMED.get(number as usize) {
+        Some(&cause) => operation(chip, cause),
+        None => {
+            let why = format!("named the cause {number} of an operation, which does not exist");
+            chip.fault(GuestFaultKind::Illegal, &why)
+        }
+    };
+    status as u32
 }

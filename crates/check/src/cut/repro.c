@@ -127,10 +127,17 @@ static void store(uint32_t page, const void *data, const void *spare)
     world->state[page] = GOOD;
 }
 
+static void check_cause(ftlab_cause cause)
+{
+    if ((unsigned)cause > FTLAB_META)
+        verdict("illegal command", "named the cause %u of an operation, which does not exist", (unsigned)cause);
+}
+
 static ftlab_status chip_read(const ftlab_chip *chip, uint32_t page, uint32_t offset, uint32_t bytes,
                               void *data, void *spare, ftlab_cause cause)
 {
-    (void)chip, (void)cause;
+    (void)chip;
+    check_cause(cause);
     begin_operation();
     if (page >= PAGES || (uint64_t)offset + bytes > PAGE_BYTES || (bytes > 0 && data == NULL))
         verdict("illegal command", "read %u bytes from byte %u of page %u", bytes, offset, page);
@@ -150,7 +157,8 @@ static ftlab_status chip_program(const ftlab_chip *chip, uint32_t page, const vo
 {
     static const uint8_t zeroes[PAGE_BYTES];
     uint8_t ones[SPARE_BYTES];
-    (void)chip, (void)cause;
+    (void)chip;
+    check_cause(cause);
     begin_operation();
     check_target(page);
     memset(ones, 0xFF, SPARE_BYTES);
@@ -161,7 +169,8 @@ static ftlab_status chip_program(const ftlab_chip *chip, uint32_t page, const vo
 static ftlab_status chip_copy(const ftlab_chip *chip, uint32_t from, uint32_t to, const void *spare,
                               ftlab_cause cause)
 {
-    (void)chip, (void)cause;
+    (void)chip;
+    check_cause(cause);
     if (from >= PAGES)
         verdict("illegal command", "copied page %u; the chip has %u pages", from, PAGES);
     if (world->state[from] == ERASED)
@@ -180,7 +189,8 @@ static ftlab_status chip_copy(const ftlab_chip *chip, uint32_t from, uint32_t to
 
 static ftlab_status chip_erase(const ftlab_chip *chip, uint32_t block, ftlab_cause cause)
 {
-    (void)chip, (void)cause;
+    (void)chip;
+    check_cause(cause);
     begin_operation();
     if (block >= BLOCKS)
         verdict("illegal command", "erased block %u; the chip has %u blocks", block, BLOCKS);

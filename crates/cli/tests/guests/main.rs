@@ -534,6 +534,12 @@ fn a_guest_that_dies_ends_a_run_with_a_sentence() {
         ("answers", "return (ftlab_status)77", "answered write with 77, which is no status"),
         ("negative", "return (ftlab_status)-5", "answered write with -5, which is no status"),
         ("illegal", "((struct page_ftl *)self)->frontier--", "gave an illegal command in write"),
+        (
+            "reasons",
+            "const ftlab_chip *chip = ((struct page_ftl *)self)->chip; \
+             chip->erase(chip, 0, (ftlab_cause)7)",
+            "named the cause 7 of an operation, which does not exist",
+        ),
     ] {
         let lib = misbehaving(folder.path(), name, 9000, deed);
         let (code, text) = run(&lib);
