@@ -389,6 +389,8 @@ def test_policies_that_a_plan_lacks_or_that_fail_are_named() -> None:
         ftlab.sweep(plan, policies={"mine": Greedy()})  # type: ignore[dict-item]
     with pytest.raises(TypeError, match="takes an object of ftlab.policy.Policy"):
         ftlab.sweep(plan, policies={"mine": dict})  # type: ignore[dict-item]
+    with pytest.raises(ftlab.UsageError, match="called `mine`; did you mean `mne`. `policies` has mne$"):
+        ftlab.sweep(plan, policies={"mne": Greedy})
     [failed] = ftlab.sweep(plan, policies={"mine": Bad}).failed
     assert "no idea" in failed["sweep"]["error"]["message"]
 

@@ -146,6 +146,10 @@ def test_a_plan_can_be_a_dict() -> None:
         ({"base": {"capacity": "4MiB", "trace": {"writs": "1K"}}}, r"base\.trace\S* of the plan: .*writs"),
         ({"title": 'a "b", [c', "base": {"sed": 3}}, r"base of the plan: .*`sed`"),
         ({"base": {"ftl": "pag"}}, r"base\.ftl of the plan: .*`pag`"),
+        ({"base": {"trace": "oltp", "sed": 3}}, r"^base of the plan: an experiment has no key `sed`"),
+        ({"grid": [{"ftl": ["page"], "sed": [3]}]}, r"^grid\[0\] of the plan: .*`sed`"),
+        ({"bse": {"trace": "oltp"}}, r"^the plan: a plan has no key `bse`; did you mean `base`"),
+        ({"base": {"trace": "oltp", "load": ["oltp"]}}, r"^the plan: give either TRACE or `load="),
     ],
 )
 def test_a_mistake_in_a_dict_has_its_place_in_the_dict(plan: dict[str, Any], says: str) -> None:
@@ -303,7 +307,7 @@ def test_what_cannot_begin_leaves_no_journal(here: Path, command: Command) -> No
     Path("plan.toml").write_text('[base]\npolicy = "mine"\ncapacity = "4MiB"\n')
     for options, sentence in [
         ({}, "no policy is called `mine`"),
-        ({"policies": {"other": ftlab.policy.Policy}}, "no policy is called `mine`"),
+        ({"policies": {"other": ftlab.policy.Policy}}, "no policy is called `mine`; `policies` has other"),
         ({"policies": {"mine": 5}}, "each row gets its own"),
         ({"policies": [ftlab.policy.Policy]}, "policies={'mine': MyPolicy}"),
         ({"policies": {"mine": ftlab.policy.Policy}, "jobs": 0}, "jobs: `0` is too few"),

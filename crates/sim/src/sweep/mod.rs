@@ -166,7 +166,17 @@ impl Sweep<'_> {
 pub fn refuse_missing_policies(plan: &Plan, policies: &Policies) -> Result<()> {
     let mut named = plan.rows.iter().filter_map(|row| row.experiment.policy.as_ref());
     let missing = named.find(|&name| !policies.contains_key(name));
-    missing.map_or(Ok(()), |name| Err(Error::no_policy(name)))
+    let Some(name) = missing else { return Ok(()) };
+    if policies.is_empty() {
+        return Err(Error::no_policy(name));
+    }
+    let known: Vec<&str> = policies.keys().map(String::as_str).collect();
+    let hint = match spec::nearest(name, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`? `policies`"),
+        None => "`policies`".to_owned(),
+    };
+    let has = known.join(", ");
+    Err(Error::Impossible(format!("no policy is called `{name}`; {hint} has {has}")))
 }
 
 /// These rows in the order in which they are begun: that of the plan, but volumes of a trace that
