@@ -116,6 +116,8 @@ def test_damaged_figures_are_named(result: ftlab.Result, tmp_path: Path) -> None
         ("erases", "gc", -5, r"`erases\.gc` is -5, and not a whole number from 0 on"),
         ("programs", "host", "many", r"`programs\.host` is \"many\", and not a whole number"),
         ("time_us", "total", "long", r"`time_us\.total` is \"long\", and not a number"),
+        ("time_us", "total", -1.5, r"`time_us\.total` is -1\.5, and not a number from 0 on"),
+        ("wear", "gini", 5, r"`wear\.gini` is 5, and not a number from 0 to 1"),
         ("trace", "name", 5, r"`trace\.name` is 5, and not a text"),
         ("copies", "gc", None, r"it has no value of `copies\.gc`"),
     ]:
@@ -124,14 +126,44 @@ def test_damaged_figures_are_named(result: ftlab.Result, tmp_path: Path) -> None
         text = json.dumps(fields)
         refused(f"not the JSON of a result: {sentence}", lambda: ftlab.Result.from_json(text))
         path.write_text(json.dumps({**row, part: {**row[part], field: value}}) + "\n")
-        refused(f"row 0 is damaged: {sentence}", lambda: ftlab.Sweep.read(path))
+        refused(rf"rows\.jsonl:1: row 0 is damaged: {sentence}", lambda: ftlab.Sweep.read(path))
+    for name, value in [("write_amplification", -3), ("write_amplification", None),
+                        ("write_amplification_bytes", 1.5)]:
+        text = json.dumps({**result.to_dict(), name: value})
+        refused(rf"`{name}` is \S+, and not ", lambda: ftlab.Result.from_json(text))
+        path.write_text(json.dumps({**row, name: value}) + "\n")
+        refused(rf":1: row 0 is damaged: `{name}`", lambda: ftlab.Sweep.read(path))
     for name in ("erases", "trace", "notes", "write_amplification"):
         fields = result.to_dict()
         del fields[name]
         text = json.dumps(fields)
-        refused(f"it has no .*`{name}", lambda: ftlab.Result.from_json(text))
+        refused(f"it has no .*`{name}|`{name}` is null", lambda: ftlab.Result.from_json(text))
     path.write_text(json.dumps(row) + "\n")
     assert len(ftlab.Sweep.read(path)) == 1
+
+
+def test_impossible_cells_and_rows_are_named_with_their_line(here: Path) -> None:
+    sweep = ftlab.sweep(PLAN, out="rows.csv")
+    table = pd.read_csv("rows.csv", dtype=str, keep_default_na=False)
+    for column, cell, why in [
+        ("sweep.row", "-1", "`sweep.row` is -1, and not a whole number from 0 on"),
+        ("sweep.row", "", "`sweep.row` is null, and not a whole number from 0 on"),
+        ("sweep.row", "0", "is there twice: `sweep.row` is 0"),
+        ("write_amplification", "", "`write_amplification` is null, and not 64"),
+        ("wear.gini", "5", "`wear.gini` is 5, and not a number from 0 to 1"),
+    ]:
+        damaged = table.copy()
+        damaged.loc[1, column] = cell
+        damaged.to_csv("damaged.csv", index=False)
+        sentence = rf"^damaged\.csv:3: row 1 .*{re.escape(why)}"
+        refused(sentence, lambda: ftlab.Sweep.read("damaged.csv"))
+    assert ftlab.Sweep.read("rows.csv") == sweep
+    # A file may have some of the rows; how many there are, only the plan says.
+    some = damaged.assign(**{"sweep.row": ["0", "17"], "wear.gini": "0"})
+    some.to_csv("some.csv", index=False)
+    assert len(ftlab.Sweep.read("some.csv")) == 2
+    sentence = "csv:3: row 1 is not one of this plan: the plan has 2"
+    refused(sentence, lambda: ftlab.Sweep.read("some.csv", PLAN))
 
 
 def test_numbers_of_jobs_and_sizes_are_checked(tmp_path: Path) -> None:
