@@ -82,11 +82,8 @@ class Requests:
 
     @classmethod
     def _some(cls, table: Any) -> Requests:
-        """Requests, or what makes them. A table without rows is refused, as an empty file is."""
-        requests = table if isinstance(table, Requests) else cls(table)
-        if not len(requests):
-            raise UsageError(f"{requests.name}: there are no rows; give at least one request")
-        return requests
+        """Requests, or what makes them."""
+        return table if isinstance(table, Requests) else cls(table)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The name and the columns. Requests from a file also know what was skipped in it."""
