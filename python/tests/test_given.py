@@ -166,6 +166,33 @@ def test_impossible_cells_and_rows_are_named_with_their_line(here: Path) -> None
     refused(sentence, lambda: ftlab.Sweep.read("some.csv", PLAN))
 
 
+def test_wrong_names_of_files_and_libraries_are_wrong_options(
+    result: ftlab.Result, here: Path
+) -> None:
+    path = written(here)
+    both = ftlab.compare(path, ["page", "block"], **DEVICE)
+    figure = ftlab.figures.of(result)[0]
+    film = ftlab.film(WORKLOAD, capacity="2MiB", extra="12blocks")
+    trace = ftlab.trace.open(path)
+    for call, why in [
+        (lambda: both.frame("polar"), "not of 'polar'; did you mean `polars`"),
+        (lambda: ftlab.Requests(TABLE).frame("spark"), "not of 'spark'"),
+        (lambda: ftlab.trace.generate("nine.csv"), "is a file, not a workload"),
+        (lambda: figure.save("f.jpeg"), "f.jpeg ends in none of"),
+        (lambda: figure.to_png(0), "scale of a picture is a number above 0"),
+        (lambda: both.write_svg(path), "belongs to the trace"),
+        (lambda: both.write_svg(path / "figures"), "figures is no folder"),
+        (lambda: both.write_svg(here / "f.txt"), "f.txt is no folder"),
+        (lambda: both.write_svg(""), "the name of the folder is empty"),
+    ]:
+        Path("f.txt").write_text("x")
+        refused(re.escape(why), call)
+    for write in (both.write_report, film.write, figure.save, trace.write):
+        refused("the name of the file is empty", lambda: write(""))
+        refused("is a folder: name a file in it", lambda: write(here))
+    refused("ends in .gz, .*: call it r.html$", lambda: both.write_report("r.html.gz"))
+
+
 def test_numbers_of_jobs_and_sizes_are_checked(tmp_path: Path) -> None:
     calls: list[Callable[..., object]] = [
         lambda **options: ftlab.compare(WORKLOAD, ["page"], **DEVICE, **options),
