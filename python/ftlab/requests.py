@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ftlab import _native
 from ftlab.columns import build
 from ftlab.errors import UsageError
-from ftlab.given import in_python, kind
+from ftlab.given import in_python, kind, spelt
 from ftlab.rows import frame, needed
 from ftlab.tables import fields_html
 from ftlab.written import Files, write_trace
@@ -65,6 +65,7 @@ class Requests:
         The columns are none of the above.
     """
 
+    @spelt
     def __init__(self, columns: Any, *, name: str = "requests") -> None:
         self._native = _packed(columns, name)
         self._is_of_columns = True

@@ -51,6 +51,8 @@ def test_misspelt_options_are_named_with_the_right_one(tmp_path: Path) -> None:
         (ftlab.trace.open, "limt", "limit"),
         (ftlab.trace.generate, "capactiy", "capacity"),
         (ftlab.trace.info, "pages", "page"),
+        (ftlab.check, "sed", "seed"),
+        (ftlab.Requests, "nam", "name"),
     ]
     for function, option, meant in functions:
         sentence = f"there is no option `{option}`; did you mean `{meant}`"
@@ -191,6 +193,21 @@ def test_wrong_names_of_files_and_libraries_are_wrong_options(
         refused("the name of the file is empty", lambda: write(""))
         refused("is a folder: name a file in it", lambda: write(here))
     refused("ends in .gz, .*: call it r.html$", lambda: both.write_report("r.html.gz"))
+
+
+def test_arguments_of_a_check_are_named() -> None:
+    check: Any = ftlab.check
+    for options, why, kind in [
+        ({"seed": "x"}, "^seed: `x` is not a count", ftlab.UsageError),
+        ({"seed": -1}, "^seed: `-1` is not a count", ftlab.UsageError),
+        ({"depth": 1 << 80}, "^depth: ", ftlab.UsageError),
+        ({"first_cuts": 1 << 40}, "^first_cuts: `1099511627776` is too large", ftlab.UsageError),
+        ({"geometry": 3}, "^`geometry` takes texts, not a value of type int", TypeError),
+        ({"workload": [3]}, "^`workload` takes texts, not a value of type int", TypeError),
+        ({"faults": None}, "^`faults` takes texts, not a value of type NoneType", TypeError),
+        ({"cuts": 3}, "^`cuts` takes texts, not a value of type int", TypeError),
+    ]:
+        refused(why, lambda: check("page", **options), kind)
 
 
 def test_numbers_of_jobs_and_sizes_are_checked(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ use serde_json::Value;
 use sim::RunResult;
 use spec::Params;
 
-use crate::failure::UsageError;
+use crate::failure::{UsageError, described};
 
 pyo3::import_exception!(ftlab.guest, PowerLost);
 pyo3::import_exception!(ftlab.guest, Unreadable);
@@ -282,19 +282,6 @@ fn call(
         chip.say(&text());
         Ok(status)
     })
-}
-
-/// An exception with the line of the user's source that raised it.
-pub fn described(py: Python<'_>, raised: &PyErr) -> String {
-    let place = || -> PyResult<String> {
-        let traceback = raised.traceback(py).ok_or_else(|| PyValueError::new_err(""))?;
-        let frames = py.import("traceback")?.call_method1("extract_tb", (traceback,))?;
-        let last = frames.get_item(frames.len()? - 1)?;
-        let (file, line): (String, u32) =
-            (last.getattr("filename")?.extract()?, last.getattr("lineno")?.extract()?);
-        Ok(format!(" ({file}:{line})"))
-    };
-    format!("{raised}{}", place().unwrap_or_default())
 }
 
 /// A mounted object of the user.
