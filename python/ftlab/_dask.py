@@ -375,7 +375,12 @@ def run_on_worker(order: str, copies: list[Copy], plugin: str | None, limits: Li
     limit, cache_bytes = limits
     limit = _limit_of(worker) if limit is None else limit
     return _native.run_order(
-        order, copies=here, look=look, memory_limit=limit, cache_bytes=cache_bytes
+        order,
+        copies=here,
+        look=look,
+        memory_limit=limit,
+        cache_bytes=cache_bytes,
+        worker=worker.address,
     )
 
 

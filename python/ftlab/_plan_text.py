@@ -27,7 +27,9 @@ def placed(message: str, text: str) -> str:
     if found is None:
         return message
     line = text.splitlines()[int(found[1]) - 1]
-    return f"{_place(line[: int(found[2]) - 1])} of the plan: {message[found.end() :]}"
+    place = _place(line[: int(found[2]) - 1])
+    of_plan = f"{place} of the plan" if place else "the plan"
+    return f"{of_plan}: {message[found.end() :]}"
 
 
 def _place(head: str) -> str:
@@ -43,8 +45,8 @@ def _place(head: str) -> str:
             path.append(0)
         elif text in "]}":
             path.pop()
-        elif text == "," and isinstance(top, int):
-            path[-1] = top + 1
+        elif text == ",":
+            path[-1] = top + 1 if isinstance(top, int) else None
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path if step is not None)
     return "".join(steps).removeprefix(".")
 

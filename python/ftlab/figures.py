@@ -20,7 +20,7 @@ from ftlab.errors import UsageError
 from ftlab.given import kind
 from ftlab.lives import Lives
 from ftlab.result import Comparison, Result, refuse_others, refuse_twice
-from ftlab.written import Files, write_file
+from ftlab.written import Files, refuse_no_file, write_file
 
 if TYPE_CHECKING:
     import altair
@@ -95,6 +95,8 @@ class Figure:
 
     def to_png(self, scale: float = 3.0) -> bytes:
         """The SVG as PNG, ``scale`` times as large (package ``vl-convert-python``)."""
+        if not isinstance(scale, (int, float)) or not scale > 0:
+            raise UsageError(f"the scale of a picture is a number above 0, and not {scale!r}")
         png: bytes = _convert().svg_to_png(self.to_svg(), scale=scale)
         return png
 
@@ -103,13 +105,12 @@ class Figure:
 
         Raises
         ------
-        ValueError
-            The name ends otherwise.
         UsageError
-            The trace would be overwritten.
+            The name ends otherwise, or the trace would be overwritten.
         FileNotFoundError
             There is no such folder.
         """
+        refuse_no_file(path)
         path = Path(path)
         makers: dict[str, Callable[[], bytes]] = {
             ".svg": lambda: self.to_svg().encode(),
@@ -118,7 +119,7 @@ class Figure:
             ".json": lambda: self.spec_json.encode(),
         }
         if path.suffix not in makers:
-            raise ValueError(f"{path} ends in none of {', '.join(makers)}")
+            raise UsageError(f"{path} ends in none of {', '.join(makers)}")
         write_file(path, makers[path.suffix](), self._read)
 
     def _repr_mimebundle_(self, **arguments: Any) -> Any:

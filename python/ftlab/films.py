@@ -21,11 +21,11 @@ class Film:
     A notebook shows the film itself; ``docs/film.md`` says what is to be seen.
     """
 
-    def __init__(self, native: _native.NativeFilms, labels: list[str], read: Files) -> None:
+    def __init__(self, native: _native.NativeFilms, read: Files) -> None:
         self._native = native
-        self.labels: list[str] = frozen(labels)
+        self.labels: list[str] = frozen(native.labels)
         """The names of the FTLs."""
-        self.results = Comparison(labels, [Result(one, read) for one in native.results()])
+        self.results = Comparison(self.labels, [Result(one, read) for one in native.results()])
         """The results of the runs that were filmed."""
 
     @property

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from ftlab import _native
 from ftlab._native import Chip
 from ftlab.frozen import frozen
+from ftlab.given import spelt
 from ftlab.progress import Progress, shown
 
 __all__ = [
@@ -212,6 +213,7 @@ class Check:
         return "\n".join(lines)
 
 
+@spelt
 def check(
     ftl: Any,
     *,
@@ -264,23 +266,20 @@ def check(
     Raises
     ------
     UsageError
-        A name is unknown, or the FTL refuses every device.
+        A name is unknown, a number is none, or the FTL refuses every device.
     KeyboardInterrupt
         Ctrl-C; a method that never returns is not stopped by it.
     """
-    texts = {
-        "geometry": [geometry] if isinstance(geometry, str) else list(geometry),
-        "workload": [workload] if isinstance(workload, str) else list(workload),
-    }
     choice = {
-        **texts,
+        "geometry": geometry,
+        "workload": workload,
         "seed": seed,
         "faults": faults,
         "first_cuts": first_cuts,
         "second_cuts": second_cuts,
         "depth": depth,
         "short_programs": short_programs,
-        "cuts": [cuts] if isinstance(cuts, str) else None if cuts is None else list(cuts),
+        "cuts": cuts,
         "operations": operations,
         "shrink": shrink,
     }

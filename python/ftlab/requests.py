@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ftlab import _native
 from ftlab.columns import build
 from ftlab.errors import UsageError
-from ftlab.given import in_python, kind
+from ftlab.given import in_python, kind, spelt
 from ftlab.rows import frame, needed
 from ftlab.tables import fields_html
 from ftlab.written import Files, write_trace
@@ -65,6 +65,7 @@ class Requests:
         The columns are none of the above.
     """
 
+    @spelt
     def __init__(self, columns: Any, *, name: str = "requests") -> None:
         self._native = _packed(columns, name)
         self._is_of_columns = True
@@ -82,11 +83,8 @@ class Requests:
 
     @classmethod
     def _some(cls, table: Any) -> Requests:
-        """Requests, or what makes them. A table without rows is refused, as an empty file is."""
-        requests = table if isinstance(table, Requests) else cls(table)
-        if not len(requests):
-            raise UsageError(f"{requests.name}: there are no rows; give at least one request")
-        return requests
+        """Requests, or what makes them."""
+        return table if isinstance(table, Requests) else cls(table)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The name and the columns. Requests from a file also know what was skipped in it."""

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ftlab import _native
+from ftlab.errors import UsageError
+from ftlab.given import hint
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
@@ -67,7 +69,7 @@ def frame(stream: Any, library: str) -> Any:
 
     Raises
     ------
-    ValueError
+    UsageError
         There is no such library.
     ImportError
         It is not installed.
@@ -75,7 +77,8 @@ def frame(stream: Any, library: str) -> Any:
     if library == "polars":
         return needed("polars").DataFrame(_Stream(stream))
     if library not in LIBRARIES:
-        raise ValueError(f"frames are of {', '.join(LIBRARIES)}, not of {library!r}")
+        near = hint(str(library), LIBRARIES)
+        raise UsageError(f"frames are of {', '.join(LIBRARIES)}, not of {library!r}{near}")
     if library == "pandas":
         needed("pandas")
     table = needed("pyarrow", "pandas").table(stream)
@@ -87,8 +90,9 @@ def needed(name: str, extra: str | None = None) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as missing:
-        hint = f"this table needs {name}: pip install 'ftlab[{extra or name}]'"
-        raise ImportError(hint) from missing
+        raise ImportError(
+            f"this table needs {name}: pip install 'ftlab[{extra or name}]'"
+        ) from missing
 
 
 def _pandas(table: Any) -> Any:

@@ -205,16 +205,15 @@ def film(
     ftls = _ftls(ftl, ("page",))
     if not 1 <= len(ftls) <= 2:
         raise TypeError(f"a film shows one FTL or two side by side, and these are {len(ftls)}")
-    labels = [shown_ftl(one) for one in ftls]
-    refuse_twice(labels)
+    refuse_twice(ftls)
     origin = _origin(trace, options)
     common = {"trace": origin.name, **options, "durability": durability, "trim": trim}
     each = [{**common, "ftl": one} for one in ftls]
-    with shown(progress, labels) as callback:
+    with shown(progress, [shown_ftl(one) for one in ftls]) as callback:
         native = _native.films(
             each, requests=origin.packed, progress=callback, memory_limit=memory_limit
         )
-    return Film(native, labels, origin.files())
+    return Film(native, origin.files())
 
 
 def _ftls(ftl: str | Iterable[str] | None, default: Iterable[str]) -> list[str]:

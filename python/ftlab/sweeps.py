@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, overload
@@ -102,8 +102,10 @@ def sweep(
     KeyboardInterrupt
         Ctrl-C. Rows that are done are kept in the journal.
 
-    A row whose run fails does not raise: see :attr:`Sweep.failed`. A cluster without workers is
-    waited for, and a ``UserWarning`` says so.
+    A row whose run fails does not raise: see :attr:`Sweep.failed`. If rows were refused for lack of
+    memory, the journal stays beside the rows, and the same call runs only these rows again. A
+    ``UserWarning`` names damaged lines of a journal, whose rows are run again. A cluster without
+    workers is waited for, and a ``UserWarning`` says so.
     """
     if not isinstance(policies, (Mapping, type(None))):
         raise TypeError(
@@ -141,34 +143,18 @@ def sweep(
             jobs=jobs,
             policies=dict(policies or {}),
         )
+        for warning in running.warnings:
+            warnings.warn(warning, stacklevel=3)
         try:
             if client is None:
                 running.run(progress=callback, memory_limit=memory_limit)
             else:
                 lost = _dask.run(client, native, running, send_traces, memory_limit, callback)
-            with _journal_stays(f"{file}.journal", bool(lost)):
-                for row in lost:
-                    running.keep_failure(row, 1, LOST)
-                return Sweep(native.title, running.finish(), files_of_plan(native))
+            for row in lost:
+                running.keep_refused(row, LOST)
+            return Sweep(native.title, running.finish(), files_of_plan(native))
         finally:
             running.close()
-
-
-@contextmanager
-def _journal_stays(journal: str, stays: bool) -> Iterator[None]:
-    """Let the journal be as it is now when its sweep is finished, so that the rest runs again.
-
-    Rows are only ever appended to a journal, so a copy without the last ones is a journal.
-    """
-    if not stays:
-        yield
-        return
-    aside = f"{journal}.aside"
-    shutil.copyfile(journal, aside)
-    try:
-        yield
-    finally:
-        os.replace(aside, journal)
 
 
 def _read(plan: str | os.PathLike[str] | Mapping[str, Any], **options: Any) -> _native.NativePlan:
@@ -247,6 +233,8 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
         options = {"scale": scale, "traces": traces, "runs_here": False}
         native = None if plan is None else _read(plan, **options)
         found = _native.NativeRows.read(rows, native)
+        if found.warning is not None:
+            warnings.warn(found.warning, stacklevel=3)
         if native is None:
             return cls("", found, ())
         sweep = cls(native.title, found, files_of_plan(native))

@@ -272,7 +272,7 @@ def generate(
     options = {"capacity": capacity, "seed": seed, "limit": limit, "chip": chip}
     trace = _named(workload, options, page)
     if not trace._native.is_workload:
-        raise ValueError(f"{workload!r} is a file, not a workload; ftlab.trace.open reads it")
+        raise UsageError(f"{workload!r} is a file, not a workload; ftlab.trace.open reads it")
     return trace.requests()
 
 

@@ -53,6 +53,21 @@ def refuse_read(path: str | os.PathLike[str], read: Iterable[str]) -> None:
             )
 
 
+def refuse_no_file(path: str | os.PathLike[str]) -> None:
+    """Refuse what is not the name of a file: an empty text, and a folder.
+
+    Raises
+    ------
+    UsageError
+        No file can have this name.
+    """
+    name = os.fspath(path)
+    if not name:
+        raise UsageError("the name of the file is empty: give it one")
+    if os.path.isdir(name):
+        raise UsageError(f"{name} is a folder: name a file in it")
+
+
 def refuse_missing_folder(path: str | os.PathLike[str]) -> None:
     """Refuse to write a file in a folder that does not exist.
 
@@ -62,7 +77,7 @@ def refuse_missing_folder(path: str | os.PathLike[str]) -> None:
         There is no such folder; the message has the call that makes it.
     """
     folder = Path(path).parent
-    if not folder.exists():
+    if not folder.is_dir():
         raise FileNotFoundError(
             f"cannot write {os.fspath(path)}: there is no folder {folder}; make it first, with "
             f"os.makedirs({str(folder)!r})"
@@ -71,6 +86,7 @@ def refuse_missing_folder(path: str | os.PathLike[str]) -> None:
 
 def write_file(path: str | os.PathLike[str], content: str | bytes, read: Iterable[str]) -> None:
     """Write a file, which is replaced if it exists, unless it is one that was read."""
+    refuse_no_file(path)
     refuse_read(path, read)
     refuse_missing_folder(path)
     Path(path).write_bytes(content.encode() if isinstance(content, str) else content)
@@ -92,11 +108,23 @@ def write_page(path: str | os.PathLike[str], html: str, read: Iterable[str]) -> 
 def write_files(
     folder: str | os.PathLike[str], files: Iterable[tuple[str, str]], read: Iterable[str]
 ) -> None:
-    """Write files, given by name and content, to a folder, which is made if there is none."""
+    """Write files, given by name and content, to a folder, which is made if there is none.
+
+    Raises
+    ------
+    UsageError
+        It is no folder, or a file of the trace would be overwritten.
+    """
+    if not os.fspath(folder):
+        raise UsageError("the name of the folder is empty: give it one, such as '.'")
     contents = {Path(folder, name): text for name, text in files}
-    for path in contents:
+    read = list(read)
+    for path in (folder, *contents):
         refuse_read(path, read)
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UsageError(f"{error.filename} is no folder: name another one") from None
     for path, text in contents.items():
         write_file(path, text, ())
 
@@ -105,6 +133,7 @@ def write_trace(
     trace: _native.NativeTrace, path: str | os.PathLike[str], format: str | None, read: Files
 ) -> None:
     """Write a trace to a file, which appears when it is complete. Warns of names that it changes."""
+    refuse_no_file(path)
     format = _format_of(os.fspath(path), format)
     refuse_read(path, read)
     refuse_missing_folder(path)

@@ -99,7 +99,7 @@ def test_frames_of_all_libraries_agree(compared: ftlab.Comparison) -> None:
     assert frames["pandas"]["ftl.name"].tolist() == ["page", "fast", "dftl"]
     assert frames["pandas"].columns[0] == "label"
     assert [row["label"] for row in expected] == compared.labels
-    with pytest.raises(ValueError, match="not of 'spark'"):
+    with pytest.raises(ftlab.UsageError, match="not of 'spark'"):
         compared.frame("spark")
 
 

@@ -473,9 +473,34 @@ def test_empty_tables_are_tables(make: Callable[[Any], Any]) -> None:
     names = ("op", "offset", "bytes")
     empty = ftlab.Requests(make({name: np.zeros(0, dtype=np.uint8) for name in names}))
     assert len(empty) == 0 and empty.to_pandas().shape == (0, 6)
-    for run in (ftlab.run, ftlab.compare, ftlab.life, ftlab.film, ftlab.advise, ftlab.trace.info):
-        with pytest.raises(ftlab.UsageError, match="there are no rows"):
-            run(empty, **({"ftl": ["page"]} if run is ftlab.compare else {}))
+
+
+def test_an_empty_table_is_run_as_an_empty_file_is(tmp_path: Path) -> None:
+    path = tmp_path / "empty.csv"
+    path.write_text("time_ns,device,rwbs,offset,bytes\n")
+    empty = {name: np.zeros(0, dtype=np.uint8) for name in ("op", "offset", "bytes")}
+    for function, options in [
+        (ftlab.run, {}),
+        (ftlab.run, {"capacity": "16MiB"}),
+        (ftlab.compare, {"ftl": ["page"], "capacity": "16MiB"}),
+        (ftlab.compare, {"ftl": ["page"]}),
+        (ftlab.film, {"capacity": "2MiB", "extra": "12blocks"}),
+        (ftlab.life, {"capacity": "16MiB", "media": "real:endurance=20"}),
+        (ftlab.advise, {}),
+        (ftlab.trace.info, {}),
+    ]:
+        of_file, of_table = (outcome(function, trace, options) for trace in (path, empty))
+        assert of_file[0] == of_table[0], (function, of_file, of_table)
+    result = ftlab.run(empty, capacity="16MiB")
+    assert result["trace"]["requests"] == 0 and result.write_amplification is None
+
+
+def outcome(function: Any, trace: Any, options: dict[str, Any]) -> tuple[str, object]:
+    """The name of what was raised, or nothing, and what it says or gives."""
+    try:
+        return "", function(trace, **options)
+    except ftlab.Error as error:
+        return type(error).__name__, error
 
 
 @pytest.mark.parametrize("other", [42, [1, 2], np.arange(3), object(), {}, b"abc"])

@@ -84,7 +84,7 @@ def test_figures_are_printed(comparison: ftlab.Comparison, tmp_path: Path) -> No
         assert path.read_bytes().startswith(head), kind
     widths = re.findall(r'width="([\d.]+)pt"', figure.to_svg())
     assert float(widths[0]) == pytest.approx(252, abs=2), "a column has 3.5 inches"
-    with pytest.raises(ValueError, match="ends in none of"):
+    with pytest.raises(ftlab.UsageError, match="ends in none of"):
         figure.save(tmp_path / "figure.gif")
 
 

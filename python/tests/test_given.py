@@ -51,6 +51,8 @@ def test_misspelt_options_are_named_with_the_right_one(tmp_path: Path) -> None:
         (ftlab.trace.open, "limt", "limit"),
         (ftlab.trace.generate, "capactiy", "capacity"),
         (ftlab.trace.info, "pages", "page"),
+        (ftlab.check, "sed", "seed"),
+        (ftlab.Requests, "nam", "name"),
     ]
     for function, option, meant in functions:
         sentence = f"there is no option `{option}`; did you mean `{meant}`"
@@ -116,6 +118,8 @@ def test_damaged_figures_are_named(result: ftlab.Result, tmp_path: Path) -> None
         ("erases", "gc", -5, r"`erases\.gc` is -5, and not a whole number from 0 on"),
         ("programs", "host", "many", r"`programs\.host` is \"many\", and not a whole number"),
         ("time_us", "total", "long", r"`time_us\.total` is \"long\", and not a number"),
+        ("time_us", "total", -1.5, r"`time_us\.total` is -1\.5, and not a number from 0 on"),
+        ("wear", "gini", 5, r"`wear\.gini` is 5, and not a number from 0 to 1"),
         ("trace", "name", 5, r"`trace\.name` is 5, and not a text"),
         ("copies", "gc", None, r"it has no value of `copies\.gc`"),
     ]:
@@ -124,14 +128,86 @@ def test_damaged_figures_are_named(result: ftlab.Result, tmp_path: Path) -> None
         text = json.dumps(fields)
         refused(f"not the JSON of a result: {sentence}", lambda: ftlab.Result.from_json(text))
         path.write_text(json.dumps({**row, part: {**row[part], field: value}}) + "\n")
-        refused(f"row 0 is damaged: {sentence}", lambda: ftlab.Sweep.read(path))
+        refused(rf"rows\.jsonl:1: row 0 is damaged: {sentence}", lambda: ftlab.Sweep.read(path))
+    for name, value in [("write_amplification", -3), ("write_amplification", None),
+                        ("write_amplification_bytes", 1.5)]:
+        text = json.dumps({**result.to_dict(), name: value})
+        refused(rf"`{name}` is \S+, and not ", lambda: ftlab.Result.from_json(text))
+        path.write_text(json.dumps({**row, name: value}) + "\n")
+        refused(rf":1: row 0 is damaged: `{name}`", lambda: ftlab.Sweep.read(path))
     for name in ("erases", "trace", "notes", "write_amplification"):
         fields = result.to_dict()
         del fields[name]
         text = json.dumps(fields)
-        refused(f"it has no .*`{name}", lambda: ftlab.Result.from_json(text))
+        refused(f"it has no .*`{name}|`{name}` is null", lambda: ftlab.Result.from_json(text))
     path.write_text(json.dumps(row) + "\n")
     assert len(ftlab.Sweep.read(path)) == 1
+
+
+def test_impossible_cells_and_rows_are_named_with_their_line(here: Path) -> None:
+    sweep = ftlab.sweep(PLAN, out="rows.csv")
+    table = pd.read_csv("rows.csv", dtype=str, keep_default_na=False)
+    for column, cell, why in [
+        ("sweep.row", "-1", "`sweep.row` is -1, and not a whole number from 0 on"),
+        ("sweep.row", "", "`sweep.row` is null, and not a whole number from 0 on"),
+        ("sweep.row", "0", "is there twice: `sweep.row` is 0"),
+        ("write_amplification", "", "`write_amplification` is null, and not 64"),
+        ("wear.gini", "5", "`wear.gini` is 5, and not a number from 0 to 1"),
+    ]:
+        damaged = table.copy()
+        damaged.loc[1, column] = cell
+        damaged.to_csv("damaged.csv", index=False)
+        sentence = rf"^damaged\.csv:3: row 1 .*{re.escape(why)}"
+        refused(sentence, lambda: ftlab.Sweep.read("damaged.csv"))
+    assert ftlab.Sweep.read("rows.csv") == sweep
+    # A file may have some of the rows; how many there are, only the plan says.
+    some = damaged.assign(**{"sweep.row": ["0", "17"], "wear.gini": "0"})
+    some.to_csv("some.csv", index=False)
+    assert len(ftlab.Sweep.read("some.csv")) == 2
+    sentence = "csv:3: row 1 is not one of this plan: the plan has 2"
+    refused(sentence, lambda: ftlab.Sweep.read("some.csv", PLAN))
+
+
+def test_wrong_names_of_files_and_libraries_are_wrong_options(
+    result: ftlab.Result, here: Path
+) -> None:
+    path = written(here)
+    both = ftlab.compare(path, ["page", "block"], **DEVICE)
+    figure = ftlab.figures.of(result)[0]
+    film = ftlab.film(WORKLOAD, capacity="2MiB", extra="12blocks")
+    trace = ftlab.trace.open(path)
+    for call, why in [
+        (lambda: both.frame("polar"), "not of 'polar'; did you mean `polars`"),
+        (lambda: ftlab.Requests(TABLE).frame("spark"), "not of 'spark'"),
+        (lambda: ftlab.trace.generate("nine.csv"), "is a file, not a workload"),
+        (lambda: figure.save("f.jpeg"), "f.jpeg ends in none of"),
+        (lambda: figure.to_png(0), "scale of a picture is a number above 0"),
+        (lambda: both.write_svg(path), "belongs to the trace"),
+        (lambda: both.write_svg(path / "figures"), "figures is no folder"),
+        (lambda: both.write_svg(here / "f.txt"), "f.txt is no folder"),
+        (lambda: both.write_svg(""), "the name of the folder is empty"),
+    ]:
+        Path("f.txt").write_text("x")
+        refused(re.escape(why), call)
+    for write in (both.write_report, film.write, figure.save, trace.write):
+        refused("the name of the file is empty", lambda: write(""))
+        refused("is a folder: name a file in it", lambda: write(here))
+    refused("ends in .gz, .*: call it r.html$", lambda: both.write_report("r.html.gz"))
+
+
+def test_arguments_of_a_check_are_named() -> None:
+    check: Any = ftlab.check
+    for options, why, kind in [
+        ({"seed": "x"}, "^seed: `x` is not a count", ftlab.UsageError),
+        ({"seed": -1}, "^seed: `-1` is not a count", ftlab.UsageError),
+        ({"depth": 1 << 80}, "^depth: ", ftlab.UsageError),
+        ({"first_cuts": 1 << 40}, "^first_cuts: `1099511627776` is too large", ftlab.UsageError),
+        ({"geometry": 3}, "^`geometry` takes texts, not a value of type int", TypeError),
+        ({"workload": [3]}, "^`workload` takes texts, not a value of type int", TypeError),
+        ({"faults": None}, "^`faults` takes texts, not a value of type NoneType", TypeError),
+        ({"cuts": 3}, "^`cuts` takes texts, not a value of type int", TypeError),
+    ]:
+        refused(why, lambda: check("page", **options), kind)
 
 
 def test_numbers_of_jobs_and_sizes_are_checked(tmp_path: Path) -> None:

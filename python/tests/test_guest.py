@@ -368,6 +368,15 @@ def test_readers_know_a_class_by_its_name():
     # Another class of the same name is another FTL.
     again = type("Page", (Page,), {"spare_bytes": 17})
     assert ftlab.compare(trace, [Page, again], **SMALL).labels == ["Page", "Page-2"]
+    assert ftlab.film(trace, [Page, again], **SMALL).labels == ["Page", "Page-2"]
+    lives = ftlab.life("uniform:requests=9K", [Page, again], media="real:endurance=9", **LIFE)
+    assert lives.labels == ["Page", "Page-2"]
+    # Alone it has its own name, as when a cell of a notebook runs twice.
+    alone = ftlab.compare(trace, ["page", again], **SMALL)
+    assert alone.labels == ["page", "Page"] and alone["Page"].ftl == "Page"
+    same = type("Page", (Page,), {})
+    one, other = (ftlab.run(trace, ftl=ftl, **SMALL) for ftl in (Page, same))
+    assert one == other and "Page-" not in str(other) and other.ftl == "Page"
     like_a_scheme = type("fast", (Page,), {})
     labels = ftlab.compare(trace, ["fast", like_a_scheme], **SMALL).labels
     assert labels == ["fast", "guest:lib=class:fast"]

@@ -382,6 +382,7 @@ def test_policies_that_a_plan_lacks_or_that_fail_are_named() -> None:
         def place(self, lpn: int, write: Write) -> int:
             raise ValueError("no idea")
 
+    line = Bad.place.__code__.co_firstlineno + 1
     plan = {"base": {"trace": "uniform:writes=2K", "capacity": "4MiB", "policy": "mine"}}
     with pytest.raises(ftlab.UsageError, match="no policy is called `mine`"):
         ftlab.sweep(plan)
@@ -389,8 +390,10 @@ def test_policies_that_a_plan_lacks_or_that_fail_are_named() -> None:
         ftlab.sweep(plan, policies={"mine": Greedy()})  # type: ignore[dict-item]
     with pytest.raises(TypeError, match="takes an object of ftlab.policy.Policy"):
         ftlab.sweep(plan, policies={"mine": dict})  # type: ignore[dict-item]
+    with pytest.raises(ftlab.UsageError, match="called `mine`; did you mean `mne`. `policies` has mne$"):
+        ftlab.sweep(plan, policies={"mne": Greedy})
     [failed] = ftlab.sweep(plan, policies={"mine": Bad}).failed
-    assert "no idea" in failed["sweep"]["error"]["message"]
+    assert f"no idea ({__file__}:{line})" in failed["sweep"]["error"]["message"]
 
 
 class Counting(Policy):

@@ -146,6 +146,10 @@ def test_a_plan_can_be_a_dict() -> None:
         ({"base": {"capacity": "4MiB", "trace": {"writs": "1K"}}}, r"base\.trace\S* of the plan: .*writs"),
         ({"title": 'a "b", [c', "base": {"sed": 3}}, r"base of the plan: .*`sed`"),
         ({"base": {"ftl": "pag"}}, r"base\.ftl of the plan: .*`pag`"),
+        ({"base": {"trace": "oltp", "sed": 3}}, r"^base of the plan: an experiment has no key `sed`"),
+        ({"grid": [{"ftl": ["page"], "sed": [3]}]}, r"^grid\[0\] of the plan: .*`sed`"),
+        ({"bse": {"trace": "oltp"}}, r"^the plan: a plan has no key `bse`; did you mean `base`"),
+        ({"base": {"trace": "oltp", "load": ["oltp"]}}, r"^the plan: give either TRACE or `load="),
     ],
 )
 def test_a_mistake_in_a_dict_has_its_place_in_the_dict(plan: dict[str, Any], says: str) -> None:
@@ -236,7 +240,7 @@ def test_a_sweep_goes_back_and_forth_between_command_and_python(
     begun_here = ftlab._native.NativeSweep(native, "rows.jsonl")
     left = begun_here.missing()
     assert len(left) == 8, "the shard was taken over"
-    outcome = ftlab._native.run_order(native.orders(left)[0][1], cache_bytes=0)
+    outcome = ftlab._native.run_order(native.orders(left)[0][1], cache_bytes=0, worker="w")
     begun_here.keep(left[0], outcome)
     with pytest.raises(ftlab.RunError, match="another sweep is writing"):
         ftlab.sweep("plan.toml", out="rows.jsonl")
@@ -303,7 +307,7 @@ def test_what_cannot_begin_leaves_no_journal(here: Path, command: Command) -> No
     Path("plan.toml").write_text('[base]\npolicy = "mine"\ncapacity = "4MiB"\n')
     for options, sentence in [
         ({}, "no policy is called `mine`"),
-        ({"policies": {"other": ftlab.policy.Policy}}, "no policy is called `mine`"),
+        ({"policies": {"other": ftlab.policy.Policy}}, "no policy is called `mine`; `policies` has other"),
         ({"policies": {"mine": 5}}, "each row gets its own"),
         ({"policies": [ftlab.policy.Policy]}, "policies={'mine': MyPolicy}"),
         ({"policies": {"mine": ftlab.policy.Policy}, "jobs": 0}, "jobs: `0` is too few"),
@@ -328,6 +332,90 @@ def test_a_merge_that_is_repeated_says_that_nothing_is_left(here: Path, command:
     assert again.returncode == 1 and "rows are missing" not in again.stderr
     assert "so there is nothing to merge" in again.stderr and "stays as it is" in again.stderr
     assert Path("rows.csv").read_bytes() == rows
+
+
+REFUSED_PLAN = '[base]\ncapacity = "16GiB"\nprecondition = "none"\ntrace.writes = "1K"\n[[grid]]\n' \
+    'chip = ["slc-fast2010:page=4KiB", "slc-fast2010:page=16KiB"]\n'
+"""The first row needs more memory than the other one."""
+
+
+def limit_between() -> int:
+    """A limit that is enough for the second row of the plan alone."""
+    needs = []
+    for row in ftlab.sweep(REFUSED_PLAN, memory_limit="8MiB").failed:
+        words = row["sweep"]["error"]["message"].partition('`memory_limit="')[2]
+        needs.append(int(words.partition("MiB")[0]))
+    assert needs[0] > needs[1] + 1
+    return (needs[1] << 20) + (needs[0] - needs[1] << 19)
+
+
+@pytest.mark.parametrize("place", ["here", "command", "cluster"])
+def test_a_row_that_was_refused_for_lack_of_memory_is_run_again(
+    here: Path, command: Command, client: Any, place: str
+) -> None:
+    wanted = ftlab.sweep(REFUSED_PLAN)
+    limit = limit_between()
+    clients = (client,) if place == "cluster" else ()
+    if place == "command":
+        Path("plan.toml").write_text(REFUSED_PLAN)
+        ran = command("sweep", "plan.toml", "--out", "rows.csv", "--memory-limit", str(limit))
+        assert ran.returncode == 0 and "rows refused for lack of memory: 1; " in ran.stdout
+        (failed,) = ftlab.Sweep.read("rows.csv").failed
+    else:
+        sweep = ftlab.sweep(REFUSED_PLAN, *clients, out="rows.csv", memory_limit=limit)
+        (failed,) = sweep.failed
+        assert "rows.csv.journal stays, and the same sweep runs only these again" in str(sweep)
+    message = failed["sweep"]["error"]["message"]
+    assert failed["sweep"]["row"] == 0 and "; the limit is " in message
+    assert ("on worker tcp://127.0.0.1:" in message) == (place == "cluster")
+    # The refused row alone is run again, with enough memory.
+    native = ftlab._native.NativePlan.parse(REFUSED_PLAN)
+    kept = ftlab._native.NativeSweep(native, "rows.csv")
+    assert kept.missing() == [0]
+    kept.close()
+    if place == "command":
+        assert command("sweep", "plan.toml", "--out", "rows.csv").returncode == 0
+    else:
+        assert not ftlab.sweep(REFUSED_PLAN, *clients, out="rows.csv").failed
+    assert Path("rows.csv").read_text() == wanted.to_csv()
+    assert not Path("rows.csv.journal").exists()
+
+
+def full_journal(plan: str) -> Path:
+    """The journal of a sweep that has all its rows, but has not ended."""
+    running = ftlab._native.NativeSweep(ftlab._native.NativePlan.parse(plan), "rows.jsonl")
+    running.run()
+    running.close()
+    return Path("rows.jsonl.journal")
+
+
+def test_a_damaged_line_of_a_journal_costs_its_row_and_is_named(here: Path) -> None:
+    wanted = ftlab.sweep(PLAN).to_jsonl()
+    journal = full_journal(PLAN)
+    lines = journal.read_text().splitlines(keepends=True)
+    lines[2] = lines[2].replace("schema", "sch\0ma")
+    journal.write_text("".join(lines))
+    warned = r"rows\.jsonl\.journal:3: this line is damaged, so its row does not count as done"
+    with pytest.warns(UserWarning, match=warned):
+        assert len(ftlab.Sweep.read(journal)) == len(lines) - 2
+    with pytest.warns(UserWarning, match=warned) as warning:
+        native = ftlab._native.NativeSweep(ftlab._native.NativePlan.parse(PLAN), "rows.jsonl")
+        assert native.missing() == [int(lines[2].split()[1])]
+        native.close()
+        assert ftlab.sweep(PLAN, out="rows.jsonl").to_jsonl() == wanted
+    assert warning[0].filename == __file__
+
+
+def test_a_journal_that_was_never_begun_is_begun_anew(here: Path) -> None:
+    wanted = ftlab.sweep(PLAN).to_jsonl()
+    journal = full_journal(PLAN)
+    head = journal.read_bytes().splitlines(keepends=True)[0]
+    for length in (0, 10, len(head) - 1):
+        journal.write_bytes(head[:length])
+        assert ftlab.sweep(PLAN, out="rows.jsonl").to_jsonl() == wanted and not journal.exists()
+    journal.write_text("something else")
+    with pytest.raises(ftlab.UsageError, match="begun by another plan"):
+        ftlab.sweep(PLAN, out="rows.jsonl")
 
 
 def limits_and_errors(plan: str, *client: Any) -> tuple[list[int | None], str]:
@@ -699,7 +787,7 @@ def test_a_client_that_cannot_wait_is_refused(here: Path, client: Any) -> None:
 def test_each_sweep_has_its_own_limit_of_memory() -> None:
     ((_, order),) = ftlab._native.NativePlan.parse('[base]\ncapacity = "1GiB"\n').orders([0])
     for limit, fails in [("1GiB", False), ("4MiB", True), (4 << 20, True), ("1GiB", False)]:
-        outcome = json.loads(ftlab._native.run_order(order, cache_bytes=0, memory_limit=limit))
+        outcome = json.loads(ftlab._native.run_order(order, cache_bytes=0, worker="w", memory_limit=limit))
         error = outcome.get("sweep", {}).get("error")
         assert (error is not None) == fails
         assert error is None or "the limit is 4.00 MiB" in error["message"]
@@ -710,7 +798,7 @@ def test_another_version_on_a_worker_is_refused(client: Any) -> None:
     parts = json.loads(order)
     parts[0] = "9.9"
     with pytest.raises(ftlab.UsageError, match="client has ftlab 9.9 and the worker has ftlab"):
-        client.submit(ftlab._native.run_order, json.dumps(parts), cache_bytes=0).result()
+        client.submit(ftlab._native.run_order, json.dumps(parts), cache_bytes=0, worker="w").result()
 
 
 def test_another_build_of_the_same_version_on_a_worker_is_refused(client: Any) -> None:
@@ -718,7 +806,7 @@ def test_another_build_of_the_same_version_on_a_worker_is_refused(client: Any) -
     parts = json.loads(order)
     parts[1] = "0123456789abcdef"
     with pytest.raises(ftlab.UsageError, match="different builds of ftlab .*install the same wheel"):
-        client.submit(ftlab._native.run_order, json.dumps(parts), cache_bytes=0).result()
+        client.submit(ftlab._native.run_order, json.dumps(parts), cache_bytes=0, worker="w").result()
 
 
 TRACE_PLAN = """
@@ -778,10 +866,10 @@ def test_a_trace_that_differs_on_a_worker_is_refused(here: Path, client: Any) ->
     ((_, order),) = native.orders([0])
     Path("t.spc").write_text("0,8,4096,W,0.0\n")
     with pytest.raises(ftlab.UsageError, match="has other contents on the worker; give it a path"):
-        client.submit(ftlab._native.run_order, order, cache_bytes=0, pure=False).result()
+        client.submit(ftlab._native.run_order, order, cache_bytes=0, worker="w", pure=False).result()
     Path("t.spc").unlink()
     with pytest.raises(ftlab.UsageError, match="t.spc is missing on the worker"):
-        client.submit(ftlab._native.run_order, order, cache_bytes=0, pure=False).result()
+        client.submit(ftlab._native.run_order, order, cache_bytes=0, worker="w", pure=False).result()
 
 
 def test_a_sweep_has_frames_and_figures(here: Path) -> None:

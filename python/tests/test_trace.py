@@ -123,7 +123,7 @@ def test_generated_requests_are_those_of_a_run(tmp_path: Path, command: Command)
     run = ftlab.run("zipf:writes=3K,reads=20%", **options)
     assert figures(ftlab.run(requests, **options)) == figures(run)
     assert len(ftlab.trace.generate("oltp", limit=10)) == 10
-    with pytest.raises(ValueError, match="is a file, not a workload"):
+    with pytest.raises(ftlab.UsageError, match="is a file, not a workload"):
         ftlab.trace.generate(str(write_csv(tmp_path / "x.csv", DATA)))
     with pytest.raises(ftlab.UsageError, match="did you mean `uniform`"):
         ftlab.trace.generate("unifrom:writes=4")

@@ -9,7 +9,7 @@ use serde_json::Value;
 use sim::input::trace_stats::TraceStatsCache;
 use sim::plan::{Plan, ReadOther, Row, Scale};
 use sim::sweep::fleet::with_each_volume;
-use sim::sweep::journal;
+use sim::sweep::journal::{self, RowsSoFar};
 use sim::sweep::{
     Findings, Journal, Journals, RowFormat, RowWriter, Shard, SharedInputs, TraceDigests,
 };
@@ -199,31 +199,53 @@ impl SweepOutputs {
     }
 }
 
+/// Rows that were read from a file.
+#[derive(Debug)]
+pub struct ReadRows {
+    /// The rows as JSON, one line each.
+    pub rows: Vec<String>,
+    /// The line in the file where each begins; those of a journal have checksums, and need none.
+    lines: Vec<u64>,
+    /// The number of rows of the whole sweep, where it is known: a file may have a part of them.
+    pub planned: Option<usize>,
+    /// What the user should know of the file, in a sentence.
+    pub warning: Option<String>,
+}
+
+impl ReadRows {
+    /// Where a row stands in a file of this name.
+    pub fn place(&self, name: &str, at: usize) -> String {
+        self.lines.get(at).map_or(name.to_owned(), |line| format!("{name}:{line}"))
+    }
+}
+
 /// The rows in a file that a sweep wrote (csv or jsonl), or in the journal of one that is running
-/// or was interrupted, as JSON, one line each.
+/// or was interrupted.
 ///
 /// # Errors
 /// The file cannot be read, or has something else.
-pub fn read_rows(path: &Path) -> Result<Vec<String>> {
+pub fn read_rows(path: &Path) -> Result<ReadRows> {
     let name = path.display();
     let bytes = std::fs::read(path)
         .map_err(|error| Failure::failed(format!("cannot read the rows {name}: {error}")))?;
     let other = |why: &str| Failure::usage(format!("{name} has no rows of a sweep: {why}"));
-    if let Some(kept) = journal::rows_in(&bytes) {
-        return Ok(kept.into_values().collect());
+    if let Some(RowsSoFar { rows, planned, warning }) = journal::rows_in(path, &bytes) {
+        return Ok(ReadRows { rows, lines: Vec::new(), planned: Some(planned), warning });
     }
-    match RowFormat::of(&name.to_string()) {
+    let rows: Vec<(u64, String)> = match RowFormat::of(&name.to_string()) {
         Some(RowFormat::Csv) => sim::sweep::row::of_csv(&bytes).map_err(|why| other(&why)),
         Some(RowFormat::Jsonl) => {
             let text = String::from_utf8(bytes).map_err(|_| other("it is not UTF-8"))?;
             let is_row = |line: &&str| parsed(0, line).is_ok_and(|row| row["sweep"].is_object());
             match text.lines().find(|line| !is_row(line)) {
-                None => Ok(text.lines().map(str::to_owned).collect()),
+                None => Ok((1..).zip(text.lines().map(str::to_owned)).collect()),
                 Some(_) => Err(other("a line is not the JSON of a row")),
             }
         }
         None => Err(other("it is neither .csv nor .jsonl nor a journal")),
-    }
+    }?;
+    let (lines, rows): (Vec<u64>, Vec<String>) = rows.into_iter().unzip();
+    Ok(ReadRows { rows, lines, planned: None, warning: None })
 }
 
 /// A plan that could have made these rows, for what is drawn and said of rows alone. It has no

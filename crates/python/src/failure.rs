@@ -1,6 +1,6 @@
 //! From errors of Rust to exceptions: a class for each kind of failure.
 
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use sim::Experiment;
 use sim::config::command_line::replay_command;
@@ -36,6 +36,19 @@ pub fn failed(failure: &cli::failure::Failure) -> PyErr {
 /// The exception for an error that no command replays.
 pub fn raised(error: impl Into<sim::Error>) -> PyErr {
     exception(&error.into(), None)
+}
+
+/// An exception with the line of the user's source that raised it.
+pub fn described(py: Python<'_>, raised: &PyErr) -> String {
+    let place = || -> PyResult<String> {
+        let traceback = raised.traceback(py).ok_or_else(|| PyValueError::new_err(""))?;
+        let frames = py.import("traceback")?.call_method1("extract_tb", (traceback,))?;
+        let last = frames.get_item(frames.len()? - 1)?;
+        let (file, line): (String, u32) =
+            (last.getattr("filename")?.extract()?, last.getattr("lineno")?.extract()?);
+        Ok(format!(" ({file}:{line})"))
+    };
+    format!("{raised}{}", place().unwrap_or_default())
 }
 
 /// The exception for a panic, which is a bug of this program.

@@ -20,9 +20,11 @@ use nand::Cause;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
+use serde_json::Value;
+use sim::RunResult;
 use spec::Params;
 
-use crate::failure::UsageError;
+use crate::failure::{UsageError, described};
 
 pyo3::import_exception!(ftlab.guest, PowerLost);
 pyo3::import_exception!(ftlab.guest, Unreadable);
@@ -41,7 +43,8 @@ struct PythonGuest {
     class: Py<PyType>,
 }
 
-/// The classes that were named so far, for as long as the interpreter runs.
+/// The classes that were named so far, for as long as the interpreter runs, by keys: the name of
+/// the class, and a number if another class had this name before.
 static CLASSES: Mutex<Vec<(String, Arc<PythonGuest>)>> = Mutex::new(Vec::new());
 /// What a method raised last.
 static RAISED: Mutex<Option<PyErr>> = Mutex::new(None);
@@ -61,10 +64,42 @@ pub fn is_class(ftl: &str) -> bool {
 }
 
 /// FTLs as readers know them: by their specs, and a class by its name, unless that is the
-/// spec of another one.
-pub fn shown<'a>(ftls: &[&'a str]) -> Vec<&'a str> {
-    let name = |&ftl: &&'a str| class_of(ftl).filter(|name| !ftls.contains(name)).unwrap_or(ftl);
-    ftls.iter().map(name).collect()
+/// spec of another one. Of several classes with one name, all but the first have a number.
+pub fn shown(ftls: &[&str]) -> Vec<String> {
+    let mut classes: Vec<(&str, String)> = Vec::new();
+    for key in ftls.iter().filter_map(|ftl| class_of(ftl)) {
+        if classes.iter().all(|(known, _)| *known != key) {
+            classes.push((key, name_of(key)));
+        }
+    }
+    let label = |ftl: &str| {
+        let (key, name) = classes.iter().find(|(key, _)| Some(*key) == class_of(ftl))?;
+        let before = classes.iter().take_while(|(other, _)| other != key);
+        let label = match before.filter(|(_, other)| other == name).count() {
+            0 => name.clone(),
+            others => format!("{name}-{}", others + 1),
+        };
+        (!ftls.contains(&&*label)).then_some(label)
+    };
+    ftls.iter().map(|ftl| label(ftl).unwrap_or_else(|| (*ftl).to_owned())).collect()
+}
+
+/// The name of a class that was named by a key.
+fn name_of(key: &str) -> String {
+    let classes = locked(&CLASSES);
+    let known = classes.iter().find(|(known, _)| known == key);
+    known.map_or_else(|| key.to_owned(), |(_, guest)| guest.declaration.name.clone())
+}
+
+/// The result of a run, in which a class has its name. Its key also says how often a class of this
+/// name was defined before, and equal classes would give different results.
+pub fn named(mut result: RunResult) -> RunResult {
+    if let Some(Value::String(lib)) = result.ftl.params.get_mut("lib")
+        && let Some(key) = lib.strip_prefix(CLASS)
+    {
+        *lib = format!("{CLASS}{}", name_of(key));
+    }
+    result
 }
 
 /// Lets classes, and shared objects in processes of their own, be named as FTLs.
@@ -247,19 +282,6 @@ fn call(
         chip.say(&text());
         Ok(status)
     })
-}
-
-/// An exception with the line of the user's source that raised it.
-fn described(py: Python<'_>, raised: &PyErr) -> String {
-    let place = || -> PyResult<String> {
-        let traceback = raised.traceback(py).ok_or_else(|| PyValueError::new_err(""))?;
-        let frames = py.import("traceback")?.call_method1("extract_tb", (traceback,))?;
-        let last = frames.get_item(frames.len()? - 1)?;
-        let (file, line): (String, u32) =
-            (last.getattr("filename")?.extract()?, last.getattr("lineno")?.extract()?);
-        Ok(format!(" ({file}:{line})"))
-    };
-    format!("{raised}{}", place().unwrap_or_default())
 }
 
 /// A mounted object of the user.

@@ -92,8 +92,7 @@ pub fn lives(
         watched(py, experiments.len(), progress.as_ref(), |watch| runs.each(watch, life::life))?;
     let (trace, lives) = lived?;
     let ftls: Vec<&str> = experiments.iter().map(|it| &*it.ftl).collect();
-    let named = lives.into_iter().zip(shown(&ftls));
-    let named = named.map(|(life, ftl)| Life { ftl: ftl.to_owned(), ..life });
+    let named = lives.into_iter().zip(shown(&ftls)).map(|(life, ftl)| Life { ftl, ..life });
     Ok(NativeLives { trace, lives: named.collect() })
 }
 

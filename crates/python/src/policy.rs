@@ -16,7 +16,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
 
-use crate::failure::UsageError;
+use crate::failure::{UsageError, described};
 
 /// A policy of the user, and what it raised.
 #[derive(Clone, Debug)]
@@ -53,10 +53,13 @@ impl PythonPolicy {
 
     /// Calls a method. What it raises is kept for the caller of the run.
     fn call<T>(&self, method: impl FnOnce(Python<'_>) -> PyResult<T>) -> ftl::Result<T> {
-        Python::attach(method).map_err(|raised| {
-            let failed = ftl::Error::Policy(format!("{}: {raised}", self.name));
-            *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
-            failed
+        Python::attach(|py| {
+            method(py).map_err(|raised| {
+                let failed =
+                    ftl::Error::Policy(format!("{}: {}", self.name, described(py, &raised)));
+                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
+                failed
+            })
         })
     }
 }

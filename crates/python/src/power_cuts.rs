@@ -20,7 +20,9 @@ use check::observer::Observer;
 use check::subject::Subject;
 use check::workload::named::WORKLOADS;
 use ftl::Durability;
+use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
 
 use crate::failure::{UsageError, raised};
 use crate::watched::{Watch, watched};
@@ -91,8 +93,6 @@ impl Observer for Watcher<'_> {
 }
 
 /// Which cases a check tries.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
 pub struct Choice {
     geometry: Vec<String>,
     workload: Vec<String>,
@@ -109,6 +109,59 @@ pub struct Choice {
     shrink: bool,
 }
 
+impl Choice {
+    /// The choice that keywords describe.
+    ///
+    /// # Errors
+    /// A value is of another type, or no number where one is needed.
+    fn of(keywords: &Bound<'_, PyDict>) -> PyResult<Choice> {
+        let value = |name| keywords.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name));
+        Ok(Choice {
+            geometry: texts("geometry", &value("geometry")?)?,
+            workload: texts("workload", &value("workload")?)?,
+            seed: whole("seed", &value("seed")?)?,
+            faults: text("faults", &value("faults")?)?,
+            first_cuts: whole("first_cuts", &value("first_cuts")?)?,
+            second_cuts: whole("second_cuts", &value("second_cuts")?)?,
+            depth: whole("depth", &value("depth")?)?,
+            short_programs: whole("short_programs", &value("short_programs")?)?,
+            cuts: match value("cuts")? {
+                none if none.is_none() => None,
+                cuts => Some(texts("cuts", &cuts)?),
+            },
+            operations: value("operations")?.is_truthy()?,
+            shrink: value("shrink")?.is_truthy()?,
+        })
+    }
+}
+
+/// A whole number, or a text such as `4K`.
+fn whole<T: TryFrom<u64>>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<T> {
+    let written: String = value.str()?.extract()?;
+    let why = |why: String| UsageError::new_err(format!("{name}: {why}"));
+    let number = spec::parse_count(&written).map_err(|error| why(error.to_string()))?;
+    number.try_into().map_err(|_| why(format!("`{written}` is too large")))
+}
+
+fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    value.extract().or_else(|_| {
+        let kind = value.get_type().name()?;
+        let what = format!("`{name}` takes texts, not a value of type {kind}");
+        Err(PyTypeError::new_err(what))
+    })
+}
+
+/// A text, or several.
+fn texts(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    match value.is_instance_of::<PyString>() {
+        true => Ok(vec![text(name, value)?]),
+        false => match value.try_iter() {
+            Ok(items) => items.map(|item| text(name, &item?)).collect(),
+            Err(_) => text(name, value).map(|it| vec![it]),
+        },
+    }
+}
+
 /// Cuts the power of an FTL, which a spec or a class names, at every program and erase.
 ///
 /// # Errors
@@ -118,9 +171,10 @@ pub struct Choice {
 pub fn power_cuts(
     py: Python<'_>,
     ftl: &Bound<'_, PyAny>,
-    choice: Choice,
+    choice: &Bound<'_, PyDict>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<NativeCheck> {
+    let choice = Choice::of(choice)?;
     let spec = match crate::guest::spec_of(ftl)? {
         Some(spec) => spec,
         None => ftl.extract()?,

@@ -10,7 +10,7 @@ use sim::plan::{Plan, Row, Scale};
 use sim::sweep::{Journals, NO_POLICIES, Shard, SharedInputs, Sweep, TraceDigests};
 use sim::{Experiment, Setup};
 
-use crate::commands::sweep::{end, run_rows, stopped, warn_without_lock};
+use crate::commands::sweep::{end, run_rows, stopped, warn_of};
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::progress::RunMonitor;
@@ -70,7 +70,7 @@ pub fn run(
     let mut journal = Journals { output, plan, digests, progress: &monitor }.gather()?;
     drop(monitor);
     if !quiet {
-        warn_without_lock(&journal);
+        warn_of(&journal);
     }
     let sweep = Sweep { plan, shard, digests, inputs, jobs, limit_bytes, policies: &NO_POLICIES };
     let ran = run_rows(sweep, &mut journal, quiet);
@@ -79,9 +79,10 @@ pub fn run(
         None => error.into(),
     })?;
     let found = outputs.write(plan, Scale::Full, &journal)?;
-    journal.delete()?;
+    let refused = out.as_ref().map_or(String::new(), |_| texts::of_refused(&journal));
+    journal.finish()?;
     if !quiet {
-        output::show(&texts::of_sweep(&found, out.as_deref(), Scale::Full))?;
+        output::show(&(texts::of_sweep(&found, out.as_deref(), Scale::Full) + &refused))?;
     }
     end(plan.rows.len(), &found.failed)
 }

@@ -13,7 +13,7 @@ use sim::sweep::{
 };
 
 use crate::commands::sweep::args::ScaleName;
-use crate::commands::sweep::refuse_grave;
+use crate::commands::sweep::{refuse_grave, warn_of};
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::destination::Destination;
@@ -147,6 +147,9 @@ impl Study {
     ) -> Result<Vec<ExperimentFindings<'_>>> {
         let digests = &TraceDigests::default();
         let mut journal = open(&self.journal_path, &self.all, digests, args.quiet)?;
+        if !args.quiet {
+            warn_of(&journal);
+        }
         monitor.begin(self.all.rows.len(), journal.count());
         let (plan, shard, jobs) = (&self.all, Shard::WHOLE, args.parallel.jobs());
         let inputs = &SharedInputs::new(plan, args.parallel.memory, limit_bytes);

@@ -210,10 +210,16 @@ impl CommandFiles {
 /// A sentence with the name that is meant.
 pub fn refuse_other_format(page: &str) -> Result<()> {
     let path = Path::new(page);
+    // The endings that are no part of the name: `r.html.gz` is meant to be `r.html`.
+    let stem = path.with_extension("");
+    let html = match stem.extension() {
+        Some(ending) if ending == "html" || ending == "htm" => stem,
+        _ => path.with_extension("html"),
+    };
     match path.extension().map(|ending| ending.to_string_lossy().to_lowercase()) {
         Some(ending) if ending != "html" && ending != "htm" => Err(Failure::usage(format!(
             "{page} ends in .{ending}, but this is a page of HTML: call it {}",
-            path.with_extension("html").display()
+            html.display()
         ))),
         _ => Ok(()),
     }
@@ -254,7 +260,9 @@ mod tests {
         for good in ["r.html", "a.b/r.HTM", "r", "-", "/dev/stdout", "a.b/page", ".hidden"] {
             assert!(refuse_other_format(good).is_ok(), "{good}");
         }
-        for (bad, call) in [("a.b/r.pdf", "a.b/r.html"), ("film.MP4", "film.html")] {
+        for (bad, call) in
+            [("a.b/r.pdf", "a.b/r.html"), ("film.MP4", "film.html"), ("r.html.gz", "r.html")]
+        {
             let why = refuse_other_format(bad).unwrap_err().message().to_owned();
             assert!(why.ends_with(&format!("this is a page of HTML: call it {call}")), "{why}");
         }

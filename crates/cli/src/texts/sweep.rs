@@ -9,8 +9,8 @@ use report::pages::sweep::wanted;
 use report::runs::fleet::Fleet;
 use sim::plan::claim::{Claim, Judgement, Verdict};
 use sim::plan::{Plan, Scale};
-use sim::sweep::Shard;
 use sim::sweep::findings::{FailedRow, Findings};
+use sim::sweep::{Journal, Shard};
 
 use crate::texts::table::{Table, noted};
 
@@ -37,6 +37,19 @@ pub fn of_sweep(found: &Findings, out: Option<&str>, scale: Scale) -> String {
         text += &claim_text(claim, &found.verdicts(index), scale);
     }
     text
+}
+
+/// What becomes of the rows of a sweep that were refused, if there are any.
+pub fn of_refused(journal: &Journal) -> String {
+    let (refused, path) = (journal.refused_count(), journal.path().display());
+    match refused {
+        0 => String::new(),
+        _ => noted(&format!(
+            "rows refused for lack of memory: {}; {path} stays, and the same sweep runs only these \
+             again",
+            count(refused as u64)
+        )),
+    }
 }
 
 /// The summary of a shard whose rows are kept in this journal, and the command that merges it with

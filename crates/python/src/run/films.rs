@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use sim::{Experiment, FilmOutput, RunOptions, RunResult, parallel_runs};
 
 use crate::columns::requests::NativeRequests;
+use crate::guest::{named, shown};
 use crate::options::{experiment, memory_limit};
 use crate::run::{NativeResult, SharedRuns, setups};
 use crate::watched::watched;
@@ -16,6 +17,9 @@ use crate::watched::watched;
 /// Films of the same requests, and the results of their runs.
 #[pyclass(frozen, module = "ftlab._native")]
 pub struct NativeFilms {
+    /// The names of the FTLs.
+    #[pyo3(get)]
+    labels: Vec<String>,
     films: Vec<Film>,
     results: Vec<RunResult>,
 }
@@ -39,7 +43,8 @@ impl NativeFilms {
     }
 
     fn results(&self) -> Vec<NativeResult> {
-        self.results.iter().map(|result| NativeResult { result: result.clone() }).collect()
+        let named = |result: &RunResult| NativeResult { result: named(result.clone()) };
+        self.results.iter().map(named).collect()
     }
 }
 
@@ -73,6 +78,11 @@ pub fn films(
             Ok((result, footage.expect("a run that ends well was filmed")))
         })?;
         let (results, footage) = runs.into_iter().unzip();
-        Ok(NativeFilms { films: film::films(footage, film::BYTES_MAX), results })
+        let ftls: Vec<&str> = experiments.iter().map(|it| &*it.ftl).collect();
+        Ok(NativeFilms {
+            labels: shown(&ftls),
+            films: film::films(footage, film::BYTES_MAX),
+            results,
+        })
     })?
 }

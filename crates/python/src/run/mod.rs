@@ -19,7 +19,7 @@ use sim::{Experiment, Input, MemoryBudget, RunOptions, RunResult, Setup, paralle
 use crate::columns::requests::NativeRequests;
 use crate::failure::{exception, raised};
 use crate::figures::{PrintedFiles, printed, values_of};
-use crate::guest::shown;
+use crate::guest::{named, shown};
 use crate::options::{cache_bytes, experiment, jobs, memory_limit};
 use crate::policy::PythonPolicy;
 use crate::watched::{Watch, watched};
@@ -157,7 +157,7 @@ pub fn run(
         }
         Some(policy) => policy.take_raised().unwrap_or_else(|| exception(&error, None)),
     })?;
-    Ok(NativeResult { result })
+    Ok(NativeResult { result: named(result) })
 }
 
 /// The setup of an experiment, for these requests if they are given.
@@ -209,11 +209,11 @@ pub fn compare(
     };
     let compared =
         watched(py, experiments.len(), progress.as_ref(), |watch| runs.each(watch, sim::run))?;
-    let results = compared?.1.into_iter().map(|result| NativeResult { result });
+    let results = compared?.1.into_iter().map(|result| NativeResult { result: named(result) });
     let ftls: Vec<&str> = experiments.iter().map(|it| &*it.ftl).collect();
-    let named = experiments.iter().zip(shown(&ftls));
-    let named = named.map(|(it, ftl)| Experiment { ftl: ftl.to_owned(), ..it.clone() });
-    Ok(labels(&named.collect::<Vec<_>>()).into_iter().zip(results).collect())
+    let shown = experiments.iter().zip(shown(&ftls));
+    let shown = shown.map(|(it, ftl)| Experiment { ftl, ..it.clone() });
+    Ok(labels(&shown.collect::<Vec<_>>()).into_iter().zip(results).collect())
 }
 
 /// The setups of experiments, for these requests if they are given.

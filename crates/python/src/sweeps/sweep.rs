@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cli::sweeps::{PlanSource, SweepNames, SweepOutputs, plan_of_rows};
+use cli::sweeps::{PlanSource, ReadRows, SweepNames, SweepOutputs, plan_of_rows};
 use cli::texts::sweep as texts;
 use ftl::contract::page_policy::PolicySource;
 use pyo3::exceptions::PyValueError;
@@ -19,8 +19,8 @@ use sim::plan::claim::{Claim, Verdict, Wanted};
 use sim::result::columns::fault;
 use sim::sweep::failed_row::RowFailure;
 use sim::sweep::{
-    Findings, Journal, Journals, Policies, RowFormat, RowWriter, Shard, Sweep, SweepProgress,
-    refuse_missing_policies,
+    Findings, Journal, Journals, Policies, RowFormat, RowState, RowWriter, Shard, Sweep,
+    SweepProgress, refuse_missing_policies,
 };
 use sim::{Progress, Stage};
 
@@ -80,10 +80,16 @@ impl NativeSweep {
         Ok(NativeSweep { plan, out, is_temporary, jobs, policies, outputs, journal: Some(journal) })
     }
 
+    /// What the user should know of its journal, in sentences.
+    #[getter]
+    fn warnings(&self) -> PyResult<Vec<String>> {
+        Ok(self.journal()?.warnings().to_vec())
+    }
+
     /// The rows that are not done yet.
     fn missing(&self) -> PyResult<Vec<usize>> {
         let journal = self.journal()?;
-        Ok((0..self.source().plan.rows.len()).filter(|&row| !journal.has(row)).collect())
+        Ok((0..self.source().plan.rows.len()).filter(|&row| !journal.is_done(row)).collect())
     }
 
     /// Runs the rows that are not done yet on the cores of this machine. `progress` is called as
@@ -120,25 +126,25 @@ impl NativeSweep {
         let journal = self.journal.as_mut().ok_or_else(closed)?;
         let plan = &self.plan.get().source.plan;
         let kept = py.detach(|| {
-            let json = sim::sweep::row::of_outcome(row, &plan.rows[row], outcome)?;
-            journal.keep(row, &json)
+            let (json, state) = sim::sweep::row::of_outcome(row, &plan.rows[row], outcome)?;
+            journal.keep(row, &json, state)
         });
         kept.map_err(raised)
     }
 
-    /// Keeps a row that could not be run.
+    /// Keeps a row that could not be run, but is worth another try.
     ///
     /// # Errors
     /// The journal cannot be written.
-    fn keep_failure(&mut self, row: usize, exit_code: u8, message: String) -> PyResult<()> {
+    fn keep_refused(&mut self, row: usize, message: String) -> PyResult<()> {
         let journal = self.journal.as_mut().ok_or_else(closed)?;
-        let why = RowFailure { exit_code, message };
+        let why = RowFailure { exit_code: 1, message, is_refused: true };
         let json = sim::sweep::row::failed(row, &self.plan.get().source.plan.rows[row], &why);
-        journal.keep(row, &json).map_err(raised)
+        journal.keep(row, &json, RowState::Refused).map_err(raised)
     }
 
-    /// Writes the rows, and the page if there is one, as the command does, deletes the journal, and
-    /// returns the rows and what was found.
+    /// Writes the rows, and the page if there is one, as the command does, deletes the journal
+    /// unless rows were refused, and returns the rows and what was found.
     ///
     /// # Errors
     /// A file cannot be written, or the journal cannot be read.
@@ -149,9 +155,11 @@ impl NativeSweep {
             let found = self.outputs.write(&source.plan, *scale, &journal)?;
             let rows = (0..source.plan.rows.len()).map(|row| journal.row(row));
             let rows = rows.collect::<sim::Result<Vec<String>>>()?;
-            journal.delete()?;
             let out = (!self.is_temporary).then_some(&*self.out);
-            Ok(NativeRows::of(rows, &found, *scale, out))
+            let refused = out.map_or(String::new(), |_| texts::of_refused(&journal));
+            journal.finish()?;
+            let found = NativeRows::of(rows, &found, *scale, out);
+            Ok(NativeRows { summary: found.summary.clone() + &refused, ..found })
         })?;
         rows.map_err(|failure| failed(&failure))
     }
@@ -234,6 +242,9 @@ pub struct NativeRows {
     /// The table of the rows for a paper.
     #[pyo3(get)]
     latex: String,
+    /// What the user should know of the file, in a sentence.
+    #[pyo3(get)]
+    warning: Option<String>,
     page: HtmlPage,
 }
 
@@ -249,38 +260,51 @@ impl NativeRows {
     #[pyo3(signature = (path, plan=None))]
     fn read(py: Python<'_>, path: PathBuf, plan: Option<&NativePlan>) -> PyResult<NativeRows> {
         let read = py.detach(|| -> cli::failure::Result<_> {
-            let rows = cli::sweeps::read_rows(&path)?;
-            let values = rows.iter().enumerate().map(|(at, row)| cli::sweeps::parsed(at, row));
-            Ok((rows.clone(), values.collect::<cli::failure::Result<Vec<Value>>>()?))
+            let read = cli::sweeps::read_rows(&path)?;
+            let values = read.rows.iter().enumerate();
+            let values = values.map(|(at, row)| cli::sweeps::parsed(at, row));
+            let values = values.collect::<cli::failure::Result<Vec<Value>>>()?;
+            Ok((read, values))
         });
-        let (rows, values) = read.map_err(|failure| failed(&failure))?;
+        let (read, values) = read.map_err(|failure| failed(&failure))?;
+        let name = path.to_string_lossy();
         let (of_rows, scale) = (plan_of_rows(&values), plan.map_or(Scale::Full, |it| it.scale));
         let mut found = Findings::of(plan.map_or(&of_rows, |plan| &plan.source.plan));
         let mut seen = HashSet::new();
         for (at, value) in values.iter().enumerate() {
+            let refused =
+                |why| UsageError::new_err(format!("{}: row {at} {why}", read.place(&name, at)));
             // A run that failed has no figures.
             if value["sweep"]["error"].is_null()
                 && let Some(why) = fault(value)
             {
-                return Err(UsageError::new_err(format!("row {at} is damaged: {why}")));
-            }
-            let number = &value["sweep"]["row"];
-            if !seen.insert(number.as_u64()) {
-                return Err(UsageError::new_err(format!("row {number} is there twice")));
+                return Err(refused(format!("is damaged: {why}")));
             }
             let row = match plan {
                 None => Ok(at),
                 Some(plan) => plan.row_of(value),
             };
-            let other =
-                |why| UsageError::new_err(format!("row {at} is not one of this plan: {why}"));
-            found.see(row.map_err(other)?, value);
+            let row = row.map_err(|why| refused(format!("is not one of this plan: {why}")))?;
+            let number = &value["sweep"]["row"];
+            let end = read.planned.map_or(u64::MAX, |planned| planned as u64);
+            if number.as_u64().is_none_or(|number| number >= end) {
+                let wanted = match read.planned {
+                    Some(planned) => format!("below {planned}"),
+                    None => "a whole number from 0 on".to_owned(),
+                };
+                let why = format!("is damaged: `sweep.row` is {number}, and not {wanted}");
+                return Err(refused(why));
+            }
+            if !seen.insert(number.as_u64()) {
+                return Err(refused(format!("is there twice: `sweep.row` is {number}")));
+            }
+            found.see(row, value);
         }
-        let name = path.to_string_lossy();
         // Rows of a journal have gaps, so their places are not their numbers.
         let is_failed = |at: &usize| !values[*at]["sweep"]["error"].is_null();
         let failed = (0..values.len()).filter(is_failed).collect();
-        Ok(NativeRows { failed, ..NativeRows::of(rows, &found, scale, Some(&name)) })
+        let ReadRows { rows, warning, .. } = read;
+        Ok(NativeRows { failed, warning, ..NativeRows::of(rows, &found, scale, Some(&name)) })
     }
 
     /// Its page, but for what it says of the traces: HTML.
@@ -308,6 +332,7 @@ impl NativeRows {
             figures: figures::of_sections(&page.sections),
             summary: texts::of_sweep(found, out, scale),
             latex: sweep_rows::latex(found, scale),
+            warning: None,
             page,
         }
     }

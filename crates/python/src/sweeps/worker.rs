@@ -19,19 +19,23 @@ type Limits = (Option<String>, u64);
 
 /// Runs an order and returns its outcome, as JSON on one line; a run that fails has one, too.
 /// `copies` are traces that were copied here: the beginning of the own name of each, the beginning
-/// of the name of the copy, and the rest, which is the same. `look` is called ten times a second
-/// and stops the run by raising. Runs with the same `memory_limit` and `cache_bytes` share them;
-/// the latter are what the requests of all traces of the plan will about take.
+/// of the name of the copy, and the rest, which is the same. `worker` names this one. `look` is
+/// called ten times a second and stops the run by raising. Runs with the same `memory_limit` and
+/// `cache_bytes` share them; the latter are what the requests of all traces of the plan will about
+/// take.
 ///
 /// # Errors
 /// `UsageError` if the order comes from another version of ftlab, or a trace here is not that of
 /// the order; whatever `look` raises.
 #[pyfunction]
-#[pyo3(signature = (order, *, cache_bytes, copies=Vec::new(), look=None, memory_limit=None))]
+#[pyo3(signature = (
+    order, *, cache_bytes, worker, copies=Vec::new(), look=None, memory_limit=None
+))]
 pub fn run_order(
     py: Python<'_>,
     order: &str,
     cache_bytes: u64,
+    worker: &str,
     copies: Vec<(String, String, String)>,
     look: Option<Py<PyAny>>,
     memory_limit: Option<&Bound<'_, PyAny>>,
@@ -39,7 +43,8 @@ pub fn run_order(
     let runner = runner(memory_limit, cache_bytes)?;
     let copy = |(there, here, rest)| CopiedTrace { there, here, rest };
     let copies: Vec<CopiedTrace> = copies.into_iter().map(copy).collect();
-    let outcome = watched(py, 1, look.as_ref(), |watch| runner.run(order, &copies, &watch.run(0)))?;
+    let outcome =
+        watched(py, 1, look.as_ref(), |watch| runner.run(order, &copies, worker, &watch.run(0)))?;
     outcome.map_err(raised)
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::result::record::Columns;
 pub use crate::result::record::{Column, ColumnKind};
-use crate::result::run_result::RunResult;
+use crate::result::run_result::{RunResult, ratio};
 
 /// The value in a column; null if the row has none.
 pub fn at<'a>(row: &'a Value, column: &str) -> &'a Value {
@@ -28,7 +28,7 @@ pub fn columns() -> Vec<String> {
 pub fn typed_columns() -> Vec<Column> {
     let of = |(name, kind): (&str, ColumnKind)| {
         let name = name.to_owned();
-        Column { name, kind, is_optional: true }
+        Column { name, kind, is_optional: true, most: None }
     };
     let mut columns = SWEEP.map(of).to_vec();
     RunResult::columns("", &mut columns);
@@ -46,28 +46,60 @@ pub fn typed_columns() -> Vec<Column> {
 /// What is wrong with the fields of a result, if anything is: one is missing, or has a value that
 /// no run gives it.
 pub fn fault(result: &Value) -> Option<String> {
-    typed_columns().iter().find_map(|column| {
+    let of_column = |column: &Column| {
         let (name, value) = (&column.name, at(result, &column.name));
-        match wanted(column.kind, value) {
+        match wanted(column, value) {
             _ if value.is_null() => {
                 (!column.is_optional).then(|| format!("it has no value of `{name}`"))
             }
             None => None,
             Some(wanted) => Some(format!("`{name}` is {}, and not {wanted}", short(value))),
         }
-    })
+    };
+    typed_columns().iter().find_map(of_column).or_else(|| cost_fault(result))
 }
 
-/// What a column of this kind holds, if the value is something else.
-fn wanted(kind: ColumnKind, value: &Value) -> Option<&'static str> {
-    let (fits, wanted) = match kind {
+/// What a column holds, if the value is something else.
+fn wanted(column: &Column, value: &Value) -> Option<String> {
+    let (fits, wanted) = match column.kind {
         ColumnKind::Switch => (value.is_boolean(), "true or false"),
         ColumnKind::Whole => (value.is_u64(), "a whole number from 0 on"),
-        ColumnKind::Real => (value.is_number(), "a number"),
+        ColumnKind::Real => {
+            let most = column.most.map_or(f64::INFINITY, f64::from);
+            let fits = value.as_f64().is_some_and(|number| (0.0..=most).contains(&number));
+            let end = column.most.map_or("on".to_owned(), |most| format!("to {most}"));
+            return (!fits).then(|| format!("a number from 0 {end}"));
+        }
         ColumnKind::Text => (value.is_string(), "a text"),
         ColumnKind::Json => (true, ""),
     };
-    (!fits).then_some(wanted)
+    (!fits).then(|| wanted.to_owned())
+}
+
+/// What is wrong with the cost of a write, which follows from counts.
+fn cost_fault(result: &Value) -> Option<String> {
+    let count = |column| at(result, column).as_u64().unwrap_or(0);
+    let (pages, page_bytes) = (count("programs.total"), count("device.page_bytes"));
+    [
+        ("write_amplification", pages, "host_pages.written"),
+        ("write_amplification_bytes", pages.saturating_mul(page_bytes), "trace.written_bytes"),
+    ]
+    .into_iter()
+    .find_map(|(name, programmed, written)| {
+        let (found, follows) = (at(result, name), ratio(programmed, count(written)));
+        let is_right = match (found.as_f64(), follows) {
+            (Some(found), Some(follows)) => (found - follows).abs() <= 1e-9 * follows,
+            (found, follows) => found == follows,
+        };
+        let follows = follows.map_or("null".to_owned(), |it| it.to_string());
+        (!is_right).then(|| {
+            format!(
+                "`{name}` is {found}, and not {follows}: what was programmed is {programmed}, and \
+                 `{written}` is {}",
+                count(written)
+            )
+        })
+    })
 }
 
 /// A value for a message.
@@ -118,7 +150,9 @@ mod tests {
             ("erases", "gc", json!(-5), "`erases.gc` is -5, and not a whole number from 0 on"),
             ("erases", "gc", json!(0.5), "`erases.gc` is 0.5, and not a whole number from 0 on"),
             ("copies", "gc", json!("1"), "`copies.gc` is \"1\", and not a whole number from 0 on"),
-            ("time_us", "gc", json!([1]), "`time_us.gc` is a list, and not a number"),
+            ("time_us", "gc", json!([1]), "`time_us.gc` is a list, and not a number from 0 on"),
+            ("time_us", "gc", json!(-0.5), "`time_us.gc` is -0.5, and not a number from 0 on"),
+            ("wear", "gini", json!(5), "`wear.gini` is 5, and not a number from 0 to 1"),
             ("trace", "name", json!({}), "`trace.name` is a table, and not a text"),
             ("wear", "min", Value::Null, "it has no value of `wear.min`"),
         ] {
@@ -126,6 +160,21 @@ mod tests {
             damaged[part][field] = value;
             assert_eq!(fault(&damaged).as_deref(), Some(why));
         }
+        for (field, value) in [
+            ("write_amplification", json!(-3)),
+            ("write_amplification", Value::Null),
+            ("write_amplification", json!(1.5)),
+            ("write_amplification_bytes", Value::Null),
+        ] {
+            let mut damaged = whole.clone();
+            damaged[field] = value.clone();
+            let why = fault(&damaged).unwrap();
+            assert!(why.starts_with(&format!("`{field}` is {value}, and not ")), "{why}");
+        }
+        let mut unwritten = whole.clone();
+        (unwritten["host_pages"]["written"], unwritten["trace"]["written_bytes"]) =
+            (json!(0), json!(0));
+        assert!(fault(&unwritten).unwrap().contains(", and not null: what was programmed is "));
         let mut without = whole.clone();
         without.as_object_mut().unwrap().remove("reads");
         assert_eq!(fault(&without).as_deref(), Some("it has no value of `reads.host`"));

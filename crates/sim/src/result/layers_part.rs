@@ -45,7 +45,7 @@ impl LayersPart {
 impl Columns for LayersPart {
     fn columns(name: &str, out: &mut Vec<Column>) {
         let names = LAYERS.iter().map(|layer| field_name(name, &layer.key()));
-        let column = |name| Column { name, kind: ColumnKind::Json, is_optional: true };
+        let column = |name| Column { name, kind: ColumnKind::Json, is_optional: true, most: None };
         out.extend(names.map(column));
     }
 }

@@ -1,5 +1,6 @@
 //! Parts of a result whose columns follow from their fields.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// What a column holds, besides nulls.
@@ -9,7 +10,7 @@ pub enum ColumnKind {
     Switch,
     /// A whole number from 0 to 2^64 - 1.
     Whole,
-    /// A decimal number.
+    /// A decimal number from 0 on.
     Real,
     /// Text.
     Text,
@@ -26,17 +27,27 @@ pub struct Column {
     pub kind: ColumnKind,
     /// Whether a result may have no value for it.
     pub is_optional: bool,
+    /// The largest number that it holds, if there is one; the least is 0.
+    pub most: Option<u32>,
 }
+
+/// A number from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+#[serde(transparent)]
+pub struct Share(pub f64);
 
 /// A value that takes one or more columns of a row. One that takes no columns of its own fields
 /// is JSON text in one column.
 pub trait Columns {
     /// What its only column holds.
     const KIND: ColumnKind = ColumnKind::Json;
+    /// The largest number, if there is one.
+    const MOST: Option<u32> = None;
 
     /// Appends the columns, given the name of the value; one column by default.
     fn columns(name: &str, out: &mut Vec<Column>) {
-        out.push(Column { name: name.to_owned(), kind: Self::KIND, is_optional: false });
+        let (name, kind, most) = (name.to_owned(), Self::KIND, Self::MOST);
+        out.push(Column { name, kind, is_optional: false, most });
     }
 }
 
@@ -45,6 +56,10 @@ impl Columns for bool {
 }
 impl Columns for f64 {
     const KIND: ColumnKind = ColumnKind::Real;
+}
+impl Columns for Share {
+    const KIND: ColumnKind = ColumnKind::Real;
+    const MOST: Option<u32> = Some(1);
 }
 impl Columns for u32 {
     const KIND: ColumnKind = ColumnKind::Whole;

@@ -39,6 +39,7 @@ impl Columns for RunPart {
             kind: kind(field).unwrap_or(ColumnKind::Text),
             // Some are only reported if they are not at their defaults.
             is_optional: true,
+            most: None,
         }));
     }
 }

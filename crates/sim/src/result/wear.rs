@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::result::record::{Columns, record};
+use crate::result::record::{Columns, Share, record};
 
 record! {
     /// Erases of the blocks since the device was new.
@@ -13,7 +13,7 @@ record! {
         pub mean: f64,
         pub stddev: f64,
         pub cv: f64,
-        pub gini: f64,
+        pub gini: Share,
         pub map: WearMap,
     }
 }
@@ -57,7 +57,7 @@ impl WearPart {
         let (min, max) = wear.iter().fold((u32::MAX, 0), |(min, max), &n| (min.min(n), max.max(n)));
         let (stddev, map) = ((squares / count).sqrt(), WearMap::of(wear));
         let cv = if sum == 0 { 0.0 } else { stddev / mean };
-        WearPart { min, max, mean, stddev, cv, gini: gini(wear), map }
+        WearPart { min, max, mean, stddev, cv, gini: Share(gini(wear)), map }
     }
 }
 
@@ -136,9 +136,9 @@ mod tests {
         };
         for even_or_not in [&[2, 4, 4, 4, 5, 5, 7, 9][..], &[0, 0, 0, 4], &[3, 3, 3], &[7]] {
             let part = WearPart::of(even_or_not);
-            assert!((part.gini - gini(even_or_not)).abs() < 1e-12, "{even_or_not:?}: {part:?}");
+            assert!((part.gini.0 - gini(even_or_not)).abs() < 1e-12, "{even_or_not:?}: {part:?}");
         }
-        assert_eq!((WearPart::of(&[0, 0]).cv, WearPart::of(&[0, 0]).gini), (0.0, 0.0));
+        assert_eq!((WearPart::of(&[0, 0]).cv, WearPart::of(&[0, 0]).gini), (0.0, Share(0.0)));
     }
 
     #[test]

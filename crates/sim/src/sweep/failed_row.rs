@@ -17,6 +17,8 @@ pub struct RowFailure {
     pub exit_code: u8,
     /// The message that it would have printed.
     pub message: String,
+    /// Whether only the machine had too little memory for it, so that it is worth another try.
+    pub is_refused: bool,
 }
 
 impl RowFailure {
@@ -28,7 +30,8 @@ impl RowFailure {
 
 impl From<Error> for RowFailure {
     fn from(error: Error) -> RowFailure {
-        RowFailure { exit_code: error.exit_code(), message: error.to_string() }
+        let is_refused = matches!(error, Error::TooMuchMemory { .. });
+        RowFailure { exit_code: error.exit_code(), message: error.to_string(), is_refused }
     }
 }
 
@@ -40,6 +43,6 @@ pub(super) fn attempt(
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
         let message = format!("bug in ftlab: {}", text.unwrap_or("a panic"));
-        Err(RowFailure { exit_code: BUG, message })
+        Err(RowFailure { exit_code: BUG, message, is_refused: false })
     })
 }

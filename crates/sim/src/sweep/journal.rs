@@ -3,12 +3,13 @@
 //! ```text
 //! ftlab sweep journal 1, plan 9c1f…, 12 rows, traces 07ab…
 //! 5a3e01c2 4 {"schema":"ftlab.run/1",…}          CRC-32 of what follows, row, its JSON
-//! 0c44d9b7 0 {"schema":"ftlab.run/1",…}
+//! 0c44d9b7 0? {"schema":"ftlab.run/1",…}         a row that was refused, and is tried again
 //! ```
 //! A row is appended by one write and synced before it counts as done. A kill can leave the last
-//! line incomplete: the file is truncated at the first line that is not valid, and the rows behind
-//! it are run again. The file is created with its head by a rename. A running sweep holds a lock on
-//! it, which the system releases however the sweep ends.
+//! line incomplete: it is cut off, and its row is run again. So is the row of a line that is
+//! damaged, of which the user is told. The file is created with its head by a rename; should a
+//! crash of the system leave only a part of the head, nothing is lost, and it is created anew. A
+//! running sweep holds a lock on it, which the system releases however the sweep ends.
 //!
 //! Some file systems of clusters have no locks. There a journal is used without one. Should two
 //! sweeps then write the same journal, the one that notices it stops; lines that they have broken
@@ -16,7 +17,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, Permissions};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -25,22 +26,28 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::sweep::key::JournalKey;
+use crate::sweep::row::RowState;
+
+/// What the first line of a journal begins with.
+const HEAD: &str = "ftlab sweep journal 1, ";
 
 /// Finished rows on disk.
 pub struct Journal {
     file: File,
     path: PathBuf,
-    /// For each row the position of its JSON, if it is done.
-    rows: Vec<Option<JsonSpan>>,
+    /// The rows that were tried.
+    rows: BTreeMap<usize, JsonSpan>,
     /// The position of the next line.
     end: u64,
-    is_locked: bool,
+    warnings: Vec<String>,
 }
 
+/// The position of the JSON of a row.
 #[derive(Clone, Copy)]
 struct JsonSpan {
     start: u64,
     length: usize,
+    state: RowState,
 }
 
 impl Journal {
@@ -59,8 +66,15 @@ impl Journal {
         match file {
             Lock::Held => Err(Error::JournalInUse { path: path.to_owned() }),
             Lock::Ours(file, is_locked) => {
-                let journal = Journal::resume(file, path, &head, rows)?;
-                Ok(Journal { is_locked, ..journal })
+                let mut journal = Journal::resume(file, path, &head)?;
+                if !is_locked {
+                    journal.warnings.push(format!(
+                        "the file system of {} has no locks; see to it that no other sweep writes \
+                         it",
+                        path.display()
+                    ));
+                }
+                Ok(journal)
             }
         }
     }
@@ -84,18 +98,15 @@ impl Journal {
     /// It was begun by another plan, or cannot be read.
     pub fn refuse_other_plan(path: &Path, plan: &str, rows: usize) -> Result<()> {
         let start = start_of_head(plan, rows);
-        let mut found = Vec::new();
-        let length = start.len() as u64;
-        let read = File::open(path).and_then(|file| file.take(length).read_to_end(&mut found));
-        match read {
+        match File::open(path).and_then(|file| first_line(&file)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(source) => Err(Error::Journal { path: path.to_owned(), source }),
-            Ok(_) if found != start.as_bytes() => Err(Error::OtherPlan { path: path.to_owned() }),
-            Ok(_) => Ok(()),
+            Ok(line) if is_part_of_head(&line) || line.starts_with(start.as_bytes()) => Ok(()),
+            Ok(_) => Err(Error::OtherPlan { path: path.to_owned() }),
         }
     }
 
-    fn resume(file: File, path: &Path, head: &str, rows: usize) -> Result<Journal> {
+    fn resume(file: File, path: &Path, head: &str) -> Result<Journal> {
         let failed = |source| Error::Journal { path: path.to_owned(), source };
         let mut lines = BufReader::new(&file);
         let mut line = Vec::new();
@@ -103,48 +114,45 @@ impl Journal {
         if line != head.as_bytes() {
             return Err(Error::OtherPlan { path: path.to_owned() });
         }
-        let (mut spans, mut end) = (vec![None; rows], line.len() as u64);
-        loop {
-            line.clear();
-            lines.read_until(b'\n', &mut line).map_err(failed)?;
-            let Some((row, json)) = entry(&line).filter(|(row, _)| *row < rows) else { break };
-            spans[row] = Some(JsonSpan { start: end + json as u64, length: line.len() - json - 1 });
-            end += line.len() as u64;
-        }
+        let Found { rows, damaged, end } = found(lines, line.len() as u64).map_err(failed)?;
         file.set_len(end).map_err(failed)?;
-        Ok(Journal { file, path: path.to_owned(), rows: spans, end, is_locked: true })
+        let warnings = warning(path, &damaged).into_iter().collect();
+        Ok(Journal { file, path: path.to_owned(), rows, end, warnings })
     }
 
     /// Appends a row.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn keep(&mut self, row: usize, json: &str) -> Result<()> {
-        self.append(row, json)?;
+    pub fn keep(&mut self, row: usize, json: &str, state: RowState) -> Result<()> {
+        self.append(row, json, state)?;
         self.sync()
     }
 
-    /// Appends the rows of another journal that are not in this one.
+    /// Appends the rows of another journal that are not in this one, or only refused here. Its
+    /// warnings become those of this one, too.
     ///
     /// # Errors
     /// One of the two cannot be read or written.
     pub fn keep_all(&mut self, other: &Journal) -> Result<()> {
-        for row in 0..self.rows.len() {
-            if other.has(row) && !self.has(row) {
-                self.append(row, &other.row(row)?)?;
+        for (&row, span) in &other.rows {
+            if self.state(row) < Some(span.state) {
+                self.append(row, &other.row(row)?, span.state)?;
             }
         }
+        self.warnings.extend_from_slice(&other.warnings);
         self.sync()
     }
 
-    fn append(&mut self, row: usize, json: &str) -> Result<()> {
+    fn append(&mut self, row: usize, json: &str, state: RowState) -> Result<()> {
         self.refuse_other_writer()?;
-        let checked = format!("{row} {json}");
+        let mark = if state == RowState::Refused { "?" } else { "" };
+        let checked = format!("{row}{mark} {json}");
         let line = format!("{:08x} {checked}\n", crc32fast::hash(checked.as_bytes()));
         let written = self.file.write_all_at(line.as_bytes(), self.end);
         written.map_err(|source| self.failed(source))?;
         let start = self.end + (line.len() - json.len() - 1) as u64;
-        self.rows[row] = Some(JsonSpan { start, length: json.len() });
+        self.rows.insert(row, JsonSpan { start, length: json.len(), state });
         self.end += line.len() as u64;
         Ok(())
     }
@@ -162,27 +170,41 @@ impl Journal {
         }
     }
 
-    /// Whether a lock keeps other sweeps from writing it.
-    pub fn is_locked(&self) -> bool {
-        self.is_locked
+    /// What the user should know of it: lines that are damaged, and a file system without locks.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
-    /// Whether a row is done.
+    fn state(&self, row: usize) -> Option<RowState> {
+        self.rows.get(&row).map(|span| span.state)
+    }
+
+    /// Whether a row was tried.
     pub fn has(&self, row: usize) -> bool {
-        self.rows[row].is_some()
+        self.state(row).is_some()
+    }
+
+    /// Whether a row is done, so that it is not run again.
+    pub fn is_done(&self, row: usize) -> bool {
+        self.state(row) == Some(RowState::Done)
     }
 
     /// The number of rows that are done.
     pub fn count(&self) -> usize {
-        self.rows.iter().flatten().count()
+        self.rows.len() - self.refused_count()
     }
 
-    /// The JSON of a row that is done.
+    /// The number of rows that were refused.
+    pub fn refused_count(&self) -> usize {
+        self.rows.values().filter(|span| span.state == RowState::Refused).count()
+    }
+
+    /// The JSON of a row that was tried.
     ///
     /// # Errors
     /// It cannot be read.
     pub fn row(&self, row: usize) -> Result<String> {
-        let span = self.rows[row].expect("the row is done");
+        let span = self.rows[&row];
         let mut json = vec![0; span.length];
         let read = self.file.read_exact_at(&mut json, span.start);
         let text = read.and_then(|()| String::from_utf8(json).map_err(io::Error::other));
@@ -194,7 +216,16 @@ impl Journal {
         &self.path
     }
 
-    /// Deletes it, once the output has been written.
+    /// Ends it, once the output has been written: deletes it, unless rows were refused. Then it
+    /// stays, and the next sweep runs only these.
+    ///
+    /// # Errors
+    /// It cannot be deleted.
+    pub fn finish(self) -> Result<()> {
+        if self.refused_count() > 0 { Ok(()) } else { self.delete() }
+    }
+
+    /// Deletes it, once its rows are elsewhere.
     ///
     /// # Errors
     /// It cannot be deleted.
@@ -209,30 +240,107 @@ impl Journal {
 
 /// What the first line of each journal of a plan begins with.
 fn start_of_head(plan: &str, rows: usize) -> String {
-    format!("ftlab sweep journal 1, plan {plan}, {rows} rows, traces ")
+    format!("{HEAD}plan {plan}, {rows} rows, traces ")
+}
+
+/// The first line of a file; of one that is no journal, perhaps only its beginning.
+fn first_line(file: &File) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    BufReader::new(file.take(4096)).read_until(b'\n', &mut line)?;
+    Ok(line)
+}
+
+/// Whether a first line is incomplete: then its file was never completely created, and has no rows.
+fn is_part_of_head(line: &[u8]) -> bool {
+    !line.ends_with(b"\n") && HEAD.bytes().zip(line).all(|(wanted, found)| wanted == *found)
+}
+
+/// What the lines of a journal have.
+struct Found {
+    rows: BTreeMap<usize, JsonSpan>,
+    /// The numbers of damaged lines, from 1.
+    damaged: Vec<usize>,
+    /// The end of the last line that is not cut off.
+    end: u64,
+}
+
+/// Reads the lines behind the head.
+fn found(mut lines: impl BufRead, head_bytes: u64) -> io::Result<Found> {
+    let mut found = Found { rows: BTreeMap::new(), damaged: Vec::new(), end: head_bytes };
+    let mut line = Vec::new();
+    for number in 2.. {
+        line.clear();
+        lines.read_until(b'\n', &mut line)?;
+        if !line.ends_with(b"\n") {
+            break;
+        }
+        match entry(&line) {
+            None => found.damaged.push(number),
+            Some((row, state, json)) => {
+                let (start, length) = (found.end + json as u64, line.len() - json - 1);
+                found.rows.insert(row, JsonSpan { start, length, state });
+            }
+        }
+        found.end += line.len() as u64;
+    }
+    Ok(found)
+}
+
+/// The warning about damaged lines, if there are any.
+fn warning(path: &Path, damaged: &[usize]) -> Option<String> {
+    let (first, more) = damaged.split_first()?;
+    let (path, more) = (path.display(), more.len());
+    Some(match more {
+        0 => format!("{path}:{first}: this line is damaged, so its row does not count as done"),
+        _ => format!(
+            "{path}:{first}: this line and {more} more are damaged, so their rows do not count as \
+             done"
+        ),
+    })
+}
+
+/// The rows that a journal has so far.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RowsSoFar {
+    /// The rows as JSON, one line each.
+    pub rows: Vec<String>,
+    /// The number of rows of the plan.
+    pub planned: usize,
+    /// The warning about damaged lines, if there are any.
+    pub warning: Option<String>,
 }
 
 /// The rows that a journal has so far, given the bytes of its file; a sweep may be writing it. None
 /// if the bytes are no journal.
-pub fn rows_in(bytes: &[u8]) -> Option<BTreeMap<usize, String>> {
-    let mut lines = bytes.split_inclusive(|&byte| byte == b'\n');
-    lines.next().filter(|head| head.starts_with(b"ftlab sweep journal 1, "))?;
-    let row = |line: &[u8]| {
-        let (row, json) = entry(line)?;
-        Some((row, str::from_utf8(&line[json..]).ok()?.trim_end().to_owned()))
+pub fn rows_in(path: &Path, bytes: &[u8]) -> Option<RowsSoFar> {
+    let head = bytes.split_inclusive(|&byte| byte == b'\n').next()?;
+    let lines = bytes.starts_with(HEAD.as_bytes()).then(|| &bytes[head.len()..])?;
+    let planned = str::from_utf8(head).ok()?.split(", ").nth(2)?.strip_suffix(" rows")?;
+    let Found { rows, damaged, .. } = found(lines, 0).ok()?;
+    let json = |span: JsonSpan| {
+        let start = span.start as usize;
+        String::from_utf8_lossy(&lines[start..start + span.length]).into_owned()
     };
-    Some(lines.map_while(row).collect())
+    Some(RowsSoFar {
+        rows: rows.into_values().map(json).collect(),
+        planned: planned.parse().ok()?,
+        warning: warning(path, &damaged),
+    })
 }
 
-/// The row of a valid line, and the position of its JSON in the line.
-fn entry(line: &[u8]) -> Option<(usize, usize)> {
+/// The row of a valid line, whether it is done, and the position of its JSON in the line.
+fn entry(line: &[u8]) -> Option<(usize, RowState, usize)> {
     let text = str::from_utf8(line).ok()?.strip_suffix('\n')?;
     let (crc, checked) = text.split_once(' ')?;
     if u32::from_str_radix(crc, 16).ok()? != crc32fast::hash(checked.as_bytes()) {
         return None;
     }
     let (row, json) = checked.split_once(' ')?;
-    Some((row.parse().ok()?, text.len() - json.len()))
+    let (row, state) = match row.strip_suffix('?') {
+        Some(row) => (row, RowState::Refused),
+        None => (row, RowState::Done),
+    };
+    Some((row.parse().ok()?, state, text.len() - json.len()))
 }
 
 enum Lock {
@@ -255,6 +363,11 @@ fn locked(path: &Path, head: &str) -> io::Result<Option<Lock>> {
         Err(error) if has_no_locks(error) => false,
         locked => locked.map(|()| true)?,
     };
+    if is_part_of_head(&first_line(&file)?) {
+        std::fs::remove_file(path)?;
+        return Ok(None);
+    }
+    (&file).rewind()?;
     // The previous holder may have deleted it after it was opened here.
     Ok((file.metadata()?.nlink() > 0).then_some(Lock::Ours(file, is_locked)))
 }
@@ -288,6 +401,7 @@ fn create(path: &Path, head: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sweep::row::RowState::{Done, Refused};
 
     fn key(plan: &str) -> JournalKey {
         JournalKey { plan: plan.to_owned(), traces: "012".to_owned() }
@@ -300,8 +414,8 @@ mod tests {
     /// Writes a journal with rows 2 and 0 and returns its bytes.
     fn two_rows(path: &Path) -> Vec<u8> {
         let mut journal = opened(path);
-        journal.keep(2, r#"{"n":2}"#).unwrap();
-        journal.keep(0, r#"{"n":"µ"}"#).unwrap();
+        journal.keep(2, r#"{"n":2}"#, Done).unwrap();
+        journal.keep(0, r#"{"n":"µ"}"#, Done).unwrap();
         drop(journal);
         std::fs::read(path).unwrap()
     }
@@ -311,12 +425,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("journal");
         let mut bytes = two_rows(&path);
-        let read = |bytes: &[u8]| rows_in(bytes).unwrap().into_iter().collect::<Vec<_>>();
-        let both = [(0, r#"{"n":"µ"}"#.to_owned()), (2, r#"{"n":2}"#.to_owned())];
+        let read = |bytes: &[u8]| rows_in(&path, bytes);
+        let rows = vec![r#"{"n":"µ"}"#.to_owned(), r#"{"n":2}"#.to_owned()];
+        let both = Some(RowsSoFar { rows, planned: 3, warning: None });
         assert_eq!(read(&bytes), both);
         bytes.extend(b"5a3e01c2 1 {\"n\"");
         assert_eq!(read(&bytes), both, "a line that is not whole yet");
-        assert!(rows_in(b"sweep.row,sweep.varied\n").is_none() && rows_in(b"").is_none());
+        assert!(read(b"sweep.row,sweep.varied\n").is_none() && read(b"").is_none());
     }
 
     #[test]
@@ -354,7 +469,7 @@ mod tests {
             let mut journal = opened(&path);
             let rows = line_ends.iter().filter(|&&end| end <= length).count() - 1;
             assert_eq!(journal.count(), rows, "cut to {length} bytes");
-            journal.keep(1, "{}").unwrap();
+            journal.keep(1, "{}", Done).unwrap();
             drop(journal);
             let journal = opened(&path);
             assert_eq!((journal.count(), journal.row(1).unwrap().as_str()), (rows + 1, "{}"));
@@ -362,15 +477,61 @@ mod tests {
     }
 
     #[test]
-    fn rows_behind_a_flipped_bit_are_dropped() {
+    fn a_damaged_line_costs_only_its_row_and_is_named() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("j");
         let whole = two_rows(&path);
         let first_line = whole.iter().position(|&b| b == b'\n').unwrap() + 1;
         let mut bytes = whole.clone();
         bytes[first_line + 12] ^= 1;
-        std::fs::write(&path, bytes).unwrap();
-        assert_eq!(opened(&path).count(), 0);
+        std::fs::write(&path, &bytes).unwrap();
+        let named = format!("{}:2: this line is damaged", path.display());
+        let mut journal = opened(&path);
+        assert_eq!([0, 1, 2].map(|row| journal.has(row)), [true, false, false]);
+        assert!(journal.warnings()[0].starts_with(&named), "{:?}", journal.warnings());
+        let RowsSoFar { rows, warning, .. } = rows_in(&path, &bytes).unwrap();
+        assert!(rows == [r#"{"n":"µ"}"#] && warning.unwrap().starts_with(&named));
+        journal.keep(2, "{}", Done).unwrap();
+        drop(journal);
+        let journal = opened(&path);
+        assert_eq!([0, 2].map(|row| journal.row(row).unwrap()), [r#"{"n":"µ"}"#, "{}"]);
+    }
+
+    #[test]
+    fn a_refused_row_is_there_but_not_done() {
+        let directory = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| directory.path().join(name));
+        let mut journal = opened(&a);
+        journal.keep(0, "{}", Done).unwrap();
+        journal.keep(1, "no", Refused).unwrap();
+        journal.finish().unwrap();
+        let journal = opened(&a);
+        let states = |it: &Journal| [0, 1, 2].map(|row| (it.has(row), it.is_done(row)));
+        assert_eq!(states(&journal), [(true, true), (true, false), (false, false)]);
+        assert_eq!((journal.count(), journal.refused_count()), (1, 1));
+        // Another machine may have had more memory.
+        let mut other = opened(&b);
+        other.keep(0, "no", Refused).unwrap();
+        other.keep(1, "{}", Done).unwrap();
+        other.keep_all(&journal).unwrap();
+        assert_eq!([0, 1].map(|row| other.row(row).unwrap()), ["{}", "{}"]);
+        other.finish().unwrap();
+        assert!(a.exists() && !b.exists(), "only the journal with a refused row stays");
+    }
+
+    /// A crash of the system can leave a file that was created without its content.
+    #[test]
+    fn a_journal_without_its_whole_head_is_begun_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("j");
+        drop(opened(&path));
+        let head = std::fs::read(&path).unwrap();
+        for length in 0..head.len() {
+            std::fs::write(&path, &head[..length]).unwrap();
+            Journal::refuse_other_plan(&path, "abc", 3).unwrap();
+            assert_eq!(opened(&path).count(), 0, "cut to {length} bytes");
+            assert_eq!(std::fs::read(&path).unwrap(), head);
+        }
     }
 
     #[test]
@@ -379,7 +540,7 @@ mod tests {
         let at = |name: &str| directory.path().join(name);
         two_rows(&at("a"));
         let mut journal = opened(&at("b"));
-        journal.keep(2, "{}").unwrap();
+        journal.keep(2, "{}", Done).unwrap();
         journal.keep_all(&opened(&at("a"))).unwrap();
         drop(journal);
         let journal = opened(&at("b"));
@@ -394,12 +555,12 @@ mod tests {
         let unsyncable = || {
             let path = PathBuf::from("/dev/null");
             let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
-            Journal { file, path, rows: vec![None; 3], end: 0, is_locked: true }
+            Journal { file, path, rows: BTreeMap::new(), end: 0, warnings: Vec::new() }
         };
-        assert!(unsyncable().keep(0, "{}").is_err());
+        assert!(unsyncable().keep(0, "{}", Done).is_err());
         let directory = tempfile::tempdir().unwrap();
         let mut other = opened(&directory.path().join("j"));
-        other.keep(1, "{}").unwrap();
+        other.keep(1, "{}", Done).unwrap();
         assert!(unsyncable().keep_all(&other).is_err());
     }
 
@@ -412,15 +573,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("j");
         let mut journal = opened(&path);
-        assert!(journal.is_locked());
+        assert!(journal.warnings().is_empty());
         let mut other = OpenOptions::new().append(true).open(&path).unwrap();
         other.write_all(b"0badc0de 1 {}\n").unwrap();
-        let why = journal.keep(0, "{}").unwrap_err().to_string();
+        let why = journal.keep(0, "{}", Done).unwrap_err().to_string();
         assert!(why.contains("written by another program"), "{why}");
         std::fs::remove_file(&path).unwrap();
         let mut journal = opened(&path);
         std::fs::remove_file(&path).unwrap();
-        assert!(journal.keep(0, "{}").is_err(), "it was deleted");
+        assert!(journal.keep(0, "{}", Done).is_err(), "it was deleted");
     }
 
     #[test]
@@ -435,6 +596,9 @@ mod tests {
         assert!(why(Journal::open(&path, &key("abc"), 4)).contains("another plan"));
         let other_traces = JournalKey { traces: "013".to_owned(), ..key("abc") };
         assert!(why(Journal::open(&path, &other_traces, 3)).contains("other traces"));
+        std::fs::remove_file(&path).unwrap();
+        drop(Journal::open(&path, &key("abc"), 30_000).unwrap());
+        assert!(why(Journal::open(&path, &key("abc"), 3)).contains("another plan"));
         std::fs::write(&path, "something else").unwrap();
         assert!(why(Journal::open(&path, &key("abc"), 3)).contains("another plan"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "something else");

@@ -174,6 +174,7 @@ mod tests {
     use super::*;
     use crate::plan::Scale;
     use crate::progress::NoProgress;
+    use crate::sweep::row::RowState;
 
     const PLAN: &str = "[base]\ncapacity = \"1MiB\"\n[[grid]]\nseed = [1, 2, 3, 4, 5]";
 
@@ -197,7 +198,7 @@ mod tests {
     fn finish(journals: &Journals, shard: Shard) {
         let mut journal = journals.open(shard).unwrap();
         for row in shard.rows(journals.plan) {
-            journal.keep(row, &format!("{{\"row\":{row}}}")).unwrap();
+            journal.keep(row, &format!("{{\"row\":{row}}}"), RowState::Done).unwrap();
         }
     }
 

@@ -59,7 +59,7 @@ pub mod trace_digests;
 pub use findings::Findings;
 pub use journal::Journal;
 pub use journals::Journals;
-pub use row::{RowFormat, RowWriter};
+pub use row::{RowFormat, RowState, RowWriter};
 pub use runner::RowRunner;
 pub use shard::Shard;
 pub use shared_inputs::{SharedInputs, needed_cache_bytes};
@@ -114,15 +114,15 @@ pub type Policies = BTreeMap<String, Arc<dyn PolicySource>>;
 pub static NO_POLICIES: Policies = Policies::new();
 
 impl Sweep<'_> {
-    /// Runs the rows of the shard that the journal does not have. A row whose run fails is kept
-    /// with its error message; the sweep goes on.
+    /// Runs the rows of the shard that are not done. A row whose run fails is kept with its error
+    /// message; the sweep goes on.
     ///
     /// # Errors
     /// The sweep was stopped, a policy is missing, or the journal cannot be written.
     pub fn run(&self, journal: &mut Journal, progress: &dyn SweepProgress) -> Result<()> {
         refuse_missing_policies(self.plan, self.policies)?;
         let mut left = self.shard.rows(self.plan);
-        left.retain(|&row| !journal.has(row));
+        left.retain(|&row| !journal.is_done(row));
         let experiment = |row: usize| &self.plan.rows[row].experiment;
         self.inputs.expect(left.iter().map(|&row| experiment(row)));
         left = largest_first(self.plan, left, self.inputs);
@@ -139,15 +139,15 @@ impl Sweep<'_> {
         };
         let threads = rayon::ThreadPoolBuilder::new().num_threads(self.jobs.get()).build();
         let threads = threads.map_err(|error| Error::Threads(error.to_string()))?;
-        let (sender, done) = mpsc::sync_channel::<(usize, String)>(self.jobs.get());
+        let (sender, done) = mpsc::sync_channel::<RowToKeep>(self.jobs.get());
         threads.in_place_scope(|scope| -> Result<()> {
             for _ in 0..self.jobs.get() {
                 let (work, sender) = (&work, sender.clone());
                 scope.spawn(move |_| progress.in_thread(&mut || work.run(&sender)));
             }
             drop(sender);
-            for (row, json) in done {
-                journal.keep(row, &json).inspect_err(|_| work.stop())?;
+            for (row, json, state) in done {
+                journal.keep(row, &json, state).inspect_err(|_| work.stop())?;
                 progress.kept(row);
             }
             Ok(())
@@ -166,7 +166,17 @@ impl Sweep<'_> {
 pub fn refuse_missing_policies(plan: &Plan, policies: &Policies) -> Result<()> {
     let mut named = plan.rows.iter().filter_map(|row| row.experiment.policy.as_ref());
     let missing = named.find(|&name| !policies.contains_key(name));
-    missing.map_or(Ok(()), |name| Err(Error::no_policy(name)))
+    let Some(name) = missing else { return Ok(()) };
+    if policies.is_empty() {
+        return Err(Error::no_policy(name));
+    }
+    let known: Vec<&str> = policies.keys().map(String::as_str).collect();
+    let hint = match spec::nearest(name, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`? `policies`"),
+        None => "`policies`".to_owned(),
+    };
+    let has = known.join(", ");
+    Err(Error::Impossible(format!("no policy is called `{name}`; {hint} has {has}")))
 }
 
 /// These rows in the order in which they are begun: that of the plan, but volumes of a trace that
@@ -175,6 +185,9 @@ pub fn largest_first(plan: &Plan, mut rows: Vec<usize>, inputs: &SharedInputs) -
     rows.sort_by_cached_key(|&row| Reverse(inputs.requests(&plan.rows[row].experiment)));
     rows
 }
+
+/// A row on its way to the journal: its number and its JSON.
+type RowToKeep = (usize, String, RowState);
 
 /// State that the workers share.
 struct Work<'a> {
@@ -195,7 +208,7 @@ impl Work<'_> {
     }
 
     /// Takes row after row, until there are no more or the sweep is stopped.
-    fn run(&self, done: &mpsc::SyncSender<(usize, String)>) {
+    fn run(&self, done: &mpsc::SyncSender<RowToKeep>) {
         while !self.stopped.load(Ordering::Relaxed) {
             let next = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&index) = self.left.get(next) else { return };
@@ -205,7 +218,7 @@ impl Work<'_> {
                 return self.stop();
             }
             self.inputs.done(&row.experiment);
-            if done.send((index, row::json(index, row, &ran))).is_err() {
+            if done.send((index, row::json(index, row, &ran), RowState::of(&ran))).is_err() {
                 return;
             }
         }
@@ -319,7 +332,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("journal");
         let mut journal = Journal::open(&path, &JournalKey::default(), 4).unwrap();
-        [2, 0].iter().for_each(|&row| journal.keep(row, "{}").unwrap());
+        [2, 0].iter().for_each(|&row| journal.keep(row, "{}", RowState::Done).unwrap());
         let progress = InJournal(&path, Mutex::default());
         sweep_into(&mut journal, &progress).unwrap();
         assert_eq!(progress.1.into_inner().unwrap(), [1, 3]);

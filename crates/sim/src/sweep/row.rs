@@ -21,6 +21,24 @@ use crate::plan::Row;
 use crate::result::columns::{Column, ColumnKind, at, columns, typed_columns};
 use crate::result::run_result::{RunResult, SCHEMA};
 
+/// Whether a row that was tried is tried again when its sweep is continued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RowState {
+    /// It is: the machine had too little memory for it.
+    Refused,
+    /// It is not, whether its run failed or not.
+    Done,
+}
+
+impl RowState {
+    pub(super) fn of(ran: &Result<RunResult, RowFailure>) -> RowState {
+        match ran {
+            Err(why) if why.is_refused => RowState::Refused,
+            _ => RowState::Done,
+        }
+    }
+}
+
 /// The formats in which rows can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowFormat {
@@ -53,21 +71,26 @@ pub fn failed(index: usize, row: &Row, why: &RowFailure) -> String {
 pub(super) fn outcome(ran: &Result<RunResult, RowFailure>) -> Value {
     let mut fields = fields(ran);
     let error = ran.as_ref().err().map_or(Value::Null, error);
-    fields.insert("sweep".to_owned(), json!({ "error": error }));
+    let sweep = json!({ "error": error, "is_refused": RowState::of(ran) == RowState::Refused });
+    fields.insert("sweep".to_owned(), sweep);
     Value::Object(fields)
 }
 
-/// The row of an outcome, as JSON on one line.
+/// The row of an outcome, as JSON on one line, and whether it is to be run again.
 ///
 /// # Errors
 /// The text is not an outcome.
-pub fn of_outcome(index: usize, row: &Row, outcome: &str) -> crate::Result<String> {
+pub fn of_outcome(index: usize, row: &Row, outcome: &str) -> crate::Result<(String, RowState)> {
     let fields: Option<Map<String, Value>> = serde_json::from_str(outcome).ok();
     let fields = fields.filter(|fields| fields.get("schema") == Some(&SCHEMA.into()));
     let no_outcome = || Error::Impossible(format!("row {index}: this is no outcome of a run"));
     let mut fields = fields.ok_or_else(no_outcome)?;
-    let error = fields.get_mut("sweep").map_or(Value::Null, |sweep| sweep["error"].take());
-    Ok(placed(fields, index, row, error))
+    let mut sweep = fields.shift_remove("sweep").unwrap_or_default();
+    let state = match sweep["is_refused"] == true {
+        true => RowState::Refused,
+        false => RowState::Done,
+    };
+    Ok((placed(fields, index, row, sweep["error"].take()), state))
 }
 
 /// The fields that do not differ from run to run.
@@ -94,8 +117,6 @@ fn placed(mut fields: Map<String, Value>, index: usize, row: &Row, error: Value)
         fields.insert("trace".to_owned(), json!({ "name": trace }));
     }
     let sweep = json!({"row": index, "varied": row.varied, "error": error});
-    // An outcome has one already, which would keep its place before the names.
-    fields.shift_remove("sweep");
     fields.insert("sweep".to_owned(), sweep);
     Value::Object(fields).to_string()
 }
@@ -156,11 +177,12 @@ impl<W: Write> RowWriter<W> {
     }
 }
 
-/// The rows of a csv file, as JSON, one line each. Parts of which all fields are empty are null.
+/// The rows of a csv file, as JSON, one line each, and the number of the line where each begins.
+/// Parts of which all fields are empty are null.
 ///
 /// # Errors
 /// A sentence about what is wrong: these are not the columns of this version, or a value is none.
-pub fn of_csv(bytes: &[u8]) -> Result<Vec<String>, String> {
+pub fn of_csv(bytes: &[u8]) -> Result<Vec<(u64, String)>, String> {
     let mut reader = csv::Reader::from_reader(bytes);
     let columns = typed_columns();
     let head = reader.headers().map_err(|error| error.to_string())?;
@@ -180,7 +202,7 @@ pub fn of_csv(bytes: &[u8]) -> Result<Vec<String>, String> {
         if row["sweep"]["error"]["exit_code"].is_null() {
             row["sweep"]["error"] = Value::Null;
         }
-        Ok(row.to_string())
+        Ok((record.position().map_or(0, csv::Position::line), row.to_string()))
     };
     reader.into_records().map(row).collect()
 }
@@ -241,19 +263,31 @@ mod tests {
     const BAD: &str = "a, \"quoted\"\nmessage";
 
     fn bad() -> String {
-        json(4, &row(), &Err(RowFailure { exit_code: 2, message: BAD.to_owned() }))
+        json(
+            4,
+            &row(),
+            &Err(RowFailure { exit_code: 2, message: BAD.to_owned(), is_refused: false }),
+        )
     }
 
     #[test]
     fn an_outcome_becomes_the_same_row() {
         let row = row();
         let ran = run(&Setup::new(&row.experiment).unwrap(), RunOptions::default());
-        let failed_run = RowFailure { exit_code: 2, message: BAD.to_owned() };
-        for ran in [ran.map_err(RowFailure::from), Err(failed_run)] {
+        let failed_run = RowFailure { exit_code: 2, message: BAD.to_owned(), is_refused: false };
+        let refused_run = RowFailure { is_refused: true, ..failed_run.clone() };
+        for (ran, state) in [
+            (ran.map_err(RowFailure::from), RowState::Done),
+            (Err(failed_run), RowState::Done),
+            (Err(refused_run), RowState::Refused),
+        ] {
             let outcome = outcome(&ran).to_string();
-            assert_eq!(of_outcome(3, &row, &outcome).unwrap(), json(3, &row, &ran));
+            assert_eq!(of_outcome(3, &row, &outcome).unwrap(), (json(3, &row, &ran), state));
         }
-        assert_eq!(bad(), failed(4, &row, &RowFailure { exit_code: 2, message: BAD.into() }));
+        assert_eq!(
+            bad(),
+            failed(4, &row, &RowFailure { exit_code: 2, message: BAD.into(), is_refused: false })
+        );
         for text in ["", "{}", "[]", "{\"schema\":\"other\"}"] {
             assert!(of_outcome(0, &row, text).is_err(), "{text}");
         }
@@ -267,13 +301,13 @@ mod tests {
             ..row().experiment
         };
         let row = Row { experiment: of_volume, ..row() };
-        let why = RowFailure { exit_code: 2, message: BAD.to_owned() };
+        let why = RowFailure { exit_code: 2, message: BAD.to_owned(), is_refused: false };
         let text = failed(0, &row, &why);
         let fields: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(fields["run"], json!({"volume": "7"}));
         assert_eq!(fields["trace"], json!({"name": "t.csv"}));
         let outcome = outcome(&Err(why)).to_string();
-        assert_eq!(of_outcome(0, &row, &outcome).unwrap(), text);
+        assert_eq!(of_outcome(0, &row, &outcome).unwrap(), (text, RowState::Done));
     }
 
     /// The names of all fields of a row, down to where names are no longer fixed.
@@ -356,7 +390,9 @@ mod tests {
             text
         };
         let rows = [good(), bad()];
-        let read = of_csv(&written(&rows)).unwrap();
+        let (lines, read): (Vec<u64>, Vec<String>) =
+            of_csv(&written(&rows)).unwrap().into_iter().unzip();
+        assert_eq!(lines, [2, 3]);
         assert_eq!(written(&read), written(&rows));
         let [first, second] = [0, 1].map(|at| serde_json::from_str::<Value>(&read[at]).unwrap());
         assert_eq!((&first["merges"], &first["sweep"]["error"]), (&Value::Null, &Value::Null));

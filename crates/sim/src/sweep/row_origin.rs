@@ -107,7 +107,7 @@ mod tests {
         let mut writer = row::RowWriter::new(&mut written, row::RowFormat::Csv).unwrap();
         writer.write(&row).unwrap();
         writer.finish().unwrap();
-        serde_json::from_str(&row::of_csv(&written).unwrap()[0]).unwrap()
+        serde_json::from_str(&row::of_csv(&written).unwrap()[0].1).unwrap()
     }
 
     fn why(row: &Value, text: &str) -> Option<String> {
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn of_a_failed_row_only_what_varies_is_compared() {
-        let failure = RowFailure { exit_code: 2, message: "why".into() };
+        let failure = RowFailure { exit_code: 2, message: "why".into(), is_refused: false };
         let row = row::failed(1, &plan(PLAN).rows[1], &failure);
         let row: Value = serde_json::from_str(&row).unwrap();
         assert_eq!(why(&row, &PLAN.replace("seed = 7", "seed = 8")), None);

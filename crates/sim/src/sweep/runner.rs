@@ -57,7 +57,8 @@ impl RowRunner {
     }
 
     /// Runs an order, given as text, and returns its outcome as JSON on one line. `copies` are
-    /// traces that were copied here. A run that fails has an outcome, too.
+    /// traces that were copied here. A run that fails has an outcome, too; if it was refused, the
+    /// message names the worker, because another one may have more memory.
     ///
     /// # Errors
     /// The run was stopped, the order comes from another version, or a trace here is not that of
@@ -66,12 +67,13 @@ impl RowRunner {
         &self,
         order: &str,
         copies: &[CopiedTrace],
+        worker: &str,
         progress: &dyn Progress,
     ) -> Result<String> {
         let mut order = RunOrder::parse(order)?;
         copies.iter().for_each(|copy| copy.replace_name(&mut order));
         self.compare_traces(&order, progress)?;
-        let ran = attempt(|| {
+        let mut ran = attempt(|| {
             let setup = Setup::new(&order.experiment)?;
             let input = self.input(&setup, &order, progress)?;
             let options = RunOptions {
@@ -84,6 +86,11 @@ impl RowRunner {
         });
         if ran.as_ref().is_err_and(RowFailure::is_interruption) {
             return Err(Error::Interrupted);
+        }
+        if let Err(why) = &mut ran
+            && why.is_refused
+        {
+            why.message = format!("on worker {worker}, {}", why.message);
         }
         let mut outcome = row::outcome(&ran);
         copies.iter().for_each(|copy| copy.restore_name(&mut outcome));
@@ -185,7 +192,7 @@ mod tests {
 
     use crate::plan::{Plan, Row, Scale};
     use crate::progress::NoProgress;
-    use crate::sweep::row::{json, of_outcome};
+    use crate::sweep::row::{RowState, json, of_outcome};
 
     const LINES: &str = "0,0,4096,W,0.0\n0,8,0,W,0.2\n0,16,4096,W,0.5\n";
 
@@ -222,9 +229,19 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let runner = RowRunner::new(None, 1 << 20);
         for row in rows(&plan_of(directory.path())) {
-            let outcome = runner.run(&order(&row), &[], &NoProgress).unwrap();
-            assert_eq!(of_outcome(0, &row, &outcome).unwrap(), swept(&row));
+            let outcome = runner.run(&order(&row), &[], "w1", &NoProgress).unwrap();
+            assert_eq!(of_outcome(0, &row, &outcome).unwrap().0, swept(&row));
         }
+    }
+
+    #[test]
+    fn a_refused_row_names_the_worker_and_its_limit() {
+        let row = &rows("[base]\ncapacity = \"1GiB\"")[0];
+        let outcome = RowRunner::new(Some(4 << 20), 0).run(&order(row), &[], "w1", &NoProgress);
+        let (text, state) = of_outcome(0, row, &outcome.unwrap()).unwrap();
+        assert_eq!(state, RowState::Refused);
+        assert!(text.contains("on worker w1, this run would take"), "{text}");
+        assert!(text.contains("the limit is 4.00 MiB"), "{text}");
     }
 
     #[test]
@@ -245,8 +262,8 @@ mod tests {
         }
         let runner = RowRunner::new(None, 0);
         for ((row, order), wanted) in orders.iter().zip(wanted) {
-            let outcome = runner.run(order, &copies, &NoProgress).unwrap();
-            assert_eq!(of_outcome(0, row, &outcome).unwrap(), wanted);
+            let outcome = runner.run(order, &copies, "w1", &NoProgress).unwrap();
+            assert_eq!(of_outcome(0, row, &outcome).unwrap().0, wanted);
         }
     }
 
@@ -255,7 +272,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (runner, row) = (RowRunner::new(None, 0), &rows(&plan_of(directory.path()))[0]);
         let order = order(row);
-        let why = || runner.run(&order, &[], &NoProgress).unwrap_err();
+        let why = || runner.run(&order, &[], "w1", &NoProgress).unwrap_err();
         let path = directory.path().join("a.spc");
         std::fs::write(&path, LINES.replace("16", "48")).unwrap();
         assert!(why().to_string().contains("a.spc has other contents on the worker"));

@@ -59,9 +59,11 @@ pub fn run(args: &Args, limit_bytes: Option<u64>, memory_limit: Option<MemoryLim
         return end_shard(args, plan, shard, &journal);
     }
     let found = outputs.write(plan, args.scale.into(), &journal)?;
-    journal.delete()?;
+    let refused = texts::of_refused(&journal);
+    journal.finish()?;
     if !args.quiet {
-        output::show(&texts::of_sweep(&found, Some(&args.out), args.scale.into()))?;
+        let text = texts::of_sweep(&found, Some(&args.out), args.scale.into());
+        output::show(&(text + &refused))?;
     }
     end(plan.rows.len(), &found.failed)
 }
@@ -76,22 +78,17 @@ fn journal(args: &Args, plan: &Plan, output: &Path, digests: &TraceDigests) -> R
         (false, Some(shard)) => journals.open(shard),
     }?;
     if !args.quiet {
-        warn_without_lock(&journal);
+        warn_of(&journal);
     }
     Ok(journal)
 }
 
-/// Says that nothing keeps another sweep from writing the same journal, if that is so.
-pub fn warn_without_lock(journal: &Journal) {
-    if !journal.is_locked() {
-        eprintln!(
-            "ftlab: the file system of {} has no locks; see to it that no other sweep writes it",
-            journal.path().display()
-        );
-    }
+/// Says what the user should know of a journal.
+pub fn warn_of(journal: &Journal) {
+    journal.warnings().iter().for_each(|warning| eprintln!("ftlab: {warning}"));
 }
 
-/// Runs the rows that the journal does not have.
+/// Runs the rows that are not done.
 ///
 /// # Errors
 /// The sweep was stopped, or the journal cannot be written.
