@@ -66,7 +66,7 @@ fn load(params: &Params) -> ftl::Result<Arc<dyn GuestSource>> {
         let starter = Starter { program: program.into(), arguments: vec![HOST.into()] };
         return RemoteSource::load(starter, params);
     }
-    match supervisor::is_watched() {
+    match supervisor::is_watched().map(|is_watched| is_watched || supervisor::is_debugged()) {
         Ok(true) => {
             stdout::keep_from_guests().map_err(|error| {
                 refuse(format!("standard output cannot be kept from the guest: {error}"))

@@ -151,8 +151,10 @@ pub(crate) fn prepare_copies() {
     }
 }
 
+/// Debuggers must find the copy too. They are another process, so `/proc/self` is of no use.
 fn path_of(copy: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", copy.as_raw_fd()))
+    let process = fs::read_link("/proc/self").unwrap_or_else(|_| "self".into());
+    Path::new("/proc").join(process).join("fd").join(copy.as_raw_fd().to_string())
 }
 
 fn copied(file: &Path) -> io::Result<File> {

@@ -3,6 +3,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
@@ -55,6 +56,14 @@ pub fn is_watched() -> io::Result<bool> {
     Board::take(number)?;
     end_with_parent()?;
     Ok(true)
+}
+
+/// Whether a debugger holds this process. It would not follow a guest into another one, and a guest
+/// that stands at a breakpoint does not hang.
+pub fn is_debugged() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    tracer.is_some_and(|pid| pid.trim() != "0")
 }
 
 /// From now on, what this process prints to standard output goes to standard error. Standard output

@@ -3,7 +3,9 @@
 use std::fs;
 use std::process::Command;
 
-use super::{RUN, changed, command, example, ftlab, guest, outcome, outcome_of, program, run};
+use super::{
+    PATIENCE, RUN, changed, command, example, ftlab, guest, outcome, outcome_of, program, run,
+};
 
 const TINY: [&str; 5] = ["check", "--geometry", "tiny", "--workload", "random"];
 
@@ -297,4 +299,39 @@ fn a_check_says_what_its_cases_have_reached() {
     assert_eq!(reached("steps-w0x2")[1], 0, "two pages leave nothing to collect");
     let [erases, victims] = reached("random");
     assert!(victims > 0 && erases > victims, "{erases} {victims}");
+}
+
+/// What gdb prints while it runs these commands on a command under a guest. `None` if there is no
+/// gdb, unless `FTLAB_REQUIRE` lists `gdb`.
+fn printed_by_gdb(commands: &[&str], of_ftlab: &[&str]) -> Option<String> {
+    let mut gdb = Command::new("gdb");
+    gdb.args(["-nx", "-q", "-batch", "-ex", "set breakpoint pending on"]);
+    commands.iter().for_each(|&line| _ = gdb.args(["-ex", line]));
+    gdb.args(["--args", env!("CARGO_BIN_EXE_ftlab")]).args(of_ftlab).env(PATIENCE, "1");
+    let Ok(output) = gdb.output() else {
+        let required = std::env::var("FTLAB_REQUIRE").unwrap_or_default();
+        assert!(!required.split(',').any(|one| one.trim() == "gdb"), "there is no gdb");
+        println!("skipped: there is no gdb");
+        return None;
+    };
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Each mount of a replay loads the guest anew, and its device was sized in another process.
+#[test]
+fn a_debugger_stops_in_each_call_of_a_guest() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = guest(&example(folder.path(), "page.c"));
+    let replay = [&TINY[..], &["--ftl", &page, "--cut", "9", "--outcome", "torn"]].concat();
+    // A guest that stands longer than the patience does not hang.
+    let wait = "python import time; time.sleep(3)";
+    let stops = ["break page_mount", "run", wait, "continue", "continue", "continue"];
+    let Some(text) = printed_by_gdb(&stops, &replay) else { return };
+    // Before the cut, after it, and once more when everything was read.
+    assert_eq!(text.matches("hit Breakpoint 1").count(), 3, "{text}");
+    assert!(text.contains("  all is well") && text.contains("exited normally"), "{text}");
+    let run = [&RUN[..], &["--ftl", &page]].concat();
+    let stops = ["break page_write", "run", "backtrace 1", "kill"];
+    let text = printed_by_gdb(&stops, &run).expect("gdb");
+    assert!(text.contains("#0 ") && text.contains("page_write"), "{text}");
 }
