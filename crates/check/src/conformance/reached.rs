@@ -1,5 +1,5 @@
-//! What cases without cuts have reached. A clean check says nothing about a part of an FTL that no
-//! case has come to.
+//! What cases have reached. A clean check says nothing about a part of an FTL that no case has come
+//! to.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,40 @@ pub struct Reached {
     pub compared: u64,
     /// The most erases of a case.
     pub erases: u64,
-    /// The largest value of each figure that a guest has reported at the end of a mount.
-    pub figures: BTreeMap<String, f64>,
+    /// The figures of a guest.
+    pub figures: Figures,
 }
 
 impl Reached {
+    /// Adds what other cases have reached.
+    pub fn add(&mut self, other: &Reached) {
+        self.compared += other.compared;
+        self.erases = self.erases.max(other.erases);
+        self.figures.add(&other.figures);
+    }
+
+    /// The same as text: a line with the two numbers, and the figures.
+    pub fn to_text(&self) -> String {
+        format!("{} {}\n{}", self.compared, self.erases, self.figures.to_text())
+    }
+
+    /// What such a text says.
+    pub fn from_text(text: &str) -> Option<Reached> {
+        let (line, rest) = text.split_once('\n')?;
+        let (compared, erases) = line.split_once(' ')?;
+        let (figures, rest) = Figures::from_start(rest)?;
+        let (compared, erases) = (compared.parse().ok()?, erases.parse().ok()?);
+        rest.is_empty().then_some(Reached { compared, erases, figures })
+    }
+}
+
+/// The largest value of each figure that a guest has reported at the end of a mount.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures(BTreeMap<String, f64>);
+
+impl Figures {
     /// Notes the figures of an FTL.
-    pub fn note_figures(&mut self, ftl: &dyn Ftl) {
+    pub fn note_all(&mut self, ftl: &dyn Ftl) {
         for (name, figure) in ftl.report().figures {
             if let Metric::Real(value) = figure {
                 self.note(name, value);
@@ -27,37 +54,45 @@ impl Reached {
     }
 
     fn note(&mut self, name: &str, value: f64) {
-        let most = self.figures.entry(name.to_owned()).or_insert(value);
-        *most = most.max(value);
+        match self.0.get_mut(name) {
+            Some(most) => *most = most.max(value),
+            None => _ = self.0.insert(name.to_owned(), value),
+        }
     }
 
-    /// Adds what other cases have reached.
-    pub fn add(&mut self, other: &Reached) {
-        self.compared += other.compared;
-        self.erases = self.erases.max(other.erases);
-        other.figures.iter().for_each(|(name, &value)| self.note(name, value));
+    /// Adds those of other mounts.
+    pub fn add(&mut self, other: &Figures) {
+        other.iter().for_each(|(name, value)| self.note(name, value));
     }
 
-    /// The same as text: the two numbers, then a line for each figure, whose name has no control
-    /// characters.
+    /// The figures by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.0.iter().map(|(name, &value)| (name.as_str(), value))
+    }
+
+    /// The same as text: their number, then a line for each. Names have no control characters.
     pub fn to_text(&self) -> String {
-        let figures = self.figures.iter().map(|(name, value)| format!("\n{value} {name}"));
-        format!("{} {}{}", self.compared, self.erases, figures.collect::<String>())
+        let lines = self.iter().map(|(name, value)| format!("{value} {name}\n"));
+        format!("{}\n{}", self.0.len(), lines.collect::<String>())
     }
 
-    /// What such a text says.
-    pub fn from_text(text: &str) -> Option<Reached> {
-        let mut lines = text.split('\n').map(|line| line.split_once(' '));
-        let (compared, erases) = lines.next()??;
-        let figure = |line: Option<(&str, &str)>| {
-            let (value, name) = line?;
-            Some((name.to_owned(), value.parse().ok()?))
-        };
-        Some(Reached {
-            compared: compared.parse().ok()?,
-            erases: erases.parse().ok()?,
-            figures: lines.map(figure).collect::<Option<_>>()?,
-        })
+    /// The figures with which a text begins, and the rest of the text.
+    pub fn from_start(text: &str) -> Option<(Figures, &str)> {
+        let (count, mut rest) = text.split_once('\n')?;
+        let mut figures = Figures::default();
+        for _ in 0..count.parse().ok()? {
+            let (line, others) = rest.split_once('\n')?;
+            let (value, name) = line.split_once(' ')?;
+            figures.note(name, value.parse().ok()?);
+            rest = others;
+        }
+        Some((figures, rest))
+    }
+}
+
+impl<'a> FromIterator<(&'a str, f64)> for Figures {
+    fn from_iter<I: IntoIterator<Item = (&'a str, f64)>>(figures: I) -> Figures {
+        Figures(figures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 }
 
@@ -66,8 +101,7 @@ mod tests {
     use super::*;
 
     fn reached(compared: u64, erases: u64, figures: &[(&str, f64)]) -> Reached {
-        let figures = figures.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-        Reached { compared, erases, figures }
+        Reached { compared, erases, figures: figures.iter().copied().collect() }
     }
 
     #[test]
@@ -84,7 +118,7 @@ mod tests {
             let some = reached(12, 3, figures);
             assert_eq!(Reached::from_text(&some.to_text()), Some(some));
         }
-        for torn in ["", "1", "1 x", "1 2\n", "1 2\nx merges"] {
+        for torn in ["", "1\n", "1 2\n", "1 2\n1\n", "1 2\n1\nx merges\n", "1 2\n0\nmore"] {
             assert_eq!(Reached::from_text(torn), None, "{torn:?}");
         }
     }

@@ -4,6 +4,7 @@ use std::ops::AddAssign;
 
 use nand::Outcome;
 
+use crate::conformance::reached::Figures;
 use crate::finding::Verdict;
 
 /// When the weak pages that a cut left on flash decay, as campaigns count it.
@@ -26,7 +27,7 @@ impl DecayTime {
 }
 
 /// Number of power cuts that were tried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CutCounts {
     /// Cuts during a workload.
     pub first: u64,
@@ -38,6 +39,8 @@ pub struct CutCounts {
     pub by_kind: [[u64; DecayTime::NAMES.len()]; Outcome::NAMES.len()],
     /// First cuts after which something was wrong, by the [`Verdict`] and by their outcome.
     pub found: [[u64; Outcome::NAMES.len()]; Verdict::NAMES.len()],
+    /// The figures of a guest, in its mounts after cuts.
+    pub figures: Figures,
 }
 
 impl CutCounts {
@@ -52,6 +55,7 @@ impl AddAssign for CutCounts {
         self.first += other.first;
         self.second += other.second;
         self.deeper += other.deeper;
+        self.figures.add(&other.figures);
         let others = other.by_kind.as_flattened();
         for (mine, others) in self.by_kind.as_flattened_mut().iter_mut().zip(others) {
             *mine += others;
@@ -82,8 +86,8 @@ mod tests {
             let kinds = it.by_kind.as_flattened().iter().chain(it.found.as_flattened());
             [it.first, it.second, it.deeper].into_iter().chain(kinds.copied()).collect()
         };
-        let mut sum = counts;
-        sum += counts;
+        let mut sum = counts.clone();
+        sum += counts.clone();
         sum += counts;
         let thrice: Vec<u64> = (1..=number).map(|n| 3 * n).collect();
         assert_eq!(numbers(&sum), thrice);

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! counts                 first, second, deeper, and all others, in a line
+//! figures                of a guest: their number, and a line for each
 //! defect                 only if something was found
 //! cuts                   those that led to it
 //! sentence
@@ -17,7 +18,7 @@ use guest::isolation::Isolated;
 use guest::supervisor::{Death, patience_of_check};
 
 use crate::case::Case;
-use crate::conformance::reached::Reached;
+use crate::conformance::reached::{Figures, Reached};
 use crate::cut::counts::CutCounts;
 use crate::device::power_cut::PowerCut;
 use crate::failed_case::FailedCase;
@@ -139,6 +140,7 @@ fn written(counts: &CutCounts, failed: Option<&FailedCase>) -> String {
     let CutCounts { first, second, deeper, by_kind, .. } = counts;
     let numbers = [*first, *second, *deeper].into_iter().chain(by_kind.iter().flatten().copied());
     let mut text = numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(" ") + "\n";
+    text += &counts.figures.to_text();
     if let Some(FailedCase { finding, cuts, .. }) = failed {
         text += &format!("{}\n{}\n{}", finding.defect, cuts_text(cuts), finding.sentence);
     }
@@ -154,6 +156,8 @@ fn parsed(text: &str, case: &Case) -> Option<(CutCounts, Option<FailedCase>)> {
     for count in counts.by_kind.as_flattened_mut() {
         *count = next()?;
     }
+    let (figures, rest) = Figures::from_start(rest)?;
+    counts.figures = figures;
     if rest.is_empty() {
         return Some((counts, None));
     }
@@ -180,6 +184,7 @@ mod tests {
         for (at, count) in counts.by_kind.as_flattened_mut().iter_mut().enumerate() {
             *count = 5 + at as u64;
         }
+        counts.figures = [("merges", 2.0), ("", 0.5)].into_iter().collect();
         let again = |failed: Option<&FailedCase>| {
             let (found, failed) = parsed(&written(&counts, failed), &case).unwrap();
             assert_eq!(found, counts);

@@ -391,6 +391,9 @@ impl<'a> Explorer<'a> {
                     *flash = self.decayed(flash)?;
                 }
             }
+            if action == Action::Remount {
+                self.note_figures(&device);
+            }
             let done = device.perform(action);
             done.map_err(|finding| FailedCase::new(self.case, &self.cuts, finding))?;
             if action == Action::Mount {
@@ -414,7 +417,15 @@ impl<'a> Explorer<'a> {
             let is_exact = is_recorded && !device.is_frozen();
             assert!(!is_exact || after == done, "{done} operations, {after} snapshots");
         }
+        self.note_figures(&device);
         Ok(mounted_in)
+    }
+
+    /// Notes what a guest reports at the end of a mount after a cut.
+    fn note_figures(&mut self, device: &PoweredDevice) {
+        if let Some(guest) = device.ftl().filter(|_| device.has_guest() && !self.cuts.is_empty()) {
+            self.counts.figures.note_all(guest);
+        }
     }
 
     /// Whether any flash operation of the next actions is cut.
@@ -502,7 +513,7 @@ impl<'a> Explorer<'a> {
                 let done = self.try_flash(cut, before, flash, oracle);
                 let counts = std::mem::replace(&mut self.counts, before_cut);
                 self.cuts.clear();
-                self.keep(cut, &counts, done.err());
+                self.keep(cut, counts, done.err());
                 Ok(())
             }
             false => self.try_flash(cut, before, flash, oracle),
@@ -545,7 +556,7 @@ impl<'a> Explorer<'a> {
         let begun = IsolatedCut::begin(cut, || {
             self.counts = CutCounts::default();
             let done = self.try_flash(cut, before, flash, oracle);
-            (self.counts, done)
+            (std::mem::take(&mut self.counts), done)
         });
         self.isolated.push_back(begun.map_err(|error| {
             let why = format!("no further process can be started: {error}");
@@ -565,12 +576,12 @@ impl<'a> Explorer<'a> {
         let cut = oldest.cut;
         let (counts, failed) = oldest.end(self.case);
         (0..counts.first + counts.second + counts.deeper).for_each(|_| self.observer.cut());
-        self.keep(cut, &counts, failed);
+        self.keep(cut, counts, failed);
     }
 
     /// Keeps what followed a first cut.
-    fn keep(&mut self, cut: PowerCut, counts: &CutCounts, failed: Option<FailedCase>) {
-        self.counts += *counts;
+    fn keep(&mut self, cut: PowerCut, counts: CutCounts, failed: Option<FailedCase>) {
+        self.counts += counts;
         let Some(failed) = failed else { return };
         let outcome = cut.outcome;
         let verdict = failed.finding.defect.verdict();

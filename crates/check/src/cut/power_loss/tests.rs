@@ -251,7 +251,7 @@ fn a_part_of_all_cuts_has_its_part_of_every_outcome() {
         explore(&case, schedule, &()).0
     });
     for outcome in [Outcome::Torn, Outcome::Reordered, Outcome::BrownedOut] {
-        let [all, part] = counts.map(|counts| counts.of(outcome));
+        let [all, part] = counts.each_ref().map(|counts| counts.of(outcome));
         assert!((all / 8..all / 2).contains(&part), "{outcome:?}: {part} of {all}");
     }
 }

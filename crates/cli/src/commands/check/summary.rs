@@ -92,16 +92,16 @@ fn found(tried: &Totals) -> u64 {
     (tried.failed.len() as u64).max(after_cuts)
 }
 
-/// How far the cases without cuts have come under a guest, so that its author sees what was never
-/// tried.
+/// How far the cases have come under a guest, so that its author sees what was never tried.
 fn reached(subject: &Subject, tried: &Totals) -> String {
-    let Reached { erases, figures, .. } = &tried.reached;
-    let figures = figures.iter().map(|(name, &value)| format!("; {name} {}", number(value)));
-    match subject.choice.guest.is_some() && tried.reached.compared > 0 {
+    let Reached { compared, erases, mut figures } = tried.reached.clone();
+    figures.add(&tried.cuts.figures);
+    let figures = figures.iter().map(|(name, value)| format!("; {name} {}", number(value)));
+    match subject.choice.guest.is_some() && compared > 0 {
         true => format!(
-            "{} without cuts, at most in one case: erases {}{}\n\n",
+            "{} has reached at most: erases {}{}\n\n",
             subject.name(),
-            count(*erases),
+            count(erases),
             figures.collect::<String>()
         ),
         false => String::new(),
