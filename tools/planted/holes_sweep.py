@@ -9,6 +9,12 @@ ROW = "crates/sim/src/sweep/row.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
+    ("hole-refused-is-done", "sweep: a row that was refused for lack of memory is not run again", JOURNAL,
+     "self.state(row) == Some(RowState::Done)",
+     "self.state(row).is_some()"),
+    ("hole-damage-ends-journal", "sweep: the rows behind a damaged line are forgotten", JOURNAL,
+     "None => found.damaged.push(number),",
+     "None => break,"),
     ("hole-row-unsynced", "sweep: a row counts as done before it is on the disk", JOURNAL,
      "        self.append(row, json, state)?;\n        self.sync()\n",
      "        self.append(row, json, state)\n"),

@@ -161,14 +161,15 @@ fn figures_of_a_guest_do_not_look_like_those_of_ftlab() {
 fn a_time_that_is_over_within_the_first_seed_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let page = guest(&example(folder.path(), "page.c"));
-    let deep = ["--second-cuts", "1", "--depth", "4", "--budget", "1s", "--ftl", &page];
+    let deep = ["--second-cuts", "1", "--depth", "4", "--budget", "200ms", "--ftl", &page];
     let told = "the time was over: 1 of 1 cases of the first seed were not tried, or not with all";
     for quiet in [&[][..], &["--quiet"]] {
         let (code, text) = outcome(&[&TINY[..], &deep, quiet].concat());
         assert!(code == Some(0) && text.contains(told), "{quiet:?}: {code:?} {text}");
     }
-    let few = ["--second-cuts", "0", "--first-cuts", "16", "--budget", "3s", "--ftl", &page];
-    let (code, text) = outcome(&[&TINY[..], &few].concat());
+    let tiny = ["check", "--geometry", "tiny", "--workload", "steps-w0x2"];
+    let few = ["--second-cuts", "0", "--budget", "1s", "--ftl", &page];
+    let (code, text) = outcome(&[&tiny[..], &few].concat());
     assert!(code == Some(0) && !text.contains("the time was over"), "{code:?} {text}");
 }
 
