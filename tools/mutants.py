@@ -30,7 +30,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -190,6 +190,7 @@ class Copy:
         known = set()
         for folder, folders, files in os.walk(ROOT):
             folders[:] = [name for name in folders if name not in LEFT_OUT]
+            self.link(pathlib.Path(folder, name) for name in folders)
             for name in files:
                 file = (pathlib.Path(folder) / name).relative_to(ROOT)
                 known.add(file)
@@ -200,6 +201,14 @@ class Copy:
         for file in [file for file in self.folder.rglob("*") if file.is_file()]:
             if file.relative_to(self.folder) not in known:
                 file.unlink()
+
+    def link(self, folders: Iterable) -> None:
+        """Repeats those of these folders that are links. They lead to another folder of the workspace."""
+        for folder in folders:
+            copy = self.folder / folder.relative_to(ROOT)
+            if folder.is_symlink() and not copy.is_symlink():
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.symlink_to(folder.readlink())
 
     def plant(self, bug: Bug | None) -> None:
         """Takes out the last bug and plants this one, if any."""

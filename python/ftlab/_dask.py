@@ -206,17 +206,25 @@ class _Connection:
     def _look_for_workers(self) -> None:
         self._idle_since = time.monotonic()
         try:
-            has_workers = bool(self._client.nthreads())
+            workers = self._client.scheduler_info()["workers"].values()
         except OSError:
             return  # The scheduler has just gone, which is noticed elsewhere.
-        if not has_workers:
-            self._said = True
-            warnings.warn(
-                f"the cluster at {self._address} has no workers, so the sweep waits for some; a "
-                "worker that cannot import ftlab ends at its first task; Ctrl-C ends the sweep, "
-                "and with `out` its journal keeps what is done",
-                stacklevel=7,
+        if any(worker["status"] == "running" for worker in workers):
+            return
+        self._said = True
+        has = "has no workers"
+        why = "a worker that cannot import ftlab ends at its first task"
+        if workers:
+            has = "has only workers that are paused or about to end"
+            why = (
+                "Dask pauses a worker whose memory is nearly used up, and a worker takes about 80 MiB "
+                "before its first row, so start workers with a larger --memory-limit"
             )
+        warnings.warn(
+            f"the cluster at {self._address} {has}, so the sweep waits for some; {why}; Ctrl-C ends "
+            "the sweep, and with `out` its journal keeps what is done",
+            stacklevel=7,
+        )
 
     def gone(self) -> RunError:
         """The error for a sweep without a scheduler."""

@@ -86,5 +86,10 @@ def _value(value: object, place: str) -> str:
     if isinstance(value, Iterable) and not isinstance(value, bytes):
         items = (_value(one, f"{place}[{index}]") for index, one in enumerate(value))
         return "[" + ", ".join(items) + "]"
+    if isinstance(value, type):
+        raise TypeError(
+            f"{place} of the plan is the class {value.__name__}; a plan is a text that other processes "
+            "read, so it cannot have a class: ftlab.run and ftlab.compare take one"
+        )
     kind = type(value).__name__
     raise TypeError(f"{place} of the plan is a value of type {kind}, which a plan cannot have")

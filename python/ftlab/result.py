@@ -339,6 +339,8 @@ def refuse_twice(labels: Sequence[object]) -> None:
     """
     for place, label in enumerate(labels):
         if label in labels[:place]:
+            if isinstance(label, type):
+                raise UsageError(f"the FTL `{label.__name__}` is given twice; give it once")
             raise UsageError(f"two results are called `{label}`; give each a label of its own")
 
 

@@ -366,6 +366,11 @@ def _origin(trace: Any, options: Mapping[str, Any]) -> _Origin:
     if trace is None or isinstance(trace, (str, os.PathLike)):
         return _Origin(trace, loads, None)
     if isinstance(trace, (list, tuple)):
+        if any(isinstance(one, Mapping) for one in trace):
+            raise TypeError(
+                "a list of records is a table by rows, and this takes columns: give "
+                "pandas.DataFrame(records), or a dict with a list for each column"
+            )
         raise TypeError(
             f"this takes one trace, and not a {kind(trace)} of {len(trace)}: call it for each; run, "
             "compare, film and life also send several traces to one device, with "

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import ftlab
+import numpy as np
 import pytest
 from ftlab.given import in_python
 
@@ -235,10 +236,30 @@ def test_labels_that_are_given_twice_are_refused() -> None:
     ):
         with pytest.raises(ftlab.UsageError, match="two results are called `.*`; give each"):
             twice()
+    with pytest.raises(ftlab.UsageError, match="^the FTL `Ftl` is given twice; give it once$"):
+        ftlab.compare(TRACE, ["page", ftlab.Ftl, ftlab.Ftl], capacity="16MiB")
     with pytest.raises(TypeError, match="FTLs have no labels"):
         ftlab.compare(TRACE, {"page": "dac"}, capacity="16MiB")  # type: ignore[arg-type]
     with pytest.raises(ftlab.UsageError, match="1 labels for 2 results"):
         ftlab.Comparison(["a"], [result, result])
+
+
+def test_scalars_of_numpy_are_what_they_stand_for() -> None:
+    plain = small(verify=True, seed=7, extra=0.07)
+    array = np.array([1, 7])
+    scalars: list[dict[str, Any]] = [
+        {"verify": (array > 1).any(), "seed": array[1], "extra": np.float32(0.07)},
+        {"verify": np.True_, "seed": np.uint8(7), "extra": np.float64(0.07)},
+        {"verify": np.array(True), "seed": np.array(7), "extra": np.str_("0.07")},
+    ]
+    for options in scalars:
+        assert small(**options) == plain
+
+
+def test_a_list_of_records_leads_to_a_table() -> None:
+    records = [{"op": "w", "offset": 0, "bytes": 4096}]
+    with pytest.raises(TypeError, match=r"give pandas.DataFrame\(records\), or a dict with a list"):
+        ftlab.run(records)  # type: ignore[call-overload]
 
 
 def test_notebooks_show_tables() -> None:
@@ -269,6 +290,7 @@ def test_notebooks_show_tables() -> None:
         ({"extr": 1}, TypeError, "did you mean `extra`"),
         ({"seed": [1, 2]}, TypeError, "`seed` takes a text or a number"),
         ({"seed": object()}, TypeError, "a number, not a value of type object"),
+        ({"seed": np.array([1, 2])}, TypeError, "a number, not a value of type ndarray"),
         ({"load": [1, object()]}, TypeError, "`load`"),
         ({"capacity": "1 lightyear"}, ftlab.UsageError, "not a size"),
         ({"capacity": "1TiB", "memory_limit": "1GiB"}, ftlab.UsageError, "memory"),

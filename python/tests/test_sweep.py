@@ -132,6 +132,12 @@ def test_a_plan_can_be_a_dict() -> None:
     sweep = ftlab.sweep(plan)
     assert (len(sweep), sweep.title) == (8, plan["title"])
     assert not sweep.failed and sweep.claims[0]["verdict"] == "holds"
+    plan = {"base": {"trace": "oltp"}, "grid": [{"ftl": ["page", ftlab.Ftl]}]}
+    with pytest.raises(TypeError, match=r"^grid\[0\]\.ftl\[1\] of the plan is the class Ftl; a plan is a"):
+        ftlab.sweep(plan)
+    for part, remedy in (("base", "in Python a dict"), ("grid", "in Python a list of dicts")):
+        with pytest.raises(ftlab.UsageError, match=remedy):
+            ftlab.sweep({"base": {"trace": "oltp"}, part: 3})
     with pytest.raises(TypeError, match=r"base\.limit of the plan is a value of type NoneType"):
         ftlab.sweep({"base": {"limit": None}})
     with pytest.raises(TypeError, match=r"grid\[0\]\.seed\[1\] of the plan is .* type bytes"):
@@ -460,6 +466,28 @@ def test_a_cluster_without_workers_is_named(
                 rows = ftlab.sweep(PLAN, alone)
             later.join()
     assert len(said) == 1 and said[0].filename == __file__
+    assert rows.to_jsonl() == ftlab.sweep(PLAN).to_jsonl()
+
+
+def test_a_cluster_with_paused_workers_alone_is_named(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_dask, "IDLE_S", 0.2)
+
+    def become(status: str, dask_worker: Any) -> None:
+        dask_worker.status = distributed.Status[status]
+
+    # Without a limit no worker looks at its memory and goes on by itself.
+    options = {"threads_per_worker": 1, "processes": True, "memory_limit": 0, "dashboard_address": ":0"}
+    with distributed.LocalCluster(n_workers=1, host="127.0.0.1", **options) as cluster:
+        with distributed.Client(cluster, set_as_default=False) as alone:
+            alone.run(become, "paused")
+            later = threading.Timer(2.0, alone.run, [become, "running"])
+            later.start()
+            with pytest.warns(UserWarning, match="has only workers that are paused") as said:
+                rows = ftlab.sweep(PLAN, alone)
+            later.join()
+    assert len(said) == 1 and "larger --memory-limit" in str(said[0].message)
     assert rows.to_jsonl() == ftlab.sweep(PLAN).to_jsonl()
 
 

@@ -228,7 +228,8 @@ pub fn read_rows(path: &Path) -> Result<ReadRows> {
     let name = path.display();
     let bytes = std::fs::read(path)
         .map_err(|error| Failure::failed(format!("cannot read the rows {name}: {error}")))?;
-    let other = |why: &str| Failure::usage(format!("{name} has no rows of a sweep: {why}"));
+    let other =
+        |why: &str| Failure::usage(format!("{name} cannot be read as rows of a sweep: {why}"));
     if let Some(RowsSoFar { rows, planned, warning }) = journal::rows_in(path, &bytes) {
         return Ok(ReadRows { rows, lines: Vec::new(), planned: Some(planned), warning });
     }

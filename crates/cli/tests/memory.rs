@@ -203,3 +203,15 @@ fn a_command_that_grows_beyond_the_limit_is_ended() {
     assert!(stderr.contains("the limit is 20.00 MiB") && stderr.contains("`--memory-limit SIZE`"));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
+
+/// A limit may be less than the program takes.
+#[test]
+fn the_limit_that_a_message_proposes_is_enough() {
+    let run = ["run", "uniform:writes=1K", "--capacity", "64MiB", "--memory-limit"];
+    let stderr = refused(&[&run[..], &["1MiB"]].concat());
+    assert!(stderr.starts_with("ftlab: this run would take about ") && !stderr.contains("stopped"));
+    let proposed = stderr.split("`--memory-limit ").nth(1).unwrap().split('`').next().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ftlab"));
+    let output = command.args(run).args([proposed, "--quiet"]).output().unwrap();
+    assert!(output.status.success(), "{proposed}: {}", String::from_utf8_lossy(&output.stderr));
+}

@@ -147,6 +147,12 @@ fn a_merge_without_all_rows_lists_what_is_missing_and_loses_nothing() {
     let why = place.refused_but_truncates(&["--merge"]);
     assert!(why.contains("7 of 12 rows") && why.contains("shards 2,3,4 of 4"), "{why}");
     assert_eq!(place.read("rows.csv.3of4.journal").lines().count(), before);
+    // The operator of a damaged disk learns it from the merge, too.
+    std::fs::write(&journal, text.replacen('\n', "\n#", 1)).unwrap();
+    let why = place.refused(1, &["--merge"]);
+    assert!(why.contains("rows.csv.3of4.journal:2: this line is damaged"), "{why}");
+    assert!(why.contains("7 of 12 rows"), "{why}");
+    std::fs::write(&journal, &text[..text.len() - 5]).unwrap();
     for shard in ["2/4", "3/4", "4/4"] {
         place.shard(shard);
     }

@@ -75,9 +75,16 @@ fn text(option: &ExperimentOption, value: &Bound<'_, PyAny>) -> PyResult<String>
     if is_number || value.is_instance_of::<PyString>() {
         return value.str()?.extract();
     }
-    // An int of NumPy is a number as well, and a path is a text.
+    // A scalar of NumPy is what it stands for.
+    let is_of_numpy = value.hasattr("dtype")?;
+    if is_of_numpy && value.getattr("shape")?.len()? == 0 {
+        let plain = value.call_method0("tolist")?;
+        let written = value.str()?.extract::<String>()?;
+        return Ok(if plain.is_instance_of::<PyBool>() { written.to_lowercase() } else { written });
+    }
+    // So are other whole numbers, and a path is a text.
     for conversion in ["__index__", "__fspath__"] {
-        if value.hasattr(conversion)? {
+        if !is_of_numpy && value.hasattr(conversion)? {
             return value.call_method0(conversion)?.str()?.extract();
         }
     }

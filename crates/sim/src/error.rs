@@ -132,7 +132,7 @@ pub enum Error {
         output: PathBuf,
     },
     /// The journals of the shards of a sweep lack rows.
-    #[error("{}", rows_missing(output, *all, rows, shards, *of))]
+    #[error("{}{}", warnings.iter().map(|warning| format!("{warning}. ")).collect::<String>(), rows_missing(output, *all, rows, shards, *of))]
     RowsMissing {
         /// The file for the rows.
         output: PathBuf,
@@ -144,6 +144,8 @@ pub enum Error {
         shards: Vec<u32>,
         /// The number of shards.
         of: u32,
+        /// What the user should know of the journals, such as lines that are damaged.
+        warnings: Vec<String>,
     },
     /// The operation log cannot be written.
     #[error("cannot write the operation log: {0}")]

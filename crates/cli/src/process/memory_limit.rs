@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sim::memory::limit;
+use sim::memory::{PROGRAM_BYTES, limit};
 
 use crate::process::signals;
 
@@ -26,11 +26,12 @@ pub fn watch_process() {
 }
 
 /// Ends the process, if it belongs to the command, when it takes a quarter more than its limit. The
-/// quarter is the accuracy of the estimate by which devices are accepted.
+/// quarter is the accuracy of the estimate by which devices are accepted. What the program takes
+/// now may be more than the estimate has for it, and this is no fault of a run.
 pub fn watch(limit_bytes: Option<u64>) {
     let is_ours = IS_OURS.load(Ordering::Relaxed);
     let Some(limit_bytes) = limit_bytes.filter(|_| is_ours) else { return };
-    let most_bytes = limit_bytes.saturating_add(limit_bytes / 4);
+    let most_bytes = most_bytes(limit_bytes, limit::used_bytes().unwrap_or(0));
     // Without the thread, only the estimate protects the system.
     let _ = std::thread::Builder::new().name("memory".into()).spawn(move || {
         while let Some(bytes) = limit::used_bytes() {
@@ -42,6 +43,13 @@ pub fn watch(limit_bytes: Option<u64>) {
     });
 }
 
+/// The memory at which a process is ended that takes this much when it begins.
+fn most_bytes(limit_bytes: u64, program_bytes: u64) -> u64 {
+    let planned = limit_bytes.max(PROGRAM_BYTES);
+    let beyond = program_bytes.saturating_sub(PROGRAM_BYTES);
+    planned.saturating_add(planned / 4).saturating_add(beyond)
+}
+
 fn exceeded(bytes: u64, limit_bytes: u64) -> ! {
     let message = format!(
         "stopped, because it took {} of memory; the limit is {}. Take fewer requests (`--limit`) \
@@ -50,4 +58,20 @@ fn exceeded(bytes: u64, limit_bytes: u64) -> ! {
         spec::round_size(limit_bytes)
     );
     signals::end(EXCEEDED, &message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_program_takes_beyond_its_estimate_is_no_fault_of_a_run() {
+        const MIB: u64 = 1 << 20;
+        assert_eq!(most_bytes(40 * MIB, 5 * MIB), 50 * MIB);
+        assert_eq!(most_bytes(40 * MIB, PROGRAM_BYTES + 9 * MIB), 59 * MIB);
+        for (limit, program) in [(1, 7 * MIB), (9 * MIB, 17 * MIB), (0, 30 * MIB)] {
+            assert!(most_bytes(limit, program) > program + MIB, "{limit} {program}");
+        }
+        assert_eq!(most_bytes(u64::MAX, 17 * MIB), u64::MAX);
+    }
 }

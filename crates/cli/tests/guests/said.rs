@@ -344,7 +344,10 @@ fn a_debugger_stops_in_each_call_of_a_guest() {
     // Before the cut, after it, and once more when everything was read.
     assert_eq!(text.matches("hit Breakpoint 1").count(), 3, "{text}");
     assert!(text.contains("  all is well") && text.contains("exited normally"), "{text}");
-    let run = [&RUN[..], &["--ftl", &page]].concat();
+    // Of this one only copies are loaded.
+    let unique = "uint32_t shared;\n__asm__(\".type shared, @gnu_unique_object\");";
+    let unique = guest(&changed(folder.path(), "unique", unique, "guest.trim = page_trim"));
+    let run = [&RUN[..], &["--ftl", &unique]].concat();
     let stops = ["break page_write", "run", "backtrace 1", "kill"];
     let text = printed_by_gdb(&stops, &run).expect("gdb");
     assert!(text.contains("#0 ") && text.contains("page_write"), "{text}");

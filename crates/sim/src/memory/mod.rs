@@ -24,8 +24,8 @@ use crate::input::request_cache::RUN_CACHE_BYTES;
 use crate::progress::{Progress, Stage};
 use crate::shadow::Shadow;
 
-/// Memory of the program itself, and of the statistics of a run.
-const PROGRAM_BYTES: u64 = 8 << 20;
+/// Memory of the program itself, and of the statistics of a run, as estimates count it.
+pub const PROGRAM_BYTES: u64 = 8 << 20;
 
 /// The memory that a run takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

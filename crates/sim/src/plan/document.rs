@@ -77,8 +77,12 @@ pub(super) fn as_table<'a, 'i>(
     name: &str,
 ) -> OrFault<&'a DeTable<'i>> {
     let table = value.get_ref().as_table();
-    table
-        .ok_or_else(|| Fault::new(value.span(), format!("`{name}` is not a table: write [{name}]")))
+    table.ok_or_else(|| {
+        Fault::new(
+            value.span(),
+            format!("`{name}` is not a table: write [{name}], in Python a dict"),
+        )
+    })
 }
 
 /// The tables of an array of tables; empty if there is no such array.
@@ -87,7 +91,9 @@ pub(super) fn tables<'a, 'i>(
     name: &str,
 ) -> OrFault<Vec<TablePart<'a, 'i>>> {
     let Some(value) = table.get(name) else { return Ok(Vec::new()) };
-    table_list(value, || format!("`{name}` is not an array of tables: write [[{name}]]"))
+    table_list(value, || {
+        format!("`{name}` is not an array of tables: write [[{name}]], in Python a list of dicts")
+    })
 }
 
 /// The tables of a list.

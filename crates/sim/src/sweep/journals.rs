@@ -134,7 +134,8 @@ impl Journals<'_> {
         let is_missing = |row: &usize| !all().any(|journal| journal.has(*row));
         let missing: Vec<usize> = (0..self.plan.rows.len()).filter(is_missing).collect();
         if !missing.is_empty() {
-            return Err(self.missing(missing, shards.first().map(|&(shard, _)| shard)));
+            let warnings = all().flat_map(|journal| journal.warnings().to_vec()).collect();
+            return Err(self.missing(missing, shards.first().map(|&(shard, _)| shard), warnings));
         }
         drop(whole);
         self.gather_from(shards)
@@ -155,12 +156,13 @@ impl Journals<'_> {
     }
 
     /// The error about missing rows, and about the shards that have them, if there are shards.
-    fn missing(&self, rows: Vec<usize>, shard: Option<Shard>) -> Error {
+    fn missing(&self, rows: Vec<usize>, shard: Option<Shard>, warnings: Vec<String>) -> Error {
         let all = shard.into_iter().flat_map(Shard::all);
         let lacks =
             |shard: &Shard| shard.rows(self.plan).iter().any(|row| rows.binary_search(row).is_ok());
         Error::RowsMissing {
             output: self.output.to_owned(),
+            warnings,
             shards: all.filter(lacks).map(Shard::number).collect(),
             of: shard.map_or(0, Shard::of),
             all: self.plan.rows.len(),

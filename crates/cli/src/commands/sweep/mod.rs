@@ -111,8 +111,11 @@ fn end_shard(args: &Args, plan: &Plan, shard: Shard, journal: &Journal) -> Resul
     output::show(&texts::of_shard(&found, shard, journal.path(), &merge))
 }
 
-/// The failure of a sweep that was stopped; it names the journal.
+/// The failure of a sweep that was stopped; it names the journal, unless that is what was lost.
 pub fn stopped(error: sim::Error, journal: &Journal) -> Failure {
+    if matches!(error, sim::Error::JournalLost { .. }) {
+        return error.into();
+    }
     let path = journal.path().display();
     let kept = match journal.count() {
         1 => "1 row is kept".to_owned(),
@@ -169,5 +172,18 @@ mod tests {
         assert_eq!(ended(&[2, 3]), heard(3, 1));
         assert_eq!(ended(&[3, 101]), heard(101, 1));
         assert_eq!(ended(&[2, 2, 2]), heard(1, 0));
+    }
+
+    #[test]
+    fn rows_of_a_journal_that_was_lost_are_not_said_to_be_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv.journal");
+        let key = sim::sweep::key::JournalKey { plan: "p".into(), traces: "t".into() };
+        let journal = Journal::open(&path, &key, 3).unwrap();
+        let said = |error| stopped(error, &journal).message().to_owned();
+        let kept = format!("; 0 rows are kept in {}", path.display());
+        assert!(said(sim::Error::Interrupted).contains(&kept));
+        let lost = said(sim::Error::JournalLost { path: path.clone() });
+        assert!(!lost.contains("kept") && lost.ends_with("start the sweep again"), "{lost}");
     }
 }
