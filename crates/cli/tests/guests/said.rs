@@ -346,7 +346,7 @@ fn a_debugger_stops_in_each_call_of_a_guest() {
     assert!(text.contains("  all is well") && text.contains("exited normally"), "{text}");
     // Of this one only copies are loaded.
     let unique = "uint32_t shared;\n__asm__(\".type shared, @gnu_unique_object\");";
-    let unique = guest(&changed(folder.path(), "unique", unique, "guest.trim = page_trim"));
+    let unique = guest(&changed(folder.path(), "unique", unique, "guest.ram = page_ram"));
     let run = [&RUN[..], &["--ftl", &unique]].concat();
     let stops = ["break page_write", "run", "backtrace 1", "kill"];
     let text = printed_by_gdb(&stops, &run).expect("gdb");
