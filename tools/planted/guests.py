@@ -21,8 +21,6 @@ LOST_PAGES = "crates/check/src/device/powered_device/lost_pages.rs"
 MUTANTS = [
     ("guests-debugged-elsewhere", "command: under a debugger the guest runs in another process", "crates/cli/src/guests.rs",
      "is_watched || supervisor::is_debugged()", "is_watched"),
-    ("guests-copies-unknown-to-debuggers", "loader: the path of a copy is another file for a debugger", LIBRARY,
-     'fs::read_link("/proc/self").unwrap_or_else(|_| "self".into())', 'PathBuf::from("self")'),
     ("guests-any-cause", "chip: a cause that does not exist counts as unnamed", "crates/guest/src/trampolines.rs",
      "match NAMED.get(number as usize) {", "match NAMED.get(number as usize).or(NAMED.first()) {"),
     ("guests-figures-after-cuts", "check: what a guest reports after cuts is lost", "crates/check/src/cut/isolated.rs",
