@@ -132,7 +132,7 @@ pub enum Error {
         output: PathBuf,
     },
     /// The journals of the shards of a sweep lack rows.
-    #[error("{}{}", warnings.iter().map(|warning| format!("{warning}. ")).collect::<String>(), rows_missing(output, *all, rows, shards, *of))]
+    #[error("{}{}", sentences(warnings), rows_missing(output, *all, rows, shards, *of))]
     RowsMissing {
         /// The file for the rows.
         output: PathBuf,
@@ -202,6 +202,11 @@ fn of_which_cached(bytes: u64) -> String {
         0 => String::new(),
         _ => format!(", of which {} are for cached requests of traces", spec::round_size(bytes)),
     }
+}
+
+/// Sentences before another one.
+fn sentences(warnings: &[String]) -> String {
+    warnings.iter().map(|warning| format!("{warning}. ")).collect()
 }
 
 /// The largest number of missing rows that a message lists.
