@@ -76,7 +76,8 @@ class Trace:
 
         Without a format it follows from the ending of the name: ``.csv``, ``.fio`` or
         ``.blkparse``. The file is not compressed, and appears when it is complete. Volumes keep their
-        names as far as the format can express them; a warning tells which it cannot.
+        names as far as the format can express them. A warning tells which it cannot, and how many
+        requests lose FUA or preflush in an fio iolog.
 
         Raises
         ------

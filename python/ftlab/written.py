@@ -139,13 +139,13 @@ def write_trace(
     refuse_missing_folder(path)
     unfinished = f"{os.fspath(path)}.unfinished-{os.getpid()}"
     try:
-        renamed = trace.write(unfinished, format)
+        changes = trace.write(unfinished, format)
         os.replace(unfinished, path)
     finally:
         if os.path.exists(unfinished):
             os.remove(unfinished)
-    if renamed:
-        warnings.warn(renamed, stacklevel=3)
+    if changes:
+        warnings.warn(changes, stacklevel=3)
 
 
 FORMATS = ("csv", "fio", "blkparse")

@@ -195,7 +195,8 @@ impl NativeTrace {
         let file = File::create(path).map_err(trace::Error::Write)?;
         let length = self.source.length();
         let report = |position| progress.report(Stage::Survey, position, length);
-        Ok(write_trace(self.source.trace(), file, format, report)?.renamed)
+        let changes = write_trace(self.source.trace(), file, format, report)?.changes;
+        Ok((!changes.is_empty()).then(|| changes.join(" ")))
     }
 }
 

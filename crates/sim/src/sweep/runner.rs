@@ -90,7 +90,12 @@ impl RowRunner {
         if let Err(why) = &mut ran
             && why.is_refused
         {
-            why.message = format!("on worker {worker}, {}", why.message);
+            why.message = format!(
+                "on worker {worker}, {}. By default the limit is half of a worker's memory, and \
+                 Dask ends workers that take nearly all of theirs: a larger limit may need larger \
+                 workers",
+                why.message
+            );
         }
         let mut outcome = row::outcome(&ran);
         copies.iter().for_each(|copy| copy.restore_name(&mut outcome));
@@ -242,6 +247,7 @@ mod tests {
         assert_eq!(state, RowState::Refused);
         assert!(text.contains("on worker w1, this run would take"), "{text}");
         assert!(text.contains("the limit is 4.00 MiB"), "{text}");
+        assert!(text.contains("a larger limit may need larger workers"), "{text}");
     }
 
     #[test]

@@ -47,9 +47,9 @@ pub fn write_trace<E: From<Error>>(
         batch.drain(..).try_for_each(|request| writer.write(&request))?;
         check(replay.position_bytes())?;
     }
-    let renamed = writer.names.note();
+    let changes = [writer.names.note(), writer.durability_note()].into_iter().flatten().collect();
     writer.finish()?;
-    Ok(WrittenTrace { read: replay.report(), renamed })
+    Ok(WrittenTrace { read: replay.report(), changes })
 }
 
 /// What is known of a trace after it was written.
@@ -57,8 +57,9 @@ pub fn write_trace<E: From<Error>>(
 pub struct WrittenTrace {
     /// What was read besides the requests.
     pub read: ReadReport,
-    /// A sentence on the names of devices that had to change, if there are several devices.
-    pub renamed: Option<String>,
+    /// Sentences on what the format could not express: names of several devices, and requests that
+    /// force data or a flush.
+    pub changes: Vec<String>,
 }
 
 /// Writes requests one by one.
@@ -73,6 +74,8 @@ pub struct TraceWriter<W> {
     devices_opened: usize,
     /// The time of the latest request.
     time_us: u64,
+    /// Requests that force data or a flush, which an fio iolog cannot express.
+    unforced: u64,
 }
 
 impl<W: Write> TraceWriter<W> {
@@ -102,7 +105,16 @@ impl<W: Write> TraceWriter<W> {
         }
         .map_err(Error::Write)?;
         let names = DeviceNames::new(form);
-        Ok(TraceWriter { out, form, has_streams, index: 0, names, devices_opened: 0, time_us: 0 })
+        Ok(TraceWriter {
+            out,
+            form,
+            has_streams,
+            index: 0,
+            names,
+            devices_opened: 0,
+            time_us: 0,
+            unforced: 0,
+        })
     }
 
     /// Writes one request.
@@ -150,8 +162,21 @@ impl<W: Write> TraceWriter<W> {
         Ok(self.out)
     }
 
+    /// What is to be said if results change because the format has no place for flags.
+    fn durability_note(&self) -> Option<String> {
+        (self.unforced > 0).then(|| {
+            format!(
+                "{} requests force their data or a flush (FUA, preflush), which an fio iolog cannot \
+                 express; csv and blkparse can.",
+                self.unforced
+            )
+        })
+    }
+
     fn write_fio(&mut self, request: &Request) -> io::Result<()> {
         let Request { offset, bytes, device, .. } = request;
+        let forces = request.flags.intersects(Flags::FUA | Flags::PREFLUSH);
+        self.unforced += u64::from(forces && request.op != Op::Flush);
         let time_us = request.time_ns / 1_000;
         self.time_us = time_us;
         let _ = self.names.of(*device);
@@ -234,6 +259,21 @@ mod tests {
     fn without(requests: &[Request], has_flags: bool) -> Vec<Request> {
         let flags = |request: &Request| if has_flags { request.flags } else { Flags::empty() };
         requests.iter().map(|r| Request { flags: flags(r), stream: 0, ..*r }).collect()
+    }
+
+    #[test]
+    fn durability_that_a_format_cannot_express_is_told() {
+        let mut trace = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
+        writeln!(trace, "{WRITTEN_HEADING}\n0,0,WFS,0,512\n1,0,FW,0,512\n2,0,WS,0,512").unwrap();
+        let path = trace.path().to_str().unwrap();
+        let trace = Trace::open(path, &ReadOptions::default()).unwrap();
+        for (form, told) in
+            [(OutputFormat::Fio, true), (OutputFormat::Csv, false), (OutputFormat::Blkparse, false)]
+        {
+            let written = write_trace(&trace, Vec::new(), form, |_| Ok::<_, Error>(())).unwrap();
+            let said = written.changes.join(" ");
+            assert_eq!(said.starts_with("2 requests force"), told, "{said}");
+        }
     }
 
     /// Valid traces whose times start at 0 and whose devices and streams are numbered in order of

@@ -150,7 +150,7 @@ fn written(trace: &Trace, form: OutputFormat, destination: Destination) -> Resul
     destination.write(|out| {
         let written = write(trace, form, out, &monitor)?;
         notes = written.read.notes;
-        notes.extend(written.renamed);
+        notes.extend(written.changes);
         Ok(())
     })?;
     Ok(notes.iter().map(|note| format!("note: {note}\n")).collect())
