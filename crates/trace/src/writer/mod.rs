@@ -166,8 +166,8 @@ impl<W: Write> TraceWriter<W> {
     fn durability_note(&self) -> Option<String> {
         (self.unforced > 0).then(|| {
             format!(
-                "{} requests force their data or a flush (FUA, preflush), which an fio iolog cannot \
-                 express; csv and blkparse can.",
+                "{} requests force their data or a flush (FUA, preflush), which an fio iolog \
+                 cannot express; csv and blkparse can.",
                 self.unforced
             )
         })
