@@ -265,8 +265,8 @@ pub fn reordered(
     Ok(flash)
 }
 
-/// What is left of each of these operations in flight, in their order: every die has completed some
-/// of its own, one was interrupted, and the others had not begun.
+/// What is left of each of these operations in flight, in their order. Of the operations of one
+/// die, some are complete, the next one was interrupted, and the others had not begun.
 fn left_on_dies(idle: &FlashArray, in_flight: &[Snapshot], draw: DieDraw) -> Vec<Left> {
     let mut dies = DieAtCut::all(idle, in_flight, draw.number);
     let left = |&Snapshot { operation, ref after, .. }: &Snapshot| {

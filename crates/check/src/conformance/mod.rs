@@ -66,7 +66,7 @@ impl Watched<'_, '_> {
 
     /// Figures of a guest count from its mount, so they are noted before the next one.
     fn note_figures(&mut self) {
-        if let Some(guest) = self.device.ftl().filter(|_| self.device.has_guest()) {
+        if let Some(guest) = self.device.guest() {
             self.reached.figures.note_all(guest);
         }
     }

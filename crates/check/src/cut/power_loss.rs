@@ -423,7 +423,7 @@ impl<'a> Explorer<'a> {
 
     /// Notes what a guest reports at the end of a mount after a cut.
     fn note_figures(&mut self, device: &PoweredDevice) {
-        if let Some(guest) = device.ftl().filter(|_| device.has_guest() && !self.cuts.is_empty()) {
+        if let Some(guest) = device.guest().filter(|_| !self.cuts.is_empty()) {
             self.counts.figures.note_all(guest);
         }
     }

@@ -208,6 +208,11 @@ impl<'a> PoweredDevice<'a> {
         self.ftl.as_deref()
     }
 
+    /// The same, if it is a guest.
+    pub fn guest(&self) -> Option<&dyn Ftl> {
+        self.ftl().filter(|_| self.has_guest())
+    }
+
     /// Starts to record every flash operation.
     pub fn record_operations(&mut self) {
         self.attach(Box::new(OpRecord::default()));
