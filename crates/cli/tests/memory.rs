@@ -191,6 +191,20 @@ fn the_rows_of_a_sweep_share_the_limit() {
     assert_eq!(codes, [None, Some(2), None, Some(2)]);
 }
 
+/// Rows that fit one at a time. The allocator would keep what they have freed, for each of the two
+/// threads, and the sweep would be ended for it.
+#[test]
+fn what_earlier_rows_have_freed_is_there_for_the_next() {
+    let directory = tempfile::tempdir().unwrap();
+    let plan = "[base]\ntrace = \"uniform:writes=20K\"\nwarmup = 0\nftl = \"dac\"\n\
+                capacity = \"7GiB\"\n[[grid]]\nseed = [1, 2, 3, 4, 5, 6, 7, 8]";
+    std::fs::write(directory.path().join("plan.toml"), plan).unwrap();
+    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (plan, out) = (at("plan.toml"), at("rows.csv"));
+    let output = ran(&["sweep", &plan, "--out", &out, "--jobs", "2", "--memory-limit", "55MiB"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// What grows with the trace is watched: here the statistics of a million scattered pages.
 #[test]
 fn a_command_that_grows_beyond_the_limit_is_ended() {

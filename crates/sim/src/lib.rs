@@ -44,7 +44,7 @@
 //! ```
 //!
 //! Serial time ranks FTLs; it does not predict the latency of an SSD with channels and queues.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod advise;

@@ -31,6 +31,7 @@ pub fn watch_process() {
 pub fn watch(limit_bytes: Option<u64>) {
     let is_ours = IS_OURS.load(Ordering::Relaxed);
     let Some(limit_bytes) = limit_bytes.filter(|_| is_ours) else { return };
+    limit::give_back_what_is_freed();
     let most_bytes = most_bytes(limit_bytes, limit::used_bytes().unwrap_or(0));
     // Without the thread, only the estimate protects the system.
     let _ = std::thread::Builder::new().name("memory".into()).spawn(move || {

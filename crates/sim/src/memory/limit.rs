@@ -110,6 +110,20 @@ pub fn used_bytes() -> Option<u64> {
     kib_in(&fs::read_to_string("/proc/self/status").ok()?, "RssAnon:")
 }
 
+/// Allocations from this size on go back to the system as soon as they are freed.
+const GIVEN_BACK_BYTES: i32 = 1 << 20;
+
+/// From now on, large memory that is freed goes back to the system. Otherwise the GNU C library
+/// keeps up to 64 MiB for each thread once something large was freed, and [`used_bytes`] counts it.
+pub fn give_back_what_is_freed() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[expect(unsafe_code, reason = "the C library has this function in C only")]
+    // SAFETY: it sets a number of the allocator, under its lock.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, GIVEN_BACK_BYTES);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
