@@ -15,7 +15,7 @@ import ftlab
 import pytest
 
 STAGES = {
-    "fill": ("uniform:writes=10", {"capacity": "256GiB", "chip": "slc-fast2010:page=512B"}),
+    "fill": ("uniform:writes=10", {"capacity": "64GiB", "chip": "slc-fast2010:page=512B"}),
     "warm-up 1": ("uniform:writes=2000M", {"capacity": "64MiB"}),
     "measure": ("uniform:writes=2000M", {"capacity": "64MiB", "warmup": 0}),
 }

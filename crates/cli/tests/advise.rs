@@ -182,16 +182,21 @@ fn of_a_real_trace(directory: &Path) -> (Value, impl Fn(u64) -> f64) {
 }
 
 #[test]
-fn real_traces_are_answered_as_long_runs_say() {
+fn a_short_real_trace_has_no_answer() {
+    let Some(directory) = traces() else { return };
+    let short = directory.join("blkparse/squid-proxy.txt.zst");
+    let page = unanswered(&["advise", short.to_str().unwrap()]);
+    assert!(page.contains("does not reach collection"), "{page}");
+}
+
+#[test]
+#[ignore = "ten seconds: a real trace, and a long run of it"]
+fn a_real_trace_is_answered_as_a_long_run_says() {
     let Some(directory) = traces() else { return };
     let (found, cost) = of_a_real_trace(&directory);
     let own = number(&found["spare"]["found"]["write_amplification"]);
     let repeated = cost(found["device"]["extra_blocks"].as_u64().unwrap());
     assert!((own / repeated - 1.0).abs() < 0.02, "{own} {repeated}");
-
-    let short = directory.join("blkparse/squid-proxy.txt.zst");
-    let page = unanswered(&["advise", short.to_str().unwrap()]);
-    assert!(page.contains("does not reach collection"), "{page}");
 }
 
 #[test]

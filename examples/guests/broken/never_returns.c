@@ -2,6 +2,8 @@
  * Verdict: hang, after cuts that leave no readable page. */
 #include "page_with.h"
 
+#include <unistd.h>
+
 static ftlab_status mount_patiently(const ftlab_chip *chip, const ftlab_device *device, void **self)
 {
     volatile uint32_t found = 0;
@@ -10,7 +12,7 @@ static ftlab_status mount_patiently(const ftlab_chip *chip, const ftlab_device *
         found |= chip->read(chip, page, 0, 0, NULL, spare, FTLAB_META) == FTLAB_OK;
     free(spare);
     while (!device->is_new && !found)
-        ;
+        sleep(1);
     return page_mount(chip, device, self);
 }
 

@@ -196,8 +196,10 @@ impl Piece {
         match &self.kind {
             PieceKind::Full(chunks) => offset.min(chunks * CHUNK_PAGES),
             PieceKind::Bitmap(bitmap) => {
-                let kept = bits(0, offset.min(CHUNK_PAGES));
-                bitmap.iter().zip(kept).map(|(w, kept)| u64::from((w & kept).count_ones())).sum()
+                let offset = offset.min(CHUNK_PAGES);
+                let (whole, rest) = bitmap.split_at((offset / 64) as usize);
+                let part = rest.first().map_or(0, |word| (word & below(offset % 64)).count_ones());
+                u64::from(whole.iter().map(|word| word.count_ones()).sum::<u32>() + part)
             }
         }
     }
