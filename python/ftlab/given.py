@@ -42,6 +42,19 @@ def hint(word: str, known: Iterable[str]) -> str:
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
+def field_of(fields: Mapping[str, Any], name: str) -> Any:
+    """A field by its name.
+
+    Raises
+    ------
+    KeyError
+        There is none; the message names the one that was probably meant.
+    """
+    if name in fields:
+        return fields[name]
+    raise KeyError(f"there is no field {name!r}{hint(name, fields)}")
+
+
 def spelt(function: Callable[P, R]) -> Callable[P, R]:
     """A function that says which option was probably meant if it gets an unknown one.
 
@@ -68,15 +81,15 @@ def in_python(message: str) -> str:
     `ftlab.trace.info(PATH, sort=True)`. An FTL that is a class is called by its name.
     """
     message = _CLASSES.sub(r"\1", message)
-    message = _COMMANDS.sub(lambda span: _call(span[1]) or span[0], message)
+    message = _COMMANDS.sub(lambda span: span[1] + (_call(span[2]) or f"ftlab {span[2]}"), message)
     return _OPTIONS.sub(lambda span: _arguments(span[1]) or span[0], message)
 
 
 _CLASSES = re.compile(rf"guest[: ]lib={CLASS}([^\s,;`'\"]+)")
 """A class, as the command would name it."""
 
-_COMMANDS = re.compile(r"`ftlab ([^`]+)`")
-"""A command in a message."""
+_COMMANDS = re.compile(r"(`|^    )ftlab ([^`\n]+)(?=`|$)", re.MULTILINE)
+"""A command in a message, or on a line of its own."""
 
 _OPTIONS = re.compile(r"`(--[a-z][^`]*)`")
 """Options of the command in a message, perhaps with values."""
@@ -92,7 +105,7 @@ def _call(command: str) -> str | None:
     except ValueError:
         return None
     if len(words) == 2 and words[0] == "list":
-        return f"`ftlab.list_{words[1]}()`"
+        return f"ftlab.list_{words[1]}()"
     size = 2 if words[0] == "trace" else 1
     if " ".join(words[:size]) not in _FUNCTIONS:
         return None
@@ -103,7 +116,7 @@ def _call(command: str) -> str | None:
     arguments = _given(words[size:], parameters)
     if arguments is None:
         return None
-    return f"`ftlab.{name}({', '.join(arguments)})`" if arguments else f"`ftlab.{name}`"
+    return f"ftlab.{name}({', '.join(arguments)})" if arguments else f"ftlab.{name}"
 
 
 def _given(words: list[str], known: Mapping[str, inspect.Parameter]) -> list[str] | None:

@@ -73,6 +73,7 @@ def run(
     KeyboardInterrupt
         Ctrl-C, which stops the run within a second.
     """
+    _refuse_several(options.get("ftl"))
     with shown(progress, [shown_ftl(options.get("ftl") or "")]) as callback:
         origin = _origin(trace, options)
         given: dict[str, Any] = {"trace": origin.name, **options}
@@ -214,6 +215,16 @@ def film(
             each, requests=origin.packed, progress=callback, memory_limit=memory_limit
         )
     return Film(native, origin.files())
+
+
+def _refuse_several(ftl: object) -> None:
+    """Refuse several FTLs in place of one."""
+    how = "a run has one FTL; several are compared, as in ftlab.compare(trace, ['page', 'fast'])"
+    if isinstance(ftl, str):
+        if "," in ftl.partition(":")[0]:
+            raise UsageError(how)
+    elif isinstance(ftl, Iterable):
+        raise TypeError(how)
 
 
 def _ftls(ftl: str | Iterable[str] | None, default: Iterable[str]) -> list[str]:

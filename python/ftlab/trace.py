@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, Union
+from typing import Any, Literal, Union, overload
 
 from ftlab import _native, frozen
 from ftlab.errors import UsageError
-from ftlab.given import in_python, spelt
+from ftlab.given import field_of, in_python, kind, spelt
 from ftlab.requests import Requests
 from ftlab.tables import fields_html, fields_text
 from ftlab.written import Files, files_of, write_trace
@@ -120,7 +120,7 @@ class TraceInfo(Mapping[str, Any]):
 
     def __getitem__(self, field: str) -> Any:
         """A field at the top."""
-        return self._fields[field]
+        return field_of(self._fields, field)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._fields)
@@ -138,10 +138,10 @@ class TraceInfo(Mapping[str, Any]):
 
     def __str__(self) -> str:
         """The counts as a table, without distributions and lists of volumes."""
-        return fields_text("trace", self._fields, self.notes)
+        return fields_text(self["name"], self._fields, self.notes)
 
     def _repr_html_(self) -> str:
-        return fields_html("trace", self._fields, self.notes)
+        return fields_html(self["name"], self._fields, self.notes)
 
     def __repr__(self) -> str:
         return f"<ftlab.trace.TraceInfo: {self['name']}, {self['requests']} requests>"
@@ -183,6 +183,33 @@ def open(
     return Trace(_native.NativeTrace.file(os.fspath(path), options))
 
 
+@overload
+def info(
+    trace: Any = None,
+    *,
+    page: int | str | None = None,
+    brief: bool = False,
+    format: str | None = None,
+    skip_bad: bool | None = None,
+    sort: bool | None = None,
+    limit: int | str | None = None,
+    volume: int | str | None = None,
+    capacity: int | str | None = None,
+    chip: str | None = None,
+    seed: int | str | None = None,
+    each_volume: Literal[False] | None = None,
+) -> TraceInfo: ...
+@overload
+def info(
+    trace: Path,
+    *,
+    format: str | None = None,
+    skip_bad: bool | None = None,
+    sort: bool | None = None,
+    limit: int | str | None = None,
+    each_volume: Literal[True],
+    volumes: str | None = None,
+) -> list[dict[str, Any]]: ...
 @spelt
 def info(
     trace: Any = None,
@@ -197,7 +224,9 @@ def info(
     capacity: int | str | None = None,
     chip: str | None = None,
     seed: int | str | None = None,
-) -> TraceInfo:
+    each_volume: bool | None = None,
+    volumes: str | None = None,
+) -> TraceInfo | list[dict[str, Any]]:
     """The statistics of a trace: sizes, pages, alignment, locality.
 
     Parameters
@@ -214,6 +243,11 @@ def info(
         For a path, as for :func:`open`; of all volumes, or the one with this name.
     capacity, chip, seed, limit
         For a workload, as for :func:`ftlab.run`.
+    each_volume
+        For a path: a list with the figures of each volume, such as ``written_bytes`` and
+        ``working_set_bytes``, in place of the statistics of all together.
+    volumes
+        With ``each_volume``, only those that meet all conditions, such as ``"written>=2x"``.
 
     Raises
     ------
@@ -226,14 +260,18 @@ def info(
     """
     of_file = {"format": format, "skip_bad": skip_bad, "sort": sort, "volume": volume}
     of_workload = {"capacity": capacity, "chip": chip, "seed": seed}
+    if each_volume or volumes is not None:
+        _refuse_given({**of_workload, "page": page, "brief": brief or None}, "each volume")
+        chosen = {"each_volume": each_volume, "volumes": volumes}
+        return _each_volume(trace, {**of_file, "limit": limit, **chosen})
     if trace is None or isinstance(trace, (str, os.PathLike)):
         named = _named(trace, {**of_file, **of_workload, "limit": limit}, page)
         if named._native.is_workload:
-            _refuse_given(of_file, "workload")
+            _refuse_given(of_file, "a workload")
         else:
-            _refuse_given(of_workload, "path")
+            _refuse_given(of_workload, "a path")
         return named.info(page=page, brief=brief)
-    _refuse_given({**of_file, **of_workload, "limit": limit}, "table or an opened trace")
+    _refuse_given({**of_file, **of_workload, "limit": limit}, "a table or an opened trace")
     if not isinstance(trace, Trace):
         trace = Trace(_native.NativeTrace.of_requests(Requests._some(trace)._native))
     opened: Trace = trace
@@ -277,11 +315,21 @@ def generate(
     return trace.requests()
 
 
+def _each_volume(trace: object, options: dict[str, Any]) -> list[dict[str, Any]]:
+    if not isinstance(trace, (str, os.PathLike)):
+        raise TypeError(
+            f"`each_volume` lists the volumes of a file, and not of a value of type {kind(trace)}: "
+            "give its path; Requests.write makes a file of a table"
+        )
+    figures: list[dict[str, Any]] = json.loads(_native.volumes_json(os.fspath(trace), options))
+    return figures
+
+
 def _refuse_given(options: Mapping[str, object], of: str) -> None:
     """Refuse options that are given, although they mean nothing for this kind of trace."""
     for name, value in options.items():
         if value is not None:
-            raise TypeError(f"`{name}` means nothing for the statistics of a {of}: leave it out")
+            raise TypeError(f"`{name}` means nothing for the statistics of {of}: leave it out")
 
 
 def _named(name: Path | None, options: dict[str, Any], page: int | str | None) -> Trace:

@@ -61,6 +61,15 @@ def test_misspelt_options_are_named_with_the_right_one(tmp_path: Path) -> None:
     refused("there is no option `xyzzy`$", lambda: sweep(PLAN, xyzzy=1), TypeError)
 
 
+def test_several_ftls_are_compared() -> None:
+    run: Any = ftlab.run
+    sentence = r"^a run has one FTL; several are compared, as in ftlab\.compare\(trace, \['page'"
+    for several in (["page", "fast"], ("page",), {"page": 1}):
+        refused(sentence, lambda: run(WORKLOAD, ftl=several, **DEVICE), TypeError)
+    refused(sentence, lambda: run(WORKLOAD, ftl="page,fast", **DEVICE))
+    assert ftlab.run(WORKLOAD, ftl="page:victim=greedy", limit=9, **DEVICE).ftl == "page"
+
+
 def test_options_of_sweeps_are_named_as_such(tmp_path: Path) -> None:
     path = written(tmp_path)
     functions: list[Any] = [ftlab.run, ftlab.film, ftlab.advise]
@@ -369,11 +378,14 @@ def test_messages_name_arguments_and_not_options_of_the_command(tmp_path: Path) 
         "`ftlab trace info`": "`ftlab.trace.info`",
         "`ftlab trace info 'my disk' --format spc`": '`ftlab.trace.info("my disk", format="spc")`',
         "`ftlab trace info PATH --limit 5`": "`ftlab.trace.info(PATH, limit=5)`",
-        "`ftlab trace info --each-volume`": "`ftlab trace info --each-volume`",
+        "`ftlab trace info --each-volume`": "`ftlab.trace.info(each_volume=True)`",
         "`ftlab check --faults unreadable`": '`ftlab.check(…, faults="unreadable")`',
         "`ftlab list formats`": "`ftlab.list_formats()`",
         "`ftlab advise load`": '`ftlab.advise("load")`',
         "`ftlab image check`": "`ftlab image check`",
+        "one of\n    ftlab trace info 'x y'\n    ftlab image check x\nor": (
+            'one of\n    ftlab.trace.info("x y")\n    ftlab image check x\nor'
+        ),
         "guest:lib=class:Mine and `guest:lib=class:Other`": "Mine and `Other`",
     }.items():
         assert str(ftlab.UsageError(f"give {options} or not")) == f"give {arguments} or not"
@@ -397,7 +409,10 @@ def test_rows_that_failed_name_arguments(tmp_path: Path) -> None:
     plan = {"base": DEVICE, "list": [{"trace": [str(written(tmp_path)), str(path)]}]}
     sweep = ftlab.sweep(plan)
     (failed,) = sweep.failed
-    assert f'`ftlab.trace.info("{path}", format="spc")`' in failed["sweep"]["error"]["message"]
+    message = failed["sweep"]["error"]["message"]
+    assert f'`ftlab.trace.info("{path}", format="spc")`' in message
+    assert f'\n    ftlab.trace.info("{path}", format="csv:sep=blank,columns=' in message
+    assert "ftlab trace" not in message and "`ftlab list" not in message
     # Rows as text are those of the command.
     assert "`ftlab trace info" in sweep.to_jsonl() and "`ftlab trace info" not in str(sweep)
     with pytest.raises(ftlab.RunError) as why:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import ftlab
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from columns_data import OPTIONS, columns, figures, write_csv
@@ -83,6 +85,41 @@ def test_info_is_that_of_the_command(path: Path, command: Command) -> None:
         assert info.to_dict()["requests"] == info["requests"] > 0
 
 
+def test_each_volume_of_a_file_has_the_figures_of_the_command(
+    tmp_path: Path, command: Command
+) -> None:
+    path = write_csv(tmp_path / "requests.csv", DATA)
+    for options, words in [
+        ({}, []),
+        ({"volumes": "writes>=400", "limit": 2000}, ["--volumes", "writes>=400", "--limit", "2000"]),
+    ]:
+        shown = command("trace", "info", path, "--each-volume", "--json", "-", *words)
+        assert shown.returncode == 0, shown.stderr
+        volumes = ftlab.trace.info(path, each_volume=True, **options)  # type: ignore[call-overload]
+        assert volumes == json.loads(shown.stdout)
+    everything = ftlab.trace.info(path, each_volume=True)
+    assert sum(one["requests"] for one in everything) == ftlab.trace.info(path)["requests"]
+    assert list(pd.DataFrame(everything)["volume"]) == [one["volume"] for one in everything]
+    for trace, options, sentence in [
+        (path, {"each_volume": None, "volumes": "writes>=2"}, "chooses among the rows of"),
+        (path, {"each_volume": True, "volume": "0"}, "give either `volume=` or `each_volume=True`"),
+        (path, {"each_volume": True, "volumes": "wrtes>=2"}, "wrtes"),
+        ("oltp", {"each_volume": True}, "needs a trace file"),
+    ]:
+        with pytest.raises(ftlab.UsageError, match=sentence):
+            ftlab.trace.info(trace, **options)
+
+
+def test_an_unknown_field_is_named_with_the_right_one() -> None:
+    info = ftlab.trace.info("uniform:writes=2K", capacity="16MiB")
+    with pytest.raises(KeyError, match="there is no field 'write'; did you mean `writes`"):
+        info["write"]
+    assert "trace" not in info and info.get("trace") is None
+    result = ftlab.run("uniform:writes=2K", capacity="16MiB")
+    with pytest.raises(KeyError, match="there is no field 'erase'; did you mean `erases`"):
+        result["erase"]
+
+
 def test_a_workload_is_not_opened_but_generated(here: Path) -> None:
     for name in ("uniform:writes=20", "oltp"):
         sentence = f"^{name} is no file, but a workload; ftlab.trace.generate makes its requests$"
@@ -97,7 +134,7 @@ def test_a_workload_is_not_opened_but_generated(here: Path) -> None:
 def test_info_is_printed_as_a_table() -> None:
     info = ftlab.trace.info("uniform:writes=2K", capacity="16MiB")
     lines = str(info).splitlines()
-    assert lines[0] == "trace" and max(map(len, lines)) < 100
+    assert lines[0] == "uniform:writes=2K" and max(map(len, lines)) < 100
     rows = [line.split() for line in lines]
     for row in (["requests", "2,000"], ["writes"], ["bytes", "4,096,000"], ["page_writes", "2,000"]):
         assert row in rows, row
@@ -163,7 +200,8 @@ def test_the_format_to_write_follows_from_the_name(tmp_path: Path) -> None:
 def test_statistics_refuse_options_that_mean_nothing(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "requests.csv", DATA)
     for trace, options, sentence in [
-        (path, {"each_volume": True}, "there is no option `each_volume`"),
+        (path, {"each_volume": True, "page": 512}, "`page` means nothing for the statistics of each v"),
+        ({"op": ["write"]}, {"each_volume": True}, "of a file, and not of a value of type dict"),
         (path, {"limt": 3}, "there is no option `limt`; did you mean `limit`"),
         (path, {"capacity": "1MiB"}, "`capacity` means nothing for the statistics of a path"),
         ("oltp", {"sort": True}, "`sort` means nothing for the statistics of a workload"),

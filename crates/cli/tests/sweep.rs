@@ -271,7 +271,10 @@ fn a_changed_trace_makes_it_another_sweep() {
     interrupted(endless(&place));
     std::fs::write(place.path("t.spc"), "0,0,512,W,0.1\n0,8,512,W,0.2\n").unwrap();
     let stderr = place.refused(2, "rows.csv", &[]);
-    assert!(stderr.contains("or with other traces; finish that sweep first"), "{stderr}");
+    assert!(
+        stderr.contains("or with other traces, or its first line is damaged; finish that"),
+        "{stderr}"
+    );
 }
 
 #[test]

@@ -67,7 +67,7 @@ mod _native {
         sweeps::plan::NativePlan,
         sweeps::sweep::{NativeRows, NativeSweep, rows_text},
         sweeps::worker::run_order,
-        traces::{NativeBatches, NativeTrace},
+        traces::{NativeBatches, NativeTrace, volumes_json},
     };
 
     #[pymodule_export]

@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::sync::Mutex;
 
-use cli::texts::description;
+use cli::texts::volumes::Volumes;
+use cli::texts::{self, description};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use sim::config::named_trace::DEFAULT_TRACE;
@@ -198,6 +199,18 @@ impl NativeTrace {
         let changes = write_trace(self.source.trace(), file, format, report)?.changes;
         Ok((!changes.is_empty()).then(|| changes.join(" ")))
     }
+}
+
+/// The volumes of a file with their figures, as the JSON of `ftlab trace info --each-volume --json`.
+///
+/// # Errors
+/// `UsageError` for wrong options or a workload, `RunError` if the file cannot be read;
+/// `KeyboardInterrupt`.
+#[pyfunction]
+pub fn volumes_json(py: Python<'_>, path: &str, options: &Bound<'_, PyDict>) -> PyResult<String> {
+    let setup = description::setup(path, &experiment(options)?, None).map_err(raised)?;
+    let volumes = watched(py, 1, None, |watch| Volumes::read(&setup, &watch.run(0)))?;
+    Ok(texts::json(&volumes.map_err(raised)?.json()))
 }
 
 /// The requests of a trace in pieces.

@@ -117,8 +117,8 @@ pub enum Error {
     },
     /// The journal belongs to another plan.
     #[error(
-        "{} was begun by another plan, by another version or build of ftlab, or with other traces; \
-         finish that sweep first, or delete the file to start again",
+        "{} was begun by another plan, by another version or build of ftlab, or with other traces, \
+         or its first line is damaged; finish that sweep first, or delete the file to start again",
         path.display()
     )]
     OtherPlan {

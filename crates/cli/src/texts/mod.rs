@@ -12,6 +12,7 @@
 //! * [`size`]        the answers of a sizing
 //! * [`sweep`]       the rows and claims of a sweep
 //! * [`table`]       rows of cells
+//! * [`volumes`]     the volumes of a trace
 
 pub mod advise;
 pub mod bound;
@@ -25,5 +26,6 @@ pub mod result;
 pub mod size;
 pub mod sweep;
 pub mod table;
+pub mod volumes;
 
 pub use crate::output::json;

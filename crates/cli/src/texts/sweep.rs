@@ -45,8 +45,8 @@ pub fn of_refused(journal: &Journal) -> String {
     match refused {
         0 => String::new(),
         _ => noted(&format!(
-            "rows refused for lack of memory: {}; {path} stays, and the same sweep runs only these \
-             again",
+            "rows refused for lack of memory, or lost with their workers: {}; {path} stays, and \
+             the same sweep runs only these again",
             count(refused as u64)
         )),
     }

@@ -3,7 +3,6 @@
 mod format_name;
 mod from;
 mod locality;
-mod volumes;
 
 use std::io::Write;
 
@@ -26,7 +25,6 @@ use trace::writer::{CSV_SPEC, CSV_STREAMS_SPEC, OutputFormat, WrittenTrace, writ
 use trace::{ReadOptions, Trace};
 
 use crate::commands::trace::format_name::FormatName;
-use crate::commands::trace::volumes::Volumes;
 use crate::experiment_args::{ExperimentArgs, TraceFileOptions, TraceOptions, WorkloadOptions};
 use crate::failure::{Failure, Result};
 use crate::known_names::{NameOr, workloads};
@@ -37,6 +35,7 @@ use crate::progress::RunMonitor;
 use crate::result_outputs::{JsonArg, write_answer};
 use crate::texts::description::{self, setup};
 use crate::texts::table::labelled;
+use crate::texts::volumes::Volumes;
 
 /// Options of `ftlab trace`.
 #[derive(clap::Args)]
@@ -228,7 +227,7 @@ fn each_volume(args: &InfoArgs, setup: &Setup, json: Option<&Destination>) -> Re
                     the volumes, and `--volume NAME` selects one";
         return Err(Failure::usage(what.to_owned()));
     }
-    let volumes = Volumes::read(setup, args.quiet)?;
+    let volumes = Volumes::read(setup, &RunMonitor::new(args.quiet))?;
     write_answer(json, &volumes.json(), args.quiet, || volumes.text())
 }
 

@@ -1,15 +1,13 @@
-//! `ftlab trace info --each-volume`: the figures of each volume of a trace, by which
-//! `--volumes` chooses.
+//! The figures of each volume of a trace, by which `--volumes` chooses: `ftlab trace info
+//! --each-volume`.
 
 use report::number_format::{bytes, count, decimals};
 use serde_json::{Value, json};
-use sim::Setup;
 use sim::input::source::RequestSource;
 use sim::input::split_trace::{SplitTrace, Splitting};
+use sim::{Progress, Setup};
 use trace::analysis::volume_figures::VolumeFigures;
 
-use crate::failure::Result;
-use crate::progress::RunMonitor;
 use crate::texts::table::Table;
 
 /// The volumes of a trace that meet the conditions of `--volumes`, with their figures.
@@ -24,11 +22,11 @@ impl Volumes {
     /// Reads the trace once.
     ///
     /// # Errors
-    /// The trace cannot be read, or the user interrupts.
-    pub fn read(setup: &Setup, quiet: bool) -> Result<Volumes> {
+    /// The trace cannot be read, or the reading is stopped.
+    pub fn read(setup: &Setup, progress: &dyn Progress) -> sim::Result<Volumes> {
         let source = RequestSource::open(setup)?;
         let splitting = Splitting { cache: None, counts: true };
-        let split = SplitTrace::read(&source, splitting, &RunMonitor::new(quiet))?;
+        let split = SplitTrace::read(&source, splitting, progress)?;
         let all = split.volumes().iter().filter_map(|it| Some((it.name.clone(), it.figures?)));
         let choice = setup.experiment.volumes.as_ref();
         let is_chosen = |(_, of): &(_, VolumeFigures)| choice.is_none_or(|choice| choice.holds(of));
