@@ -201,7 +201,7 @@ impl NativeTrace {
     }
 }
 
-/// The volumes of a file with their figures, as the JSON of `ftlab trace info --each-volume --json`.
+/// The volumes of a file with their figures, as JSON: that of `ftlab trace info --each-volume`.
 ///
 /// # Errors
 /// `UsageError` for wrong options or a workload, `RunError` if the file cannot be read;
