@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Value, json};
 
-use super::point::{Point, is_binary_size, quantity};
+use super::point::{Point, are_shares, is_binary_size, per_cent, quantity};
 use crate::axis_labels;
 use crate::colours;
 use crate::curves::{SHAPES, TOGETHER_MAX, panels};
@@ -27,6 +27,8 @@ const LOGARITHMIC_FROM: f64 = 30.0;
 /// The parameter on the horizontal axis.
 pub struct Axis<'a> {
     key: String,
+    /// Whether it has shares, which are shown in per cent.
+    is_share: bool,
     is_logarithmic: bool,
     each: Option<&'a str>,
 }
@@ -58,7 +60,8 @@ impl<'a> Axis<'a> {
             .max_by_key(|(_, numbers)| numbers.len())?;
         let (low, high) = (numbers[0], numbers[numbers.len() - 1]);
         let is_logarithmic = low > 0.0 && high / low >= LOGARITHMIC_FROM;
-        Some(Axis { key: key.clone(), is_logarithmic, each })
+        let is_share = is_share(points, key);
+        Some(Axis { key: key.clone(), is_share, is_logarithmic, each })
     }
 
     /// The parameters that name the curves: those that vary, apart from axis and panel, and whose
@@ -106,7 +109,7 @@ impl<'a> Axis<'a> {
     }
 
     fn x(&self, point: &Point) -> Option<f64> {
-        point.setting(&self.key).and_then(quantity)
+        point.setting(&self.key).and_then(if self.is_share { per_cent } else { quantity })
     }
 
     /// Places the ticks at the points, unless there are too many.
@@ -218,7 +221,7 @@ impl<'a> Axis<'a> {
             let value = point.setting(&self.key).unwrap_or("");
             value.ends_with("blocks") || is_size(value)
         };
-        match points.iter().any(is_count) {
+        match !self.is_share && points.iter().any(is_count) {
             // Ticks in blocks, and ticks with units of their own, need no unit in the title.
             true => axis_labels::without_unit(axis_labels::label(&self.key)),
             false => axis_labels::label(&self.key),
@@ -265,10 +268,16 @@ fn follows(points: &[Point], key: &str, from: impl Fn(&Point) -> Vec<String>) ->
     points.iter().all(is_same)
 }
 
+/// Whether a parameter has shares.
+fn is_share(points: &[Point], key: &str) -> bool {
+    are_shares(key, points.iter().filter_map(|point| point.setting(key)))
+}
+
 /// The numeric values of a parameter, if all points set it and most values are numbers.
 fn quantities(points: &[Point], key: &str) -> Option<Vec<f64>> {
     let set: Vec<&str> = points.iter().map(|point| point.setting(key)).collect::<Option<_>>()?;
-    let mut numbers: Vec<f64> = set.into_iter().filter_map(quantity).collect();
+    let number = if is_share(points, key) { per_cent } else { quantity };
+    let mut numbers: Vec<f64> = set.into_iter().filter_map(number).collect();
     if 2 * numbers.len() <= points.len() {
         return None;
     }
@@ -380,6 +389,28 @@ mod tests {
         let measured =
             json!({"x": 50.0, "y": 1.0, "curve": "measured", "what": "measured", "panel": "a"});
         assert_eq!(values[1], measured);
+    }
+
+    /// Blocks have no place on an axis of shares.
+    #[test]
+    fn fractions_and_per_cents_share_an_axis_and_blocks_are_a_line() {
+        let of = |settings: [&str; 4]| {
+            let point = |extra: &&str| {
+                let varied = json!({"extra": extra});
+                Point::new(String::new(), varied.as_object().unwrap(), Some(1.0))
+            };
+            let points: Vec<Point> = settings.iter().map(point).collect();
+            let axis = Axis::choose(&points, None, None).unwrap();
+            let values = axis.values(&points).into_iter().map(|value| value["x"].as_f64());
+            (values.collect::<Vec<_>>(), axis.title(&points).to_owned())
+        };
+        let per_cent = "extra blocks (% of logical blocks)";
+        let fractions = of(["0.07", "15%", "0.28", "40%"]);
+        assert_eq!(fractions, ([7.0, 15.0, 28.0, 40.0].map(Some).into(), per_cent.to_owned()));
+        let blocks = of(["0.07", "0.15", "28%", "20blocks"]);
+        assert_eq!(blocks, (vec![Some(7.0), Some(15.0), Some(28.0), None], per_cent.to_owned()));
+        let (all, title) = of(["10blocks", "20blocks", "30blocks", "40blocks"]);
+        assert_eq!((all[3], title.as_str()), (Some(40.0), "extra blocks"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 use sim::plan::claim::Wanted;
+use spec::Share;
 
 /// The value of a row, and the values published for it.
 #[derive(Clone, Debug)]
@@ -85,14 +86,27 @@ pub fn quantity(text: &str) -> Option<f64> {
     if text == "none" {
         return Some(0.0);
     }
-    if let Some(share) = text.strip_suffix('%') {
-        return share.trim().parse().ok();
-    }
     let blocks = text.strip_suffix("blocks").unwrap_or(text);
     let count = |text| spec::parse_count(text).ok().map(|count| count as f64);
     let size = |text| spec::parse_size(text).ok().map(|bytes| bytes as f64);
     blocks.parse().ok().or_else(|| count(blocks)).or_else(|| size(blocks))
 }
+
+/// The share in a setting, in per cent: `7%` and `0.07` are the same. `None` if it is not a share.
+pub fn per_cent(text: &str) -> Option<f64> {
+    let share = Share::parse(text).ok()?;
+    Some(100.0 * share.numerator() as f64 / share.denominator() as f64)
+}
+
+/// Whether settings of this option are shares: one of them is written in per cent, or the option
+/// takes a share wherever it is a bare number.
+pub fn are_shares<'a>(key: &str, mut settings: impl Iterator<Item = &'a str>) -> bool {
+    let is_of_share = SHARES.contains(&key);
+    settings.any(|text| text.ends_with('%') || is_of_share && text.parse::<f64>().is_ok())
+}
+
+/// Options of which a bare number is a share.
+const SHARES: [&str; 2] = ["extra", "split"];
 
 /// Whether the text is a size in KiB, MiB or the like.
 pub fn is_binary_size(text: &str) -> bool {
@@ -125,10 +139,25 @@ mod tests {
 
     #[test]
     fn shares_sizes_counts_and_blocks_are_numbers() {
-        let found = ["3%", "10.5%", "4KiB", "64", "4M", "2048blocks", "fast"].map(quantity);
-        let wanted = [3.0, 10.5, 4096.0, 64.0, 4e6, 2048.0].map(Some);
-        assert_eq!(found[..6], wanted);
-        assert_eq!(found[6], None);
+        let found = ["4KiB", "64", "4M", "2048blocks", "none", "fast"].map(quantity);
+        let wanted = [4096.0, 64.0, 4e6, 2048.0, 0.0].map(Some);
+        assert_eq!(found[..5], wanted);
+        assert_eq!(found[5], None);
+    }
+
+    /// Whoever writes a share as a fraction means the same point of the axis.
+    #[test]
+    fn a_share_is_the_same_however_it_is_written() {
+        for share in ["7%", "14.5%", "28%", "100%", "0%", "0.1%", "33.33%"] {
+            let percent: f64 = share.trim_end_matches('%').parse().unwrap();
+            let fraction = format!("{:.4}", percent / 100.0);
+            assert_eq!([share, &fraction].map(per_cent), [Some(percent); 2], "{share}");
+        }
+        assert_eq!(["20blocks", "adaptive", "7"].map(per_cent), [None; 3]);
+        let are = |key: &str, settings: &[&str]| are_shares(key, settings.iter().copied());
+        assert!(are("extra", &["0.07", "0.15"]) && are("extra", &["20blocks", "7%"]));
+        assert!(are("ftl.window", &["50%", "0.7"]) && !are("ftl.window", &["0.5", "0.7"]));
+        assert!(!are("extra", &["20blocks", "40blocks"]) && !are("seed", &["1", "2"]));
     }
 
     #[test]
