@@ -66,11 +66,12 @@ fn schemes_on_two_chips() -> impl Iterator<Item = [&'static str; 6]> {
     schemes.map(|(it, chip)| ["run", "uniform:writes=500", "--ftl", it.name, "--chip", chip])
 }
 
-/// A page takes between 5 and 13 bytes, so that these devices take 10 to 25 MiB.
+/// A page takes between 5 and 13 bytes, so that these devices take 25 to 210 MiB. What the system
+/// keeps of the program's own file varies by a MiB from run to run.
 #[test]
 fn the_estimate_for_every_scheme_is_true() {
     for run in schemes_on_two_chips() {
-        agrees(&[&run[..], &["--capacity", "3GiB", "--warmup", "0"]].concat());
+        agrees(&[&run[..], &["--capacity", "12GiB", "--warmup", "0"]].concat());
     }
 }
 
@@ -121,7 +122,7 @@ fn the_estimate_for_cached_entries_follows_the_table_that_finds_them() {
     for entries in ["1400KiB", "2048KiB", "2049KiB", "3000KiB"] {
         let ftl = format!("dftl:cmt={entries}");
         let ftl = ["--chip", "slc-lsb", "--ftl", &ftl];
-        agrees_within(0.9..1.1, &[&run[..], &ftl].concat());
+        agrees(&[&run[..], &ftl].concat());
     }
 }
 
