@@ -329,7 +329,9 @@ def refuse_others(labels: Sequence[object], results: Sequence[object]) -> None:
         raise UsageError("there are no results: give at least one")
 
 
-def refuse_twice(labels: Sequence[object]) -> None:
+def refuse_twice(
+    labels: Sequence[object], remedy: str = "give each a label of its own"
+) -> None:
     """Refuse labels of which two are the same: each names one result.
 
     Raises
@@ -341,7 +343,7 @@ def refuse_twice(labels: Sequence[object]) -> None:
         if label in labels[:place]:
             if isinstance(label, type):
                 raise UsageError(f"the FTL `{label.__name__}` is given twice; give it once")
-            raise UsageError(f"two results are called `{label}`; give each a label of its own")
+            raise UsageError(f"two results are called `{label}`; {remedy}")
 
 
 _NEEDED = ("run", "ftl", "device", "trace", "programs", "write_amplification", "time_us", "notes")

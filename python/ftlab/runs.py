@@ -8,7 +8,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ftlab import _native
 from ftlab.advices import Advice
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from ftlab.options import AdviceOptions, LifeOptions, Options, SharedOptions
     from ftlab.policy import Policy
+
+N = TypeVar("N", int, float)
 
 
 @spelt
@@ -139,7 +141,7 @@ def compare(
         refuse_served(one)
     origin = _origin(trace, options)
     for values in ([*ftls, *policies], durabilities, trims):
-        refuse_twice(values)
+        refuse_twice(values, "give it once")
     if policies and len(durabilities) * len(trims) > 1:
         raise TypeError("policies are compared with one durability and one treatment of trims")
     each = [
@@ -206,7 +208,7 @@ def film(
     ftls = _ftls(ftl, ("page",))
     if not 1 <= len(ftls) <= 2:
         raise TypeError(f"a film shows one FTL or two side by side, and these are {len(ftls)}")
-    refuse_twice(ftls)
+    refuse_twice(ftls, "give it once")
     origin = _origin(trace, options)
     common = {"trace": origin.name, **options, "durability": durability, "trim": trim}
     each = [{**common, "ftl": one} for one in ftls]
@@ -225,6 +227,18 @@ def _refuse_several(ftl: object) -> None:
             raise UsageError(how)
     elif isinstance(ftl, Iterable):
         raise TypeError(how)
+
+
+def _number(name: str, value: Any, kind: type[N]) -> N:
+    """A number that may be given as a text."""
+    try:
+        number = kind(value)
+    except (TypeError, ValueError):
+        number = None
+    if number is None or (not isinstance(value, str) and number != value):
+        whole = "a whole number, such as 32" if kind is int else "a number, such as 1.5"
+        raise UsageError(f"`{name}` takes {whole}, and not {value!r}")
+    return number
 
 
 def _ftls(ftl: str | Iterable[str] | None, default: Iterable[str]) -> list[str]:
@@ -287,7 +301,7 @@ def life(
     ftls = _ftls(ftl, ("page",))
     if not ftls:
         raise TypeError("life needs an FTL, such as ftl='page'")
-    refuse_twice(ftls)
+    refuse_twice(ftls, "give it once")
     origin = _origin(trace, options)
     each = [{"trace": origin.name, **options, "ftl": one} for one in ftls]
     with shown(progress, [shown_ftl(one) for one in ftls]) as callback:
@@ -306,8 +320,8 @@ def life(
 def advise(
     trace: Any = None,
     *,
-    target: float = 1.5,
-    depths: int | Sequence[int] = (1, 8, 32, 128),
+    target: float | str = 1.5,
+    depths: int | str | Sequence[int | str] = (1, 8, 32, 128),
     jobs: int | None = None,
     progress: Progress = None,
     memory_limit: int | str | None = None,
@@ -335,11 +349,13 @@ def advise(
     ------
     As :func:`run`. A trace that does not answer raises nothing: the advice says why.
     """
+    each = [depths] if isinstance(depths, (int, str)) else list(depths)
+    question = (_number("target", target, float), [_number("depths", one, int) for one in each])
     origin = _origin(trace, options)
     with shown(progress, ["advice"]) as callback:
         native = _native.advise(
             {"trace": origin.name, **options},
-            question=(target, [depths] if isinstance(depths, int) else list(depths)),
+            question=question,
             requests=origin.packed,
             jobs=jobs,
             progress=callback,

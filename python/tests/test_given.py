@@ -70,6 +70,30 @@ def test_several_ftls_are_compared() -> None:
     assert ftlab.run(WORKLOAD, ftl="page:victim=greedy", limit=9, **DEVICE).ftl == "page"
 
 
+def test_numbers_of_an_advice_may_be_texts(tmp_path: Path) -> None:
+    load: dict[str, Any] = {"trace": "uniform:writes=2K", "capacity": "16MiB"}
+    as_texts = ftlab.advise(**load, target="2", depths="8")
+    assert as_texts.to_json() == ftlab.advise(**load, target=2, depths=8).to_json()
+    for options, sentence in [
+        ({"target": "2x"}, "`target` takes a number, such as 1.5, and not '2x'"),
+        ({"target": None}, "`target` takes a number"),
+        ({"depths": "1,8"}, "`depths` takes a whole number, such as 32, and not '1,8'"),
+        ({"depths": [1, 8.5]}, "`depths` takes a whole number, such as 32, and not 8.5"),
+    ]:
+        call: Any = ftlab.advise
+        refused(sentence, lambda: call(**load, **options))
+
+
+def test_what_is_given_twice_or_by_its_place_is_named() -> None:
+    for call in (ftlab.compare, ftlab.life):
+        twice: Any = call
+        refused("two results are called `page`; give it once", lambda: twice(WORKLOAD, ["page"] * 2))
+    run: Any = ftlab.run
+    refused("only `trace` is taken by its place", lambda: run(WORKLOAD, "page"), TypeError)
+    with pytest.raises(TypeError, match="only `trace`, `ftl` is taken by its place"):
+        ftlab.compare(WORKLOAD, ["page"], "full")  # type: ignore[misc]
+
+
 def test_options_of_sweeps_are_named_as_such(tmp_path: Path) -> None:
     path = written(tmp_path)
     functions: list[Any] = [ftlab.run, ftlab.film, ftlab.advise]

@@ -272,7 +272,10 @@ fn what_has_no_volumes_or_no_rows_is_refused_with_the_remedy() {
         (run(&["--json", "r.json"]), "`--csv rows.jsonl`"),
         (run(&["--log-ops", "o.log"]), "select one volume with `--volume NAME`"),
         (run(&["--volume", "7"]), "give either `--volume` or `--each-volume`"),
-        (run(&["--volumes", "writes>1G"]), "`ftlab trace info --each-volume` lists their figures"),
+        (
+            run(&["--volumes", "writes>1G"]),
+            "`ftlab trace info t.csv --each-volume` lists their figures",
+        ),
         (run(&["--volumes", "write>1"]), "did you mean `writes`?"),
         (run(&["--csv", "rows.txt"]), "ends in .csv or .jsonl"),
         (vec!["run", "t.csv", "--volumes", "writes>1"], "among the rows of `--each-volume`"),

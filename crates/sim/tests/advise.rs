@@ -74,8 +74,9 @@ fn uniform_writes_are_answered_as_theory_says() {
 #[test]
 fn a_small_device_has_no_dies_for_a_latency() {
     let advice = advised("uniform:requests=100K", 3.0);
-    let why = &advice.latency.refused().unwrap().why;
-    assert!(why.contains("too few for the dies"), "{why}");
+    let refused = advice.latency.refused().unwrap();
+    assert!(refused.why.contains("too few for the dies"), "{refused:?}");
+    assert!(refused.instead.contains("`--capacity`"), "{refused:?}");
 }
 
 #[test]

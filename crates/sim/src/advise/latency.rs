@@ -107,11 +107,16 @@ impl Chosen {
         }
         let blocks = |rows: u64| subject.pages() / (rows * ROW_PAGES);
         if blocks(1) < BLOCKS[1] {
-            return Err(Refusal::day(format!(
+            let least = BLOCKS[1] * ROW_PAGES;
+            let why = format!(
                 "The device has {} pages, too few for the dies of a drive: they program \
-                 {ROW_PAGES} pages at once.",
+                 {ROW_PAGES} pages at once, and need {least}.",
                 subject.pages()
-            )));
+            );
+            return Err(match subject.setup.experiment.capacity_bytes {
+                Some(_) => Refusal::with(why, "Give a larger `--capacity`."),
+                None => Refusal::day(why),
+            });
         }
         let rows = ROWS.into_iter().find(|&rows| blocks(rows) >= BLOCKS[0]).unwrap_or(1);
         let block_bytes = rows * ROW_PAGES * u64::from(subject.setup.chip.page_bytes);

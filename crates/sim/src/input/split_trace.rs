@@ -96,10 +96,11 @@ impl SplitTrace {
         let chosen: Vec<&SplitVolume> = self.volumes.iter().filter(is_chosen).collect();
         match (chosen.is_empty(), &experiment.volumes) {
             (true, Some(choice)) => Err(Error::Impossible(format!(
-                "none of the volumes of {} ({}) meets `{choice}`; `ftlab trace info \
+                "none of the volumes of {} ({}) meets `{choice}`; `ftlab trace info {} \
                  --each-volume` lists their figures",
                 self.name,
-                self.volumes.len()
+                self.volumes.len(),
+                spec::shell_word(&self.name)
             ))),
             (true, None) => Err(Error::Impossible(format!("{} has no requests", self.name))),
             (false, _) => Ok(chosen),
