@@ -349,7 +349,9 @@ def advise(
     ------
     As :func:`run`. A trace that does not answer raises nothing: the advice says why.
     """
-    each = [depths] if isinstance(depths, (int, str)) else list(depths)
+    each: list[Any] = [depths]
+    if isinstance(depths, Iterable) and not isinstance(depths, str):
+        each = list(depths)
     question = (_number("target", target, float), [_number("depths", one, int) for one in each])
     origin = _origin(trace, options)
     with shown(progress, ["advice"]) as callback:

@@ -72,7 +72,7 @@ def test_several_ftls_are_compared() -> None:
 
 def test_numbers_of_an_advice_may_be_texts(tmp_path: Path) -> None:
     load: dict[str, Any] = {"trace": "uniform:writes=2K", "capacity": "16MiB"}
-    as_texts = ftlab.advise(**load, target="2", depths="8")
+    as_texts = ftlab.advise(**load, target="2", depths=np.int64(8))
     assert as_texts.to_json() == ftlab.advise(**load, target=2, depths=8).to_json()
     for options, sentence in [
         ({"target": "2x"}, "`target` takes a number, such as 1.5, and not '2x'"),
@@ -89,8 +89,8 @@ def test_what_is_given_twice_or_by_its_place_is_named() -> None:
         twice: Any = call
         refused("two results are called `page`; give it once", lambda: twice(WORKLOAD, ["page"] * 2))
     run: Any = ftlab.run
-    refused("only `trace` is taken by its place", lambda: run(WORKLOAD, "page"), TypeError)
-    with pytest.raises(TypeError, match="only `trace`, `ftl` is taken by its place"):
+    refused("arguments without a name are trace; name the others", lambda: run(WORKLOAD, "page"), TypeError)
+    with pytest.raises(TypeError, match="arguments without a name are trace, ftl; name"):
         ftlab.compare(WORKLOAD, ["page"], "full")  # type: ignore[misc]
 
 
