@@ -5,6 +5,7 @@ PACKAGES = ["ftlab-report --lib"]
 REPORT = "crates/report/src/"
 RUNS = REPORT + "runs/"
 AXIS = REPORT + "charts/axis.rs"
+POINT = REPORT + "charts/point.rs"
 LABELS = REPORT + "axis_labels.rs"
 NUMBERS = REPORT + "number_format.rs"
 
@@ -49,6 +50,11 @@ MUTANTS = [
     ("hole-published-unscaled", "charts: published values keep the unit of the plan", REPORT + "charts/point.rs",
      "let published = self.published.map(|end| end.map(times));",
      "let published = self.published;"),
+    ("axis-fraction-as-it-is", "charts: a share that is written as a fraction is drawn as it is", POINT,
+     "is_of_share && text.parse::<f64>().is_ok()", "is_of_share && text.is_empty()"),
+    ("axis-blocks-as-shares", "charts: numbers of blocks stand on an axis of shares", AXIS,
+     ".and_then(if self.is_share { per_cent } else { quantity })",
+     ".and_then(|text| per_cent(text).filter(|_| self.is_share).or_else(|| quantity(text)))"),
     ("hole-ticks-of-some", "charts: sizes in KiB have no unit on the axis", AXIS,
      'axis["labelExpr"] = BINARY.into();',
      'axis["labelExpr"] = "datum.value".into();'),
