@@ -233,7 +233,7 @@ def _number(name: str, value: Any, kind: type[N]) -> N:
     """A number that may be given as a text."""
     try:
         number = kind(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         number = None
     if number is None or (not isinstance(value, str) and number != value):
         whole = "a whole number, such as 32" if kind is int else "a number, such as 1.5"

@@ -78,6 +78,7 @@ def test_numbers_of_an_advice_may_be_texts(tmp_path: Path) -> None:
         ({"target": "2x"}, "`target` takes a number, such as 1.5, and not '2x'"),
         ({"target": None}, "`target` takes a number"),
         ({"depths": "1,8"}, "`depths` takes a whole number, such as 32, and not '1,8'"),
+        ({"depths": float("inf")}, "`depths` takes a whole number, such as 32, and not inf"),
         ({"depths": [1, 8.5]}, "`depths` takes a whole number, such as 32, and not 8.5"),
     ]:
         call: Any = ftlab.advise
