@@ -69,9 +69,7 @@ def spelt(function: Callable[P, R]) -> Callable[P, R]:
         known = inspect.signature(checked).parameters
         if len(args) > by_place:
             first = [name for name in list(known)[:by_place] if name not in ("self", "cls")]
-            raise TypeError(
-                f"arguments without a name are {', '.join(first)}; name the others, as in seed=1"
-            )
+            raise TypeError(f"arguments without a name are {', '.join(first)}; name the others")
         for option in options:
             if option not in known and not (passes_on and option in _run_options()):
                 raise TypeError(f"there is no option `{option}`{hint(option, known)}")

@@ -74,6 +74,7 @@ def test_numbers_of_an_advice_may_be_texts(tmp_path: Path) -> None:
     load: dict[str, Any] = {"trace": "uniform:writes=2K", "capacity": "16MiB"}
     as_texts = ftlab.advise(**load, target="2", depths=np.int64(8))
     assert as_texts.to_json() == ftlab.advise(**load, target=2, depths=8).to_json()
+    assert ftlab.advise(**load, target=2.0, depths=["8"]).to_json() == as_texts.to_json()
     for options, sentence in [
         ({"target": "2x"}, "`target` takes a number, such as 1.5, and not '2x'"),
         ({"target": None}, "`target` takes a number"),

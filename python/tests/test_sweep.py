@@ -365,7 +365,8 @@ def test_a_row_that_was_refused_for_lack_of_memory_is_run_again(
     if place == "command":
         Path("plan.toml").write_text(REFUSED_PLAN)
         ran = command("sweep", "plan.toml", "--out", "rows.csv", "--memory-limit", str(limit))
-        assert ran.returncode == 0 and "rows refused for lack of memory, or lost with their workers: 1; " in ran.stdout
+        refused = "rows refused for lack of memory, or lost with their workers: 1; "
+        assert ran.returncode == 0 and refused in ran.stdout
         (failed,) = ftlab.Sweep.read("rows.csv").failed
     else:
         sweep = ftlab.sweep(REFUSED_PLAN, *clients, out="rows.csv", memory_limit=limit)

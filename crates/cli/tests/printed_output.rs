@@ -25,7 +25,7 @@ const NOT_RUN: usize = 35;
 /// The mark of a block that is not run.
 const MARK: &str = "not-run: ";
 
-/// What commands begin with that only `make test-long` runs: each takes ten seconds.
+/// Commands that begin like this are slow, so only `make test-long` runs them.
 const LONG: &str = "ftlab advise db.csv --depths";
 
 /// Programs with which a command can begin.
@@ -241,7 +241,7 @@ fn every_command_prints_what_its_page_shows() {
 }
 
 #[test]
-#[ignore = "all commands again, with those that take ten seconds each"]
+#[ignore = "all commands, with the slow ones"]
 fn every_long_command_prints_what_its_page_shows() {
     prints_what_is_shown(|_| true);
 }

@@ -53,8 +53,8 @@ fn most_bytes(limit_bytes: u64, program_bytes: u64) -> u64 {
 
 fn exceeded(bytes: u64, limit_bytes: u64) -> ! {
     let message = format!(
-        "stopped, because it took {} of memory; the limit is {}. To read a compressed trace takes \
-         up to 128 MiB of it. Decompress such a trace, take fewer requests (`--limit`) or a \
+        "stopped, because it took {} of memory; the limit is {}. Reading a compressed trace \
+         takes up to 128 MiB. Decompress such a trace, take fewer requests (`--limit`) or a \
          smaller device, or allow more: `--memory-limit SIZE` or `unlimited`",
         spec::round_size(bytes),
         spec::round_size(limit_bytes)

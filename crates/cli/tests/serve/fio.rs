@@ -19,6 +19,7 @@ fn fio_verifies_while_blocks_fail() {
         let told = server.ok(&format!("{ftlab} ctl c {command}"));
         serde_json::from_str::<serde_json::Value>(&told).unwrap()["ok"].clone()
     };
+    // `make test-long` has more.
     let enough = if cfg!(debug_assertions) { 80 } else { 200 };
     let mut failed = 0;
     for seed in 0..60 {
