@@ -70,7 +70,8 @@ pub(crate) fn detect(trace: &StoredTrace) -> Result<Reading> {
     Ok(detected.expect("a trace has parts").1)
 }
 
-/// Detects how one part is to be read. A matching header takes precedence over matching lines.
+/// Detects how one part is to be read. A matching header takes precedence over matching lines, and
+/// so does a heading with usual names, which says that its columns are others.
 fn detect_part(trace: &StoredTrace, part: &StoredTrace) -> Result<Reading> {
     let bytes = part.head(HEAD_BYTES)?;
     let head = TraceHead::new(&bytes);
@@ -84,6 +85,13 @@ fn detect_part(trace: &StoredTrace, part: &StoredTrace) -> Result<Reading> {
     }
     let matching = all.into_iter().filter(|(likeness, _)| *likeness == best);
     let mut matching: Vec<Reading> = matching.map(|(_, reading)| reading).collect();
+    let headed = heading::stated(&head);
+    if best < Likeness::Header {
+        matching.retain(|one| !contradicts(&head, &one.spec, &headed));
+    }
+    if matching.is_empty() {
+        return Err(unknown_format(trace, part, &head));
+    }
     if matching.len() > 1 {
         let is_misread = |it: &HeadRead| it.has_op_as_device();
         matching.retain(|one| {
@@ -91,7 +99,7 @@ fn detect_part(trace: &StoredTrace, part: &StoredTrace) -> Result<Reading> {
         });
     }
     let readings: Vec<PossibleReading> = match &matching[..] {
-        [one] => rivals(&head, &one.spec),
+        [one] => rivals(&head, &one.spec, &headed),
         several => several.iter().map(|reading| possible(&head, &reading.spec)).collect(),
     };
     match readings.is_empty() {
@@ -100,13 +108,42 @@ fn detect_part(trace: &StoredTrace, part: &StoredTrace) -> Result<Reading> {
     }
 }
 
+/// Whether a reading takes some column for another one, or in another unit, than the heading of
+/// the trace [says](heading::stated).
+fn contradicts(head: &TraceHead, spec: &Spec, headed: &[String]) -> bool {
+    if headed.is_empty() {
+        return false;
+    }
+    let Some((columns, _)) = csv_spec(head, spec) else { return false };
+    let mut pairs = headed.iter().zip(columns_of(&columns));
+    pairs.any(|(stated, read)| {
+        let ((kind, unit), (read_kind, read_unit)) = (kind_and_unit(stated), kind_and_unit(read));
+        let is_known = !kind.starts_with('_') && !read_kind.starts_with('_');
+        is_known && (kind != read_kind || !unit.is_empty() && unit != read_unit)
+    })
+}
+
+/// The columns of a text for `--format`.
+fn columns_of(csv: &str) -> impl Iterator<Item = &str> {
+    let (_, columns) = csv.split_once("columns=").unwrap_or_default();
+    columns.split(',').next().unwrap_or_default().split('+')
+}
+
+fn kind_and_unit(column: &str) -> (&str, &str) {
+    match column.split_once('.').unwrap_or((column, "")) {
+        ("rwbs", unit) => ("op", unit),
+        both => both,
+    }
+}
+
 /// The readings of a trace that is in one format, if others are as plausible: this one and those.
-fn rivals(head: &TraceHead, chosen: &Spec) -> Vec<PossibleReading> {
+fn rivals(head: &TraceHead, chosen: &Spec, headed: &[String]) -> Vec<PossibleReading> {
     let Some((columns, has_unix_times)) = csv_spec(head, chosen) else { return Vec::new() };
     let unscaled = Spec::parse(&doubts::in_nanoseconds(&columns)).expect("columns of csv");
     let Some(read) = HeadRead::new(head, &unscaled, true) else { return Vec::new() };
     let rivals = doubts::rivals(&columns, has_unix_times, &read.requests);
     let rivals = rivals.iter().map(|spec| Spec::parse(spec).expect("columns of csv"));
+    let rivals = rivals.filter(|spec| !contradicts(head, spec, headed));
     let rivals: Vec<_> = rivals.map(|spec| possible(head, &spec)).collect();
     match rivals.is_empty() {
         true => rivals,
@@ -148,14 +185,16 @@ fn unknown_format(trace: &StoredTrace, part: &StoredTrace, head: &TraceHead) -> 
         return Error::UnknownBinary { name, other_member, text: quote(head.first()) };
     }
     let examples = FORMATS.iter().flat_map(|format| format.examples);
-    let suggested = heading::recipes(head);
+    let (suggested, headed) = (heading::recipes(head), heading::stated(head));
     let examples = examples.map(|example| example.spec.to_owned());
     let guessed = if suggested.is_empty() { values::recipes(head) } else { Vec::new() };
     let recipes = suggested.iter().cloned().chain(examples).chain(guessed);
     let possible = |text: String| {
         let spec = Spec::parse(&text).ok()?;
         let read = HeadRead::new(head, &spec, false)?;
-        let fits = read.bad.is_none() && !read.has_op_as_device() || suggested.contains(&text);
+        let fits =
+            read.bad.is_none() && !read.has_op_as_device() && !contradicts(head, &spec, &headed)
+                || suggested.contains(&text);
         fits.then(|| PossibleReading { spec: text, summary: Some(read.summary()) })
     };
     Error::UnknownFormat {
@@ -289,6 +328,40 @@ mod tests {
             ftlab trace info t --format \
             csv:columns=time.s+op+off.sectors+len.sectors,header=true\n";
         assert!(message.contains(expected), "{message}");
+    }
+
+    /// Every order of five columns: some are those of well-known formats, in these or other units.
+    #[test]
+    fn no_reading_contradicts_a_heading() {
+        let columns = [
+            ("time.us", "time_us", ["1000", "2000"]),
+            ("op", "op", ["W", "1"]),
+            ("dev", "device", ["7", "9"]),
+            ("off.bytes", "offset_bytes", ["4096", "8192"]),
+            ("len.bytes", "size_bytes", ["4096", "512"]),
+        ];
+        let orders = (0..5_usize.pow(5)).map(|n| [1, 5, 25, 125, 625].map(|at| n / at % 5));
+        let is_order = |order: &[usize; 5]| (0..5).all(|column| order.contains(&column));
+        let mut shown = 0;
+        for (order, value) in orders.filter(is_order).flat_map(|order| [(order, 0), (order, 1)]) {
+            let line = |field: fn(&(&str, &str, [&str; 2]), usize) -> String| {
+                order.map(|at| field(&columns[at], value)).join(",") + "\n"
+            };
+            let text = line(|it, _| it.1.into()) + &line(|it, value| it.2[value].into());
+            let readings = match detect(&StoredTrace::spool("t", text.as_bytes()).unwrap()) {
+                Ok(reading) => vec![reading.spec.to_string()],
+                Err(_) => offered(text.as_bytes()),
+            };
+            assert!(!readings.is_empty(), "{text}");
+            for spec in readings {
+                let (head, spec) = (TraceHead::new(text.as_bytes()), Spec::parse(&spec).unwrap());
+                let (found, _) = csv_spec(&head, &spec).unwrap();
+                let found: Vec<_> = columns_of(&found).filter(|column| *column != "_").collect();
+                assert_eq!(found, order.map(|at| columns[at].0), "{spec} of {text}");
+                shown += 1;
+            }
+        }
+        assert!(shown >= 240, "{shown}");
     }
 
     #[test]

@@ -28,6 +28,20 @@ enum Meaning {
     Stream,
 }
 
+impl Meaning {
+    /// The word in `columns=`.
+    fn word(self) -> &'static str {
+        match self {
+            Meaning::Time => "time",
+            Meaning::Op => "op",
+            Meaning::Offset => "off",
+            Meaning::Length => "len",
+            Meaning::Device => "dev",
+            Meaning::Stream => "stream",
+        }
+    }
+}
+
 /// Usual names without units, in lower case; words are joined by `_`.
 static NAMES: &[(Meaning, &str)] = &[
     (
@@ -82,6 +96,20 @@ pub(crate) fn recipes(head: &TraceHead) -> Vec<String> {
     suggested(head).unwrap_or_default()
 }
 
+/// What a heading with usual names says of each column, as in `columns=`: with a unit if the name
+/// states it, and `_` if the name is not known. Empty if there is no such heading.
+pub(crate) fn stated(head: &TraceHead) -> Vec<String> {
+    let Some(sheet) = Sheet::of(head).filter(|_| suggested(head).is_some()) else {
+        return Vec::new();
+    };
+    let column = |name: &String| match known(name) {
+        None => String::from("_"),
+        Some((meaning, None)) => String::from(meaning.word()),
+        Some((meaning, Some(unit))) => format!("{}.{unit}", meaning.word()),
+    };
+    sheet.names.iter().map(column).collect()
+}
+
 fn suggested(head: &TraceHead) -> Option<Vec<String>> {
     let sheet = Sheet::of(head)?;
     let (mut columns, mut options, mut hexadecimal) = (Vec::new(), Vec::new(), Vec::new());
@@ -100,10 +128,10 @@ fn suggested(head: &TraceHead) -> Option<Vec<String>> {
                 String::new()
             }
             Meaning::Op => operations(name, &values, &mut options)?.to_owned(),
-            Meaning::Offset => address("off", name, unit, &values, &mut hexadecimal),
-            Meaning::Length => address("len", name, unit, &values, &mut hexadecimal),
-            Meaning::Device => String::from("dev"),
-            Meaning::Stream => String::from("stream"),
+            Meaning::Offset | Meaning::Length => {
+                address(meaning.word(), name, unit, &values, &mut hexadecimal)
+            }
+            Meaning::Device | Meaning::Stream => String::from(meaning.word()),
         });
     }
     if !taken.contains(&Meaning::Op)
@@ -158,7 +186,11 @@ impl<'a> Sheet<'a> {
 
     fn separated_as(example: usize, lines: Vec<&'a [u8]>) -> Option<Sheet<'a>> {
         let example = lines.get(example)?;
-        let count = |&(separator, _): &(u8, &str)| fields(example, separator).len();
+        // Between quoted names there may be blanks as well.
+        let is_named = |field: &&&[u8]| field.iter().any(u8::is_ascii_alphanumeric);
+        let count = |&(separator, _): &(u8, &str)| {
+            fields(example, separator).iter().filter(is_named).count()
+        };
         let separator = SEPARATORS.into_iter().max_by_key(count)?;
         let first = fields(lines[0], separator.0);
         let name = |field: &[u8]| {
