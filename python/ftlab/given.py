@@ -82,15 +82,19 @@ def in_python(message: str) -> str:
     """A message of the command in words of Python. What Python does not have stays.
 
     `--fit wrap` becomes `fit="wrap"`, `--verify` `verify=True`, and `ftlab trace info PATH --sort`
-    `ftlab.trace.info(PATH, sort=True)`. An FTL that is a class is called by its name.
+    `ftlab.trace.info(PATH, sort=True)`. What is piped into the command goes to a file, and an FTL
+    that is a class is called by its name.
     """
-    message = _CLASSES.sub(r"\1", message)
+    message = _CLASSES.sub(r"\1", message).replace(_PIPE, " > PLAIN`")
     message = _COMMANDS.sub(lambda span: span[1] + (_call(span[2]) or f"ftlab {span[2]}"), message)
     return _OPTIONS.sub(lambda span: _arguments(span[1]) or span[0], message)
 
 
 _CLASSES = re.compile(rf"guest[: ]lib={CLASS}([^\s,;`'\"]+)")
 """A class, as the command would name it."""
+
+_PIPE = " | ftlab trace info -`"
+"""The end of a pipe of another program into the command."""
 
 _COMMANDS = re.compile(r"(`|^    )ftlab ([^`\n]+)(?=`|$)", re.MULTILINE)
 """A command in a message, or on a line of its own."""

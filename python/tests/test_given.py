@@ -419,12 +419,12 @@ def test_messages_name_arguments_and_not_options_of_the_command(tmp_path: Path) 
     with pytest.raises(ftlab.UsageError, match="^`volume=` selects a volume of a trace"):
         ftlab.run(WORKLOAD, volume="1", **DEVICE)
     short = ftlab.run(WORKLOAD, limit=20, **DEVICE)
-    assert "`limit=20` ended the trace." in " ".join(short.notes)
-    assert "`--limit 20` ended the trace." in " ".join(short["notes"])
-    assert "`limit=20` ended the trace." in str(short) and "`--limit" not in str(short)
+    assert "read up to `limit=20`;" in " ".join(short.notes)
+    assert "read up to `--limit 20`;" in " ".join(short["notes"])
+    assert "read up to `limit=20`;" in str(short) and "`--limit" not in str(short)
     both = ftlab.compare(WORKLOAD, ["page", "fast"], limit=20, **DEVICE)
     for shown in (str(both), str(pickle.loads(pickle.dumps(both))), both._repr_html_()):
-        assert "`limit=20` ended the trace." in shown and "`--limit" not in shown
+        assert "read up to `limit=20`;" in shown and "`--limit" not in shown
     found = ftlab.ViolationError("see `--seed`", "ftlab run --seed 1")
     assert str(found) == "see `seed=`\nReplay:  ftlab run --seed 1"
 
@@ -444,6 +444,9 @@ def test_rows_that_failed_name_arguments(tmp_path: Path) -> None:
     with pytest.raises(ftlab.RunError) as why:
         ftlab.run(path)
     assert f'`ftlab.trace.info("{path}", format="spc")`' in str(why.value)
+    path.write_bytes(b"BZh91AY&SY")
+    with pytest.raises(ftlab.RunError, match=re.escape(f"first: `bzip2 -dc {path} > PLAIN`")):
+        ftlab.run(path)
 
 
 def test_every_option_that_messages_name_is_an_argument() -> None:

@@ -159,6 +159,24 @@ def test_a_class_is_run_and_counts_as_page_does():
     assert result["scheme"]["mapped"] > 1000
 
 
+@pytest.mark.parametrize(("named", "counted"), [({"cause": "host"}, "host"), ({}, "gc")])
+def test_the_cause_of_an_operation_is_the_one_that_is_named(named, counted):
+    class Once(Ftl):
+        def mount(self, chip, device):
+            self.chip = chip
+
+        def read(self, first, pages):
+            return self.chip.read(first, **named) * pages
+
+        def write(self, first, pages, data):
+            self.chip.program(first, data, **named)
+
+    requests = {"op": ["w"] * 8 + ["r"], "offset": [*range(0, 8 * 2048, 2048), 0], "bytes": [2048] * 9}
+    result = ftlab.run(requests, capacity="4MiB", ftl=Once, warmup=0, precondition="none")
+    for kind, count in (("programs", 8), ("reads", 1)):
+        assert result[kind][counted] == result[kind]["total"] == count
+
+
 def test_a_correct_class_survives():
     checked = ftlab.check(Page, workload=["random", "hot", "fill-random"], second_cuts=256)
     assert checked, str(checked)

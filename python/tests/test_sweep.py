@@ -721,6 +721,7 @@ def test_workers_without_ftlab_are_named(
         assert len(alone.nthreads()) == 2, "nothing of ftlab was sent"
 
 
+@pytest.mark.filterwarnings("ignore:the cluster at .* has no workers")
 def test_the_first_worker_of_a_cluster_is_asked_before_it_gets_a_run(
     here: Path, without_ftlab: dict[str, Any]
 ) -> None:

@@ -459,7 +459,8 @@ impl Chip {
         ["sequential", "ascending", "any"][self.shape.program_order.min(2) as usize]
     }
 
-    /// Bytes of the data area of a page; `None` if it reads as erased.
+    /// Bytes of the data area of a page; `None` if it reads as erased. Without a `cause`, such as
+    /// `"host"`, the read counts under `gc`, or `meta` during a mount.
     #[pyo3(signature = (page, offset=0, size=None, *, cause=None))]
     fn read<'py>(
         &self,
@@ -496,7 +497,8 @@ impl Chip {
         }
     }
 
-    /// Programs a page; a shorter spare area is filled up with 0xFF.
+    /// Programs a page; a shorter spare area is filled up with 0xFF. Without a `cause`, such as
+    /// `"host"`, the program counts under `gc`, or `meta` during a mount.
     #[pyo3(signature = (page, data=None, spare=None, *, cause=None))]
     fn program(
         &self,

@@ -78,13 +78,15 @@ fn moves(result: &RunResult) -> Option<String> {
     ))
 }
 
-/// A sentence for each trace that a limit of requests ended.
+/// A sentence for each trace that was read up to a limit of requests. Whether there are more, nobody
+/// has looked.
 fn cut(result: &RunResult, limit: u64) -> Vec<String> {
-    let sentence = |what: &str| format!("`--limit {limit}` ended {what}.");
+    let sentence =
+        |what: &str| format!("{what} was read up to `--limit {limit}`; it may be longer.");
     match &result.tenants {
         None => {
             let is_cut = result.evidence.requests_read == limit;
-            is_cut.then(|| sentence("the trace")).into_iter().collect()
+            is_cut.then(|| sentence("The trace")).into_iter().collect()
         }
         Some(tenants) => {
             let cut = tenants.iter().filter(|tenant| tenant.trace.requests == limit);
@@ -200,7 +202,7 @@ mod tests {
     #[test]
     fn reads_alone_and_reads_of_nothing_are_noted() {
         let reads = noted("uniform:writes=100,reads=99%", |it| it.limit = Some(20));
-        assert_eq!(reads, [NO_WRITES, "`--limit 20` ended the trace."]);
+        assert_eq!(reads, [NO_WRITES, "The trace was read up to `--limit 20`; it may be longer."]);
         let reads = noted("uniform:writes=20K,reads=50%", |it| {
             (it.precondition, it.warmup) = (Precondition::None, 0);
         });
