@@ -58,4 +58,10 @@ MUTANTS = [
      "record if record.len() < bytes =>", "record if record.is_empty() =>"),
     ("lost-share-of-kept", "lost events: their share is that of the events that were kept", BL,
      "100.0 * lost as f64 / (lost as f64 + kept as f64)", "100.0 * lost as f64 / kept as f64"),
+    ("heading-unheard", "detection: a format contradicts the names of a heading", G,
+     "matching.retain(|one| !contradicts(&head, &one.spec, &headed));", "let _ = &headed;"),
+    ("heading-units-unheard", "detection: a reading contradicts the units of a heading", G,
+     "kind != read_kind || !unit.is_empty() && unit != read_unit", "kind != read_kind"),
+    ("heading-rivals-unheard", "detection: other units are proposed although a heading states them", G,
+     "    let rivals = rivals.filter(|spec| !contradicts(head, spec, headed));\n", "    let _ = headed;\n"),
 ]

@@ -16,7 +16,7 @@
 //! **Evidence.** Garbage collection makes costs uneven, so one of two equal rivals is always ahead.
 //! From each comparison to the next, the costs of two rivals differ by some d. If both are equally
 //! good, all d together come to about √(Σ d²), the standard error. The setting changes only for a
-//! rival that is ahead by several of these, as many as the rule demands.
+//! rival that is ahead by more than that, and by a share of the cost: a change costs something, too.
 //!
 //! A controller would have rivals for a sample of its addresses only. Here they are complete, so a
 //! rule is judged by its idea and not by its sample.
@@ -30,8 +30,8 @@ use crate::contract::{Ftl, Metric, Result, Run};
 pub struct Caution {
     /// What old costs are multiplied by at each comparison.
     pub fading: f64,
-    /// By how many standard errors a rival must be ahead.
-    pub evidence: f64,
+    /// By what share of the present setting's cost a rival must be ahead.
+    pub lead: f64,
 }
 
 /// Memory of a rival whose FTL takes these bytes.
@@ -123,7 +123,7 @@ impl<F: Ftl + 'static> Rivals<F> {
     /// Compares the costs. Returns the number of the cheapest rival that is clearly ahead of `now`,
     /// or `now` if there is none.
     pub fn cheapest(&mut self, now: usize) -> usize {
-        let Caution { fading, evidence } = self.caution;
+        let Caution { fading, lead } = self.caution;
         let costs = self.costs_since();
         for (rival, ns) in self.rivals.iter_mut().zip(&costs) {
             rival.cost_ns = fading * rival.cost_ns + ns;
@@ -135,7 +135,8 @@ impl<F: Ftl + 'static> Rivals<F> {
         }
         let cost = |number: usize| self.rivals[number].cost_ns;
         let is_ahead = |number: &usize| {
-            cost(now) - cost(*number) > evidence * self.squares[now][*number].sqrt()
+            let error = self.squares[now][*number].sqrt();
+            cost(now) - cost(*number) > error.max(lead * cost(now))
         };
         let ahead = (0..self.rivals.len()).filter(is_ahead);
         ahead.min_by(|&one, &other| cost(one).total_cmp(&cost(other))).unwrap_or(now)
@@ -248,7 +249,7 @@ pub(crate) mod tests {
         Rivals::new(&geometry, timing, programs.len(), caution, mount).unwrap()
     }
 
-    const LASTING: Caution = Caution { fading: 1.0, evidence: 2.0 };
+    const LASTING: Caution = Caution { fading: 1.0, lead: 0.0 };
 
     fn write(rivals: &mut Rivals<Dear>) {
         rivals.write(&Run::whole(Lpn(0), 1, 512, Data::Stamp(3))).unwrap();
@@ -270,13 +271,26 @@ pub(crate) mod tests {
     /// A rival that is always cheaper is ahead by n differences after n comparisons, and the
     /// standard error is √n of them.
     #[test]
-    fn a_rival_must_be_ahead_by_two_standard_errors() {
+    fn a_rival_must_be_ahead_by_more_than_a_standard_error() {
         let mut rivals = rivals(&[3, 2, 1], LASTING);
         let mut now = 0;
-        for expected in [0, 0, 0, 0, 2, 2] {
+        for expected in [0, 2, 2] {
             write(&mut rivals);
             now = rivals.cheapest(now);
             assert_eq!(now, expected);
+        }
+    }
+
+    #[test]
+    fn a_rival_must_be_ahead_by_a_share_of_the_cost() {
+        for (lead, expected) in [(0.24, 1), (0.25, 0)] {
+            let mut rivals = rivals(&[4, 3], Caution { lead, ..LASTING });
+            for _ in 0..9 {
+                write(&mut rivals);
+                rivals.cheapest(0);
+            }
+            write(&mut rivals);
+            assert_eq!(rivals.cheapest(0), expected, "{lead}");
         }
     }
 

@@ -28,7 +28,7 @@ const FIRST: usize = 6;
 const PER_LOG: u32 = 32;
 /// Nothing speaks for the first threshold against others, and the wrong one can cost a multiple. So
 /// the threshold changes soon.
-const CAUTION: Caution = Caution { fading: 1.0 - 1.0 / 512.0, evidence: 1.0 };
+const CAUTION: Caution = Caution { fading: 1.0 - 1.0 / 512.0, lead: 0.0 };
 
 /// A scheme with a threshold.
 pub trait HasThreshold: Ftl {
