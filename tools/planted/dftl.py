@@ -11,9 +11,8 @@ CACHE = "crates/ftl/src/scheme/dftl/cached_map.rs"
 # Name, description, file, original text, replacement.
 MUTANTS = [
     ("dftl-write-reads", "dftl, write miss: the translation page is read", DFTL,
-     "        if access == Access::Read {\n            let page",
-     "        let known = self.map.flat.newest(self.owner_of(self.translation_page_of(lpn)));\n"
-     "        if access == Access::Read || known.is_some() {\n            let page"),
+     "access == Access::Write || self.read_page",
+     "access == Access::Write && self.map.flat.newest(self.owner_of(page)).is_none() || self.read_page"),
     ("dftl-one-at-a-time", "dftl, eviction: a batch counts as a single cleaned entry", CACHE,
      "            entry.dirty = false;\n            at = entry.after;\n            cleaned += 1;",
      "            entry.dirty = false;\n            at = entry.after;\n            cleaned = 1;"),

@@ -98,6 +98,21 @@ fn the_threshold_follows_the_cheapest_rival() {
     assert!(defaults.iter().any(|&ratio| ratio > 1.3), "{defaults:?}");
 }
 
+/// The map gets an entry for each of the 32,768 pages. From then on no look-up misses.
+#[test]
+fn a_map_that_has_grown_is_filled() {
+    let experiment = Experiment {
+        ftl: "dftl".into(),
+        warmup: 0,
+        ..experiment("uniform:requests=60K,reads=95%", 64, "15%")
+    };
+    let experiment = experiment.with("dram", "320KiB").unwrap();
+    let result = ran(&experiment.with("split", "adaptive:rule=balanced").unwrap());
+    assert_eq!(result["layers"]["split"]["map_share"], 0.8);
+    let misses = result["scheme"]["cmt_read_misses"].as_u64().unwrap();
+    assert!(misses < 8_000, "{misses}");
+}
+
 /// Writes that come back soon belong into the buffer; under reads of the whole device the map needs
 /// the room. Trims and flushes reach the rivals, too.
 #[test]

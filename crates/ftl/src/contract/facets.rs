@@ -63,6 +63,15 @@ pub trait ResizableMap {
     /// The power fails.
     fn resize(&mut self, nand: &mut Nand, bytes: u64) -> Result<u64>;
 
+    /// Fills the room that the part has after it grew, as far as that is cheap. Otherwise misses
+    /// fill it one by one.
+    ///
+    /// # Errors
+    /// The power fails.
+    fn fill(&mut self, _: &mut Nand) -> Result<()> {
+        Ok(())
+    }
+
     /// Starts to record events for [`take_events`](Self::take_events).
     fn watch(&mut self);
 

@@ -16,7 +16,7 @@
 //! **Evidence.** Garbage collection makes costs uneven, so one of two equal rivals is always ahead.
 //! From each comparison to the next, the costs of two rivals differ by some d. If both are equally
 //! good, all d together come to about √(Σ d²), the standard error. The setting changes only for a
-//! rival that is ahead by more than that, and by a share of the cost: a change costs something, too.
+//! rival that is ahead by more than that, and by a share of the cost, because a change has a price.
 //!
 //! A controller would have rivals for a sample of its addresses only. Here they are complete, so a
 //! rule is judged by its idea and not by its sample.

@@ -476,7 +476,13 @@ impl Partitioner {
         self.count(tuning);
         match tuning {
             Tuning::Stay => {}
-            Tuning::MapGrows(bytes) => self.place_boundary(nand, self.mapping + bytes)?,
+            Tuning::MapGrows(bytes) => {
+                self.place_boundary(nand, self.mapping + bytes)?;
+                // The paper does not say that its rule does this.
+                if paper(&self.tuner).is_none() {
+                    self.map().fill(nand)?;
+                }
+            }
             Tuning::BufferGrows(bytes) => self.place_boundary(nand, self.mapping - bytes)?,
         }
         self.forget_hits();

@@ -251,18 +251,19 @@ impl Dftl {
         if let Some(slot) = self.cmt.touch(lpn) {
             return Ok(slot);
         }
-        let mut is_in_flash = true;
-        if access == Access::Read {
-            let page = self.owner_of(self.translation_page_of(lpn));
-            let ppn = self.map.flat.newest(page).expect("an entry that is not cached is in flash");
-            is_in_flash = self.read_entries(nand, ppn, page)?;
-        }
+        let page = self.translation_page_of(lpn);
+        let is_in_flash = access == Access::Write || self.read_page(nand, page)?;
+        Ok(self.insert(lpn, is_in_flash))
+    }
+
+    /// Adds an entry to the cache. Returns its slot.
+    fn insert(&mut self, lpn: Lpn, is_in_flash: bool) -> u32 {
         let slot = self.cmt.insert(lpn);
         if !is_in_flash {
             // Its eviction will write the translation page anew.
             self.cmt.mark_slot_dirty(slot, self.entry(lpn));
         }
-        Ok(slot)
+        slot
     }
 
     /// The current value of an entry; [`Ppn::NONE`] if the page is unmapped.
@@ -437,6 +438,10 @@ impl ResizableMap for Dftl {
         self.capacity = (bytes / CACHED_BYTES).max(1);
         self.shrink_to(nand, self.capacity)?;
         Ok(self.capacity * CACHED_BYTES)
+    }
+
+    fn fill(&mut self, nand: &mut Nand) -> Result<()> {
+        self.load_pages(nand)
     }
 
     fn watch(&mut self) {

@@ -78,8 +78,8 @@ fn moves(result: &RunResult) -> Option<String> {
     ))
 }
 
-/// A sentence for each trace that was read up to a limit of requests. Whether there are more, nobody
-/// has looked.
+/// A sentence for each trace that was read up to a limit of requests. Nobody has looked whether
+/// there are more.
 fn cut(result: &RunResult, limit: u64) -> Vec<String> {
     let sentence =
         |what: &str| format!("{what} was read up to `--limit {limit}`; it may be longer.");
