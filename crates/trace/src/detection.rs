@@ -70,8 +70,8 @@ pub(crate) fn detect(trace: &StoredTrace) -> Result<Reading> {
     Ok(detected.expect("a trace has parts").1)
 }
 
-/// Detects how one part is to be read. A matching header takes precedence over matching lines, and
-/// so does a heading with usual names, which says that its columns are others.
+/// Detects how one part is to be read. A matching header takes precedence over matching lines. A
+/// heading with usual names excludes formats that have other columns.
 fn detect_part(trace: &StoredTrace, part: &StoredTrace) -> Result<Reading> {
     let bytes = part.head(HEAD_BYTES)?;
     let head = TraceHead::new(&bytes);

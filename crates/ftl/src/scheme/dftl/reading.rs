@@ -11,8 +11,8 @@ use crate::contract::Result;
 use crate::part::map::lost_data::unless_lost;
 
 impl Dftl {
-    /// Caches the entries of whole translation pages while there is room for them, those of recent
-    /// entries first. Nobody has used them, so they are the first to be evicted.
+    /// Loads whole translation pages into the cache while there is room for them. The pages of the
+    /// most recent entries come first. Nobody has used the new entries, so they are evicted first.
     pub(super) fn load_pages(&mut self, nand: &mut Nand) -> Result<()> {
         let used: Vec<Lpn> = self.cmt.iter().map(|(lpn, _)| lpn).collect();
         let recent = used.iter().rev().map(|&lpn| self.translation_page_of(lpn));
