@@ -30,6 +30,10 @@ pub(super) struct Shape {
 /// The most entries that a store may have in all tables: each takes 4 bytes of memory.
 const ENTRIES_MAX: u128 = 1 << 25;
 
+/// The most puts for each key that a memtable may hold. With more, nearly all of them repeat a key,
+/// and drawing them takes minutes.
+const PUTS_A_KEY_MAX: u64 = 8;
+
 /// The highest number of a level. Streams are few, too.
 const LEVEL_MAX: u64 = 60;
 
@@ -54,6 +58,13 @@ impl Shape {
             return Err(format!(
                 "the data are {keys} entries of {entry_bytes} bytes; at least one is needed, and \
                  {ENTRIES_MAX} are possible: change entry=, data= or space="
+            ));
+        }
+        if memtable.1 / PUTS_A_KEY_MAX > keys {
+            return Err(format!(
+                "a memtable holds {} puts, but the data are {keys} entries; {PUTS_A_KEY_MAX} puts \
+                 for each are possible: reduce memtable=, or enlarge data= or space=",
+                memtable.1
             ));
         }
         let within = |key: &str, range: std::ops::RangeInclusive<u64>| match params.count(key) {

@@ -228,6 +228,10 @@ fn impossible_stores_are_refused() {
         ("lsm:space=64MiB,data=0%", "workload lsm: the data are 0 entries"),
         ("lsm:space=64MiB,memtable=1", "workload lsm: memtable=1 has no room for an entry of 1024"),
         ("lsm:space=64MiB,table=1000", "workload lsm: table=1000 has no room for an entry of"),
+        (
+            "lsm:space=64MiB,data=1%,memtable=16MiB",
+            "workload lsm: a memtable holds 16384 puts, but the data are 655 entries; 8 puts",
+        ),
         ("lsm:space=64MiB,fanout=1", "workload lsm: fanout=1 is not between 2 and 1000"),
         ("lsm:space=64MiB,young=0", "workload lsm: young=0 is not between 1 and 1000"),
         ("lsm:space=64MiB,levels=61", "workload lsm: levels=61 is not between 1 and 60"),
