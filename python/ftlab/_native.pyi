@@ -251,13 +251,18 @@ class Chip:
     def program(
         self,
         page: int,
-        data: bytes | None = None,
-        spare: bytes | None = None,
+        data: bytes | bytearray | memoryview | None = None,
+        spare: bytes | bytearray | memoryview | None = None,
         *,
         cause: str | None = None,
     ) -> None: ...
     def copy(
-        self, source: int, target: int, spare: bytes | None = None, *, cause: str | None = None
+        self,
+        source: int,
+        target: int,
+        spare: bytes | bytearray | memoryview | None = None,
+        *,
+        cause: str | None = None,
     ) -> None: ...
     def erase(self, block: int, *, cause: str | None = None) -> None: ...
     def barrier(self) -> None: ...

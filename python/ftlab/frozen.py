@@ -6,6 +6,8 @@ import copy
 import json
 from typing import Any, NoReturn
 
+from ftlab.given import hint
+
 
 def frozen(value: Any) -> Any:
     """The same value, whose dicts and lists, however deep, refuse changes."""
@@ -23,6 +25,10 @@ def read(text: str) -> Any:
 
 class FrozenDict(dict[str, Any]):
     """A dict of figures. A deep copy of it is an ordinary dict."""
+
+    def __missing__(self, name: object) -> NoReturn:
+        """Say which field was probably meant."""
+        raise KeyError(f"there is no field {name!r}{hint(str(name), self)}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FrozenDict, (dict(self),)

@@ -42,19 +42,6 @@ def hint(word: str, known: Iterable[str]) -> str:
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
-def field_of(fields: Mapping[str, Any], name: str) -> Any:
-    """A field by its name.
-
-    Raises
-    ------
-    KeyError
-        There is none; the message names the one that was probably meant.
-    """
-    if name in fields:
-        return fields[name]
-    raise KeyError(f"there is no field {name!r}{hint(name, fields)}")
-
-
 def spelt(function: Callable[P, R]) -> Callable[P, R]:
     """A function that says which option was probably meant if it gets an unknown one.
 

@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from ftlab import _native, frozen
 from ftlab.errors import UsageError
-from ftlab.given import CLASS, field_of, in_python, kind
+from ftlab.given import CLASS, in_python, kind
 from ftlab.reports import Reported
 from ftlab.rows import ArrowRows
 from ftlab.tables import Groups, column_groups, groups_html, groups_text
@@ -74,7 +74,7 @@ class Result(Mapping[str, Any], ArrowRows):
 
     def __getitem__(self, field: str) -> Any:
         """A field at the top of the result."""
-        return field_of(self._fields(), field)
+        return self._fields()[field]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._fields())

@@ -15,7 +15,7 @@ from typing import Any, Literal, Union, overload
 
 from ftlab import _native, frozen
 from ftlab.errors import UsageError
-from ftlab.given import field_of, in_python, kind, spelt
+from ftlab.given import in_python, kind, spelt
 from ftlab.requests import Requests
 from ftlab.tables import fields_html, fields_text
 from ftlab.written import Files, files_of, write_trace
@@ -120,7 +120,7 @@ class TraceInfo(Mapping[str, Any]):
 
     def __getitem__(self, field: str) -> Any:
         """A field at the top."""
-        return field_of(self._fields, field)
+        return self._fields[field]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._fields)

@@ -355,20 +355,31 @@ def test_other_types_are_refused(name: str, values: Any, sentence: str) -> None:
     assert sentence in str(refused.value)
 
 
-TIMES: list[tuple[Any, str]] = [
-    (np.zeros(4, dtype="M8[us]"), '.astype("datetime64[ns]")'),
-    (np.zeros(4, dtype="m8[ms]"), '.astype("timedelta64[ns]")'),
-    (pd.Series(pd.to_datetime([0, 1, 2, 3], utc=True)).dt.as_unit("us"), '.dt.as_unit("ns")'),
-    (pa.array([0, 1, 2, 3], pa.timestamp("ms")), '.cast(pyarrow.timestamp("ns"))'),
-    (pl.Series([0, 1, 2, 3]).cast(pl.Datetime("us")), '.cast(polars.Datetime("ns"))'),
-    (pl.Series([0, 1, 2, 3]).cast(pl.Duration("us")), '.cast(polars.Duration("ns"))'),
+REMEDIES: list[tuple[str, Any, str]] = [
+    ("time_ns", np.zeros(4, dtype="M8[us]"), '.astype("datetime64[ns]")'),
+    ("time_ns", np.zeros(4, dtype="m8[ms]"), '.astype("timedelta64[ns]")'),
+    (
+        "time_ns",
+        pd.Series(pd.to_datetime([0, 1, 2, 3], utc=True)).dt.as_unit("us"),
+        '.dt.as_unit("ns")',
+    ),
+    ("time_ns", pa.array([0, 1, 2, 3], pa.timestamp("ms")), '.cast(pyarrow.timestamp("ns"))'),
+    ("time_ns", pa.array([0, 1, 2, 3], pa.timestamp("us")), "::TIMESTAMP_NS"),
+    ("time_ns", pl.Series([0, 1, 2, 3]).cast(pl.Datetime("us")), '.cast(polars.Datetime("ns"))'),
+    ("time_ns", pl.Series([0, 1, 2, 3]).cast(pl.Duration("us")), '.cast(polars.Duration("ns"))'),
+    ("time_ns", np.ones(4), '.astype("int64")'),
+    ("bytes", pd.Series([1, 2, 3, 4], dtype="Float64"), '.astype("int64")'),
+    ("bytes", pl.Series([1.0, 2, 3, 4]), ".cast(polars.Int64)"),
+    ("offset", pa.array([1, 2, 3, 4]).cast(pa.decimal128(38, 0)), "::BIGINT"),
 ]
 
 
-@pytest.mark.parametrize(("times", "remedy"), TIMES)
-def test_times_of_another_unit_are_refused_with_a_remedy(times: Any, remedy: str) -> None:
+@pytest.mark.parametrize(("name", "values", "remedy"), REMEDIES)
+def test_a_column_that_can_be_converted_is_refused_with_a_remedy(
+    name: str, values: Any, remedy: str
+) -> None:
     with pytest.raises(ftlab.UsageError) as refused:
-        ftlab.Requests({**GOOD, "time_ns": times})
+        ftlab.Requests({**GOOD, name: values})
     assert remedy in str(refused.value)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -101,6 +102,22 @@ def test_figures_are_dicts_and_lists() -> None:
     assert pd.DataFrame([result["erases"]])["gc"][0] == result["erases"]["gc"]
     assert pd.json_normalize(dict(result))["erases.gc"][0] == result["erases"]["gc"]
     assert repr(frozen({"a": [1]})) == "{'a': [1]}"
+
+
+def test_a_misspelt_field_is_named_at_any_depth() -> None:
+    sweep = ftlab.sweep(PLAN)
+    advice = ftlab.advise(TRACE)
+    for fields, name, meant in (
+        (sweep[0], "write_amplificaton", "write_amplification"),
+        (sweep[0]["sweep"], "roww", "row"),
+        (sweep[0]["erases"], "g", None),
+        (ftlab.run(TRACE, **DEVICE)["time_us"], "totl", "total"),
+        (advice, "latenzy", "latency"),
+    ):
+        asked = f"; did you mean `{meant}`?" if meant else ""
+        with pytest.raises(KeyError, match=re.escape(f"there is no field '{name}'{asked}") + "['\"]"):
+            fields[name]
+        assert fields.get(name) is None and name not in fields
 
 
 @pytest.mark.parametrize("value", [{"a": [{"b": 1}]}, [{"a": [1]}]])

@@ -177,6 +177,30 @@ def test_the_cause_of_an_operation_is_the_one_that_is_named(named, counted):
         assert result[kind][counted] == result[kind]["total"] == count
 
 
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_areas_are_bytes_of_any_kind(kind):
+    class Kinds(Page):
+        def read(self, first, pages):
+            return kind(super().read(first, pages))
+
+        def program(self, lpn, data, cause):
+            super().program(lpn, kind(data), cause)
+
+    result = ftlab.run("uniform:writes=200", capacity="1MiB", ftl=Kinds, verify=True)
+    assert result["programs"]["host"] == 200
+
+
+@pytest.mark.parametrize("wrong", [5, [0] * 2048, "x" * 2048])
+def test_other_areas_are_refused(wrong):
+    class Wrongly(Page):
+        def program(self, lpn, data, cause):
+            super().program(lpn, wrong, cause)
+
+    kind = type(wrong).__name__
+    with pytest.raises(TypeError, match=f"an area of a page must be bytes, not a value of {kind}"):
+        ftlab.run("uniform:writes=20", capacity="1MiB", ftl=Wrongly)
+
+
 def test_a_correct_class_survives():
     checked = ftlab.check(Page, workload=["random", "hot", "fill-random"], second_cuts=256)
     assert checked, str(checked)

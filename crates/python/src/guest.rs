@@ -19,7 +19,8 @@ use guest::remote::{RemoteSource, Starter};
 use nand::Cause;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyType};
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyMemoryView, PyType};
 use serde_json::Value;
 use sim::RunResult;
 use spec::Params;
@@ -315,10 +316,7 @@ impl Guest for Attached {
     ) -> Answer {
         call(&self.slot, chip, |py| {
             let read = self.object.bind(py).call_method1("read", (first, pages))?;
-            let bytes: Vec<u8> = read.extract().map_err(|_| {
-                let kind = read.get_type().name().map_or("?".into(), |name| name.to_string());
-                PyTypeError::new_err(format!("`read` must return bytes, not a value of {kind}"))
-            })?;
+            let bytes = octets("what `read` returns", &read)?;
             if bytes.len() != data.len() {
                 let (found, size, page) = (bytes.len(), data.len(), self.page_bytes);
                 return Err(PyValueError::new_err(format!(
@@ -405,6 +403,20 @@ fn exception(status: Status) -> PyErr {
 fn cause_of(name: Option<&str>) -> PyResult<Option<Cause>> {
     let parse = |name: &str| name.parse::<Cause>();
     name.map(parse).transpose().map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The bytes in `bytes`, a `bytearray` or a `memoryview`, which the user calls by this name.
+fn octets(name: &str, given: &Bound<'_, PyAny>) -> PyResult<PyBackedBytes> {
+    let is_view = given.is_instance_of::<PyMemoryView>();
+    let copied = is_view.then(|| given.call_method0("tobytes")).transpose()?;
+    let bytes = copied.as_ref().unwrap_or(given).extract();
+    let kind = given.get_type().name()?;
+    let refused = |_| PyTypeError::new_err(format!("{name} must be bytes, not a value of {kind}"));
+    bytes.map_err(refused)
+}
+
+fn area(given: Option<Bound<'_, PyAny>>) -> PyResult<Option<PyBackedBytes>> {
+    given.map(|given| octets("an area of a page", &given)).transpose()
 }
 
 fn sized<'a>(what: &str, bytes: Option<&'a [u8]>, size: u32) -> PyResult<Option<&'a [u8]>> {
@@ -503,12 +515,13 @@ impl Chip {
     fn program(
         &self,
         page: u32,
-        data: Option<&[u8]>,
-        spare: Option<&[u8]>,
+        data: Option<Bound<'_, PyAny>>,
+        spare: Option<Bound<'_, PyAny>>,
         cause: Option<&str>,
     ) -> PyResult<()> {
         let cause = cause_of(cause)?;
-        let data = sized("a page has a data area", data, self.shape.page_bytes)?;
+        let data = area(data)?;
+        let data = sized("a page has a data area", data.as_deref(), self.shape.page_bytes)?;
         let spare = self.filled(spare)?;
         self.change(|chip| chip.program(page, data, spare.as_deref(), cause))
     }
@@ -519,7 +532,7 @@ impl Chip {
         &self,
         source: u32,
         target: u32,
-        spare: Option<&[u8]>,
+        spare: Option<Bound<'_, PyAny>>,
         cause: Option<&str>,
     ) -> PyResult<()> {
         let cause = cause_of(cause)?;
@@ -552,11 +565,11 @@ impl Chip {
 
 impl Chip {
     /// A spare area of the chip's size.
-    fn filled(&self, spare: Option<&[u8]>) -> PyResult<Option<Vec<u8>>> {
-        let Some(spare) = spare else { return Ok(None) };
+    fn filled(&self, spare: Option<Bound<'_, PyAny>>) -> PyResult<Option<Vec<u8>>> {
+        let Some(spare) = area(spare)? else { return Ok(None) };
         let size = self.shape.spare_bytes as usize;
         if spare.len() > size {
-            sized("a page has a spare area", Some(spare), self.shape.spare_bytes)?;
+            sized("a page has a spare area", Some(&spare), self.shape.spare_bytes)?;
         }
         let mut filled = spare.to_vec();
         filled.resize(size, 0xFF);
