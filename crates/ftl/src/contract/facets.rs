@@ -63,8 +63,8 @@ pub trait ResizableMap {
     /// The power fails.
     fn resize(&mut self, nand: &mut Nand, bytes: u64) -> Result<u64>;
 
-    /// Fills the room that the part has after it grew, as far as that is cheap. Otherwise misses
-    /// fill it one by one.
+    /// Fills the room that the part has after it grew, as far as that is cheap, and gives up what
+    /// only a smaller one needs. Otherwise misses fill the room one by one.
     ///
     /// # Errors
     /// The power fails.

@@ -3,7 +3,7 @@
 //! Algorithm 1 compares what the last byte of each side would save in one interval. This rule has a
 //! [rival](crate::part::rivals) for each of a few shares. After every interval the boundary moves
 //! to the share of the rival that is clearly ahead, at once. A map that has grown is filled at
-//! once, too, because misses would fill it one entry at a time. A map that has an entry for every
+//! once, too, and gives up what only the smaller one needed. A map that has an entry for every
 //! page can use no more, so it begins with that or with the half, whichever is less.
 
 use nand::{Geometry, Nand, Timing};
@@ -14,8 +14,8 @@ use crate::part::rivals::{Caution, Rivals};
 /// The shares of the map to choose from, in percent of the budget.
 const SHARES: [u64; 11] = [3, 10, 20, 30, 40, 50, 60, 70, 80, 90, 97];
 /// A wrong share can cost a multiple, so the boundary moves soon. But a move costs something: what
-/// leaves a cache has to be read again, and in dftl translation pages that were once written stay.
-/// So a share must promise one per cent.
+/// leaves a cache has to be read again, and where pages lie in the flash tells for long what was
+/// before. So a share must promise one per cent.
 const CAUTION: Caution = Caution { fading: 1.0 - 1.0 / 256.0, lead: 0.01 };
 /// Requests from one comparison to the next.
 pub const INTERVAL: u64 = 250;

@@ -223,6 +223,12 @@ impl PageMap {
         }
     }
 
+    /// Forgets a page of the FTL's own, which becomes dead.
+    pub fn forget(&mut self, nand: &Nand, owner: Lpn) {
+        debug_assert!(owner.0 >= self.logical_pages(), "{owner:?} is a page of the host");
+        self.replace(nand, owner, Ppn::NONE);
+    }
+
     /// Moves a frontier past pages that were just programmed, and closes its block if it is full.
     #[inline]
     fn advance(&mut self, frontier: &mut Frontier, pages: u32, geometry: &Geometry) {

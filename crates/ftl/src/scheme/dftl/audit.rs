@@ -30,8 +30,7 @@ impl Dftl {
             let found = self.cmt.contains(lpn) || self.map.flat.newest(page).is_some();
             ensure!(found, "{lpn:?} is mapped, but its entry is neither cached nor in flash");
         }
-        let own = pages.div_ceil(self.entries);
-        (0..own).try_for_each(|page| self.audit_translation_page(nand, page))
+        (0..self.translation_pages()).try_for_each(|page| self.audit_translation_page(nand, page))
     }
 
     /// Checks a translation page in flash: each entry has its current value or, if it is dirty, the

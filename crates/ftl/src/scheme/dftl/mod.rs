@@ -46,6 +46,7 @@ mod audit;
 pub mod cache_account;
 pub mod cached_map;
 mod collection;
+mod filling;
 mod reading;
 mod recovery;
 mod slot_table;
@@ -221,6 +222,11 @@ impl Dftl {
 
     fn translation_page_of(&self, lpn: Lpn) -> u32 {
         lpn.0 / self.entries
+    }
+
+    /// Number of translation pages, if all are written.
+    fn translation_pages(&self) -> u32 {
+        self.map.logical_pages().div_ceil(self.entries)
     }
 
     /// The owner number of a translation page in the page map. These numbers follow those of host
@@ -413,8 +419,7 @@ impl Ftl for Dftl {
     /// The GTD is the part of the map that is entirely in RAM; the CMT is a cache of the rest.
     fn report(&self) -> Report {
         let mut report = self.map.report();
-        let translation_pages = self.map.logical_pages().div_ceil(self.entries);
-        report.ram.map = u64::from(translation_pages * ENTRY_BYTES);
+        report.ram.map = u64::from(self.translation_pages() * ENTRY_BYTES);
         report.ram.cache = self.capacity * CACHED_BYTES;
         report.figures = self.account.figures(self.cmt.entries());
         report.gauges = vec![("cmt_entries", self.cmt.entries().into())];
@@ -441,7 +446,9 @@ impl ResizableMap for Dftl {
     }
 
     fn fill(&mut self, nand: &mut Nand) -> Result<()> {
-        self.load_pages(nand)
+        self.load_pages(nand)?;
+        self.release_pages(nand);
+        Ok(())
     }
 
     fn watch(&mut self) {

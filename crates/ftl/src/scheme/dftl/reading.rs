@@ -11,42 +11,6 @@ use crate::contract::Result;
 use crate::part::map::lost_data::unless_lost;
 
 impl Dftl {
-    /// Loads whole translation pages into the cache while there is room for them. The pages of the
-    /// most recent entries come first. Nobody has used the new entries, so they are evicted first.
-    pub(super) fn load_pages(&mut self, nand: &mut Nand) -> Result<()> {
-        let used: Vec<Lpn> = self.cmt.iter().map(|(lpn, _)| lpn).collect();
-        let recent = used.iter().rev().map(|&lpn| self.translation_page_of(lpn));
-        let all = 0..self.map.logical_pages().div_ceil(self.entries);
-        let mut is_left = vec![true; all.len()];
-        let mut pages: Vec<u32> = recent.chain(all).collect();
-        pages.retain(|&page| core::mem::take(&mut is_left[page as usize]));
-        for page in pages {
-            let missing = self.uncached_of(page);
-            if u64::from(self.cmt.entries()) + missing.len() as u64 > self.capacity {
-                break;
-            }
-            if !missing.is_empty() {
-                let is_in_flash = self.read_page(nand, page)?;
-                for lpn in missing {
-                    self.insert(lpn, is_in_flash);
-                }
-            }
-        }
-        for lpn in used {
-            self.cmt.touch(lpn);
-        }
-        Ok(())
-    }
-
-    /// The mapped pages without a cached entry of which a translation page has the entries.
-    fn uncached_of(&self, page: u32) -> Vec<Lpn> {
-        let first = page * self.entries;
-        let end = self.map.logical_pages().min(first + self.entries);
-        let is_missing =
-            |&lpn: &Lpn| self.map.flat.newest(lpn).is_some() && !self.cmt.contains(lpn);
-        (first..end).map(Lpn).filter(is_missing).collect()
-    }
-
     /// Reads a translation page that is in flash. Returns whether it could be read.
     pub(super) fn read_page(&self, nand: &mut Nand, page: u32) -> Result<bool> {
         let owner = self.owner_of(page);

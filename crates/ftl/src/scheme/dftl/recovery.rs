@@ -30,7 +30,7 @@ impl Dftl {
     /// entry of the cache.
     fn load(&mut self, nand: &mut Nand) -> Result<()> {
         let pages = self.map.logical_pages();
-        for page in 0..pages.div_ceil(self.entries) {
+        for page in 0..self.translation_pages() {
             let bytes = self.entries_at_mount(nand, page)?;
             let mut known = bytes.chunks_exact(ENTRY_BYTES as usize);
             for lpn in page * self.entries..pages.min((page + 1) * self.entries) {
