@@ -7,6 +7,7 @@ DFTL = "crates/ftl/src/scheme/dftl/mod.rs"
 COLLECTION = "crates/ftl/src/scheme/dftl/collection.rs"
 RECOVERY = "crates/ftl/src/scheme/dftl/recovery.rs"
 CACHE = "crates/ftl/src/scheme/dftl/cached_map.rs"
+FILLING = "crates/ftl/src/scheme/dftl/filling.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
@@ -46,4 +47,12 @@ MUTANTS = [
     ("dftl-commit-before-copy", "dftl, mount: the commit comes before the endangered block is emptied", RECOVERY,
      "        if let Some(block) = recovered.endangered {\n            let frontier = match",
      "        self.map.commit_recovery(nand, &recovered)?;\n        if let Some(block) = recovered.endangered {\n            let frontier = match"),
+    ("dftl-pages-kept", "dftl, filling: translation pages that nobody needs stay in flash", DFTL,
+     "        self.release_pages(nand);\n", ""),
+    ("dftl-released-clean", "dftl, filling: entries of a released translation page count as written", FILLING,
+     "                self.cmt.mark_dirty(lpn, Ppn::NONE);\n", "                let _ = (lpn, Ppn::NONE);\n"),
+    ("dftl-released-early", "dftl, filling: a translation page is released although some entries are not cached", FILLING,
+     "if !self.uncached_of(page).is_empty() {\n                is_one_left", "if self.uncached_of(page).len() > 1 {\n                is_one_left"),
+    ("dftl-block-held", "dftl, filling: an open translation block without a valid page stays open", FILLING,
+     "            self.map.close(open, nand.geometry());\n", "            self.translation = open;\n"),
 ]

@@ -9,7 +9,6 @@ BALANCE = "crates/ftl/src/layer/partitioner/balance.rs"
 PARTITIONER = "crates/ftl/src/layer/partitioner/mod.rs"
 THRESHOLD = "crates/ftl/src/scheme/last/beyond/threshold.rs"
 REGULATOR = "crates/ftl/src/scheme/last/partition_regulator.rs"
-DFTL = "crates/ftl/src/scheme/dftl/mod.rs"
 FILLING = "crates/ftl/src/scheme/dftl/filling.rs"
 
 # Name, description, file, original text, replacement.
@@ -64,14 +63,6 @@ MUTANTS = [
      "                    self.map().fill(nand)?;\n", ""),
     ("balance-filled-recent", "balance: entries that nobody has used are evicted last", FILLING,
      "            self.cmt.touch(lpn);\n", ""),
-    ("balance-pages-kept", "balance: translation pages that nobody needs stay in flash", DFTL,
-     "        self.release_pages(nand);\n", ""),
-    ("balance-released-clean", "balance: entries of a released translation page count as written", FILLING,
-     "                self.cmt.mark_dirty(lpn, Ppn::NONE);\n", "                let _ = (lpn, Ppn::NONE);\n"),
-    ("balance-released-early", "balance: a translation page is released although some entries are not cached", FILLING,
-     "if !self.uncached_of(page).is_empty() {\n                is_one_left", "if self.uncached_of(page).len() > 1 {\n                is_one_left"),
-    ("balance-block-held", "balance: an open translation block without a valid page stays open", FILLING,
-     "            self.map.close(open, nand.geometry());\n", "            self.translation = open;\n"),
     ("balance-reads-hidden", "balance: rivals see no reads", PARTITIONER,
      "        self.show(|rivals| rivals.read(run))?;\n", ""),
     ("balance-trims-hidden", "balance: rivals see no trims", PARTITIONER,

@@ -250,6 +250,67 @@ fn a_smaller_budget_shrinks_the_cache_at_once_and_a_larger_one_lets_it_grow() {
     real.ftl.audit(&real.nand).unwrap();
 }
 
+/// The number of translation pages that are in use.
+fn translation_pages(real: &Real) -> usize {
+    let owners = (4 * LOGICAL_BLOCKS..5 * LOGICAL_BLOCKS).map(Lpn);
+    owners.filter(|&owner| real.ftl.place(&real.nand, owner).is_some()).count()
+}
+
+/// Random steps on a cache that gets random sizes; now and then the power fails. Whatever is
+/// released, each entry is in the cache or in flash, where it has its value.
+#[test]
+fn a_cache_that_grew_releases_pages_and_loses_no_entry() {
+    let mut real = Real::in_mode("dftl:cmt=64,entries=4", SEQUENTIAL, 4, 20, Mode::Stamps);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(14);
+    let (mut released, mut kept) = (0, 0);
+    for round in 0..4000 {
+        let step = step(&mut rng, 4);
+        match rng.next_u32() % 3 {
+            0 => real.read(step.first as u32, step.pages as u32),
+            _ => {
+                let (first, pages) = (Lpn(step.first as u32), step.pages as u32);
+                let data = Data::Stamp(round + 1);
+                let run = Run { data, ..Run::whole(first, pages, PAGE_BYTES, Data::None) };
+                real.ftl.write_run(&mut real.nand, &run).unwrap();
+            }
+        }
+        if round % 5 == 0 {
+            let before = translation_pages(&real);
+            let map = real.ftl.resizable_map().unwrap();
+            map.resize(&mut real.nand, 8 * (1 + u64::from(rng.next_u32() % 56))).unwrap();
+            map.fill(&mut real.nand).unwrap();
+            let after = translation_pages(&real);
+            released += before.saturating_sub(after);
+            kept += after;
+        }
+        if round % 97 == 0 {
+            real.power_cycle();
+        }
+        real.ftl.audit(&real.nand).unwrap();
+    }
+    assert!(released > 500 && kept > 500, "{released} released, {kept} kept");
+}
+
+#[test]
+fn a_cache_with_all_entries_needs_no_translation_page() {
+    let mut real = device(8);
+    real.write(0, 4 * LOGICAL_BLOCKS);
+    assert!(translation_pages(&real) > 6);
+    let map = real.ftl.resizable_map().unwrap();
+    map.resize(&mut real.nand, u64::from(8 * 4 * LOGICAL_BLOCKS)).unwrap();
+    map.fill(&mut real.nand).unwrap();
+    assert_eq!(translation_pages(&real), 0);
+    real.forget_counts();
+    (0..20).for_each(|_| real.write(0, 4 * LOGICAL_BLOCKS));
+    assert_eq!(map_work(&real)[..3], [0, 0, 0], "the old pages are dead");
+    let mut roles = Vec::new();
+    real.ftl.roles(&real.nand, &mut roles);
+    assert!(roles.iter().all(|role| role.name != "translation"), "their blocks are erased");
+    real.ftl.resizable_map().unwrap().resize(&mut real.nand, 64).unwrap();
+    assert!(translation_pages(&real) > 6, "evicted entries are written again");
+    real.ftl.audit(&real.nand).unwrap();
+}
+
 #[test]
 fn the_least_extra_holds_all_translation_pages_the_reserve_and_one_more() {
     let chip = nand::ChipModel::from_spec(&spec::Spec::parse("slc-last").unwrap()).unwrap();
