@@ -241,9 +241,14 @@ def _keep_as_completed(
     rows: int,
     progress: ProgressCallback | None,
 ) -> None:
-    done, shown = rows - tasks.row_count(), 0.0
+    shown = 0.0
     completed = distributed.as_completed(tasks.submit(), loop=tasks.client.loop)
-    while not completed.is_empty():
+    while True:
+        if completed.is_empty():
+            alone = tasks.next_suspect()
+            if alone is None:
+                return
+            completed.add(alone)
         if not completed.has_ready():
             connection.check()
             time.sleep(WAIT_S)
@@ -253,8 +258,7 @@ def _keep_as_completed(
         again = tasks.keep(future, sweep)
         if again is not None:
             completed.add(again)
-            continue
-        done += len(tasks.rows_of(future))
+        done = rows - tasks.row_count()
         if progress is not None and (done == rows or time.monotonic() - shown > SHOWN_EVERY_S):
             progress(0, "measure", done, rows)
             shown = time.monotonic()
@@ -283,15 +287,12 @@ class _Tasks:
         for (key, _), row in zip(orders, rows):
             self._rows[key].append(row)
         self._futures: dict[str, distributed.Future[str]] = {}
+        self._suspects: list[str] = []
         self._tries = dict.fromkeys(self._orders, 1)
 
     def row_count(self) -> int:
-        """The number of rows that are to be run."""
+        """The number of rows that are still to be run."""
         return sum(map(len, self._rows.values()))
-
-    def rows_of(self, future: distributed.Future[str]) -> list[int]:
-        """The rows that a task gives."""
-        return self._rows[_key(future)]
 
     def submit(self) -> list[distributed.Future[str]]:
         """Submit all tasks, named by the keys of their runs."""
@@ -304,7 +305,14 @@ class _Tasks:
         self._futures = dict(zip(self._orders, futures))
         return list(futures)
 
-    def _submit(self, key: str, name: str, priority: int) -> distributed.Future[str]:
+    def next_suspect(self) -> distributed.Future[str] | None:
+        """Submit the next task that was suspected of the death of a worker, if there is one."""
+        if not self._suspects:
+            return None
+        key = self._suspects.pop(0)
+        return self._submit(key, f"ftlab-{key}{AGAIN}")
+
+    def _submit(self, key: str, name: str) -> distributed.Future[str]:
         if self.client.status in ("closing", "closed"):
             # It has given its scheduler up, and cancels all tasks. No run is to blame.
             raise ConnectionError("the client has no scheduler any more")
@@ -312,9 +320,7 @@ class _Tasks:
         if self._tries[key] > TRIES_MAX:
             raise RunError(f"the cluster lost a run {TRIES_MAX} times; what is done is kept")
         order = self._orders[key]
-        future = self.client.submit(
-            run_on_worker, order, key=name, priority=priority, **self._same_for_all
-        )
+        future = self.client.submit(run_on_worker, order, key=name, **self._same_for_all)
         self._futures[key] = future
         return future
 
@@ -326,38 +332,37 @@ class _Tasks:
         try:
             outcome = future.result()
         except distributed.KilledWorker:
-            return self._again_or_lost(key, future)
+            self._suspect_or_lose(key, future)
+            return None
         except distributed.CancelledError:
             # The scheduler lost the task, for example because it was restarted.
-            return self._submit(key, str(future.key), priority=0)
+            return self._submit(key, str(future.key))
         except Error:
             raise
         except OSError:
             if future.status == "error":
                 raise
             # The connection broke while the result was on its way.
-            return self._submit(key, str(future.key), priority=0)
+            return self._submit(key, str(future.key))
         except ModuleNotFoundError as missing:
             raise RunError(f"the workers cannot import ftlab: {missing}") from missing
-        for row in self._rows[key]:
+        for row in self._rows.pop(key):
             sweep.keep(row, outcome)
         # The scheduler and the worker can forget the result.
         del self._futures[key]
         future.release()
         return None
 
-    def _again_or_lost(
-        self, key: str, future: distributed.Future[str]
-    ) -> distributed.Future[str] | None:
+    def _suspect_or_lose(self, key: str, future: distributed.Future[str]) -> None:
         # As long as the scheduler knows of the failure, it does not run a task of this name.
         future.release()
-        # A task that only waited on a worker which another task killed is suspected, too. So each
-        # gets a second chance, after all others.
-        if not str(future.key).endswith(AGAIN):
-            return self._submit(key, f"{future.key}{AGAIN}", priority=-1)
-        self.lost += self._rows[key]
         del self._futures[key]
-        return None
+        # A task that only waited on a worker which another task killed is suspected, too. So each
+        # gets a second chance: after all others and alone, so that no other can kill its worker.
+        if str(future.key).endswith(AGAIN):
+            self.lost += self._rows.pop(key)
+        else:
+            self._suspects.append(key)
 
     def cancel(self) -> None:
         """Cancel what is left; workers stop these runs within a second."""
