@@ -178,6 +178,9 @@ def _whole(builder: _native.RequestsBuilder, name: str, block: NDArray[Any]) -> 
     if is_time and np.datetime_data(block.dtype) == ("ns", 1):
         _refuse_nulls(builder, name, np.isnat(block))
     elif block.dtype.kind != "i":
+        if block.dtype.kind == "f":
+            # pandas makes whole numbers decimal where one is missing.
+            _refuse_nulls(builder, name, np.isnan(block))
         builder.wrong_type(name, f"its type is {block.dtype}")
     whole = block.astype(np.int64)
     negative = np.flatnonzero(whole < 0)

@@ -327,7 +327,8 @@ def test_nulls_are_refused_with_their_row() -> None:
 
 TYPES: list[tuple[str, Any, str]] = [
     ("bytes", np.ones(4), "column `bytes`: its type is float64; it takes whole numbers"),
-    ("bytes", np.array([1, 2, np.nan, 4]), "column `bytes`: its type is float64"),
+    ("bytes", np.array([1, 2, np.nan, 4]), "column `bytes`, row 2 (counted from 0): there is no"),
+    ("offset", pd.Series([1, 2, 3, None]), "column `offset`, row 3 (counted from 0): there is no"),
     ("bytes", np.ones(4, dtype=bool), "column `bytes`: its type is bool"),
     ("bytes", np.ones((4, 2), dtype=int), "column `bytes`: it has 2 dimensions, not 1"),
     ("bytes", np.array(5), "column `bytes`: it has 0 dimensions, not 1"),

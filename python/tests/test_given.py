@@ -383,8 +383,8 @@ def test_a_list_of_traces_is_refused_with_a_remedy(tmp_path: Path) -> None:
 # ---- options in messages -------------------------------------------------------------------------
 
 OF_THE_COMMAND = {
-    *("csv", "film-data", "json", "log-ops", "log-writes", "merge", "most", "sparse", "svg"),
-    *("timeline", "timeline-operations", "waf", "x"),
+    *("csv", "film-data", "json", "log-ops", "log-writes", "merge", "sparse", "svg"),
+    *("timeline", "timeline-operations", "x"),
 }
 """Options in messages that no function of Python has."""
 

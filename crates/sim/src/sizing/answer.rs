@@ -144,9 +144,9 @@ impl Sizing {
         }
     }
 
-    /// The sentence for a target that no run reached, or a trace that does not reach collection.
-    /// In the second case it is also the last note.
-    pub fn unreached(&self, target: f64) -> String {
+    /// The sentence for a target that no run reached, which ends with the remedy, or for a trace
+    /// that does not reach collection. In the second case it is also the last note.
+    pub fn unreached(&self, target: f64, remedy: &str) -> String {
         let Some(largest) = self.curve.last() else {
             return self.notes.last().expect("a sentence says why nothing was run").clone();
         };
@@ -159,8 +159,7 @@ impl Sizing {
         };
         format!(
             "write amplification {target} cannot be reached: with {extra_blocks} extra blocks \
-             ({share:.1} % of the capacity), the most that were tried, {found}; allow more with \
-             `--most`, or give a larger `--waf`"
+             ({share:.1} % of the capacity), the most that were tried, {found}; {remedy}"
         )
     }
 }

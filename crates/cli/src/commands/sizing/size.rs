@@ -227,7 +227,7 @@ fn search(args: &Args, question: &EnduranceQuestion, limit_bytes: Option<u64>) -
 fn unreached(target: f64, sizings: &[Sizing]) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for sizing in sizings.iter().filter(|sizing| sizing.least.is_none()) {
-        let why = sizing.unreached(target);
+        let why = sizing.unreached(target, "allow more with `--most`, or give a larger `--waf`");
         match reasons.iter_mut().find(|(known, _)| *known == why) {
             Some((_, ftls)) => ftls.push(&sizing.ftl),
             None => reasons.push((why, vec![&sizing.ftl])),

@@ -128,7 +128,8 @@ pub fn spare(spare: &Spare, spread: Option<f64>) -> Vec<String> {
                 .map_or(String::new(), |it| format!(": {}", in_the_long_run(it)))
         ),
         None => {
-            format!("Write amplification of {target}: {}.", spare.sizing.unreached(spare.target))
+            let why = spare.sizing.unreached(spare.target, "give a larger `--target`");
+            format!("Write amplification of {target}: {why}.")
         }
     };
     let sure = spread.map_or(String::new(), |spread| format!(" {}", plus_minus(spread)));
