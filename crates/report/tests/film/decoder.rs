@@ -1,10 +1,10 @@
 //! A second reader of films, after docs/film.md and independent of the one in pages.
 
-use std::collections::HashMap;
 use std::io::Read;
 use std::vec::IntoIter;
 
 use flate2::read::GzDecoder;
+use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 /// A column of numbers.
@@ -105,10 +105,10 @@ impl State {
 /// A film that is played request by request.
 pub struct Played {
     header: Value,
-    columns: HashMap<String, Column>,
+    columns: FxHashMap<String, Column>,
     per_block: usize,
     state: State,
-    newest: HashMap<u32, usize>,
+    newest: FxHashMap<u32, usize>,
     /// Numbers from which columns count.
     frame_owner: u32,
     program_owner: u32,
@@ -170,7 +170,7 @@ impl Played {
         let (length, rest) = rest.split_first_chunk().expect("a length");
         let (header, mut rest) = rest.split_at(u32::from_le_bytes(*length) as usize);
         let header: Value = serde_json::from_slice(header).expect("the header is JSON");
-        let mut columns = HashMap::new();
+        let mut columns = FxHashMap::default();
         for column in header["columns"].as_array().expect("columns") {
             let (name, length) = (column[0].as_str().unwrap(), column[1].as_u64().unwrap());
             let (bytes, behind) = rest.split_at(length as usize);
@@ -193,7 +193,7 @@ impl Played {
             columns,
             per_block,
             state,
-            newest: HashMap::new(),
+            newest: FxHashMap::default(),
             frame_owner: 0,
             program_owner: 0,
             number: 0,

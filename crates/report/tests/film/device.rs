@@ -1,11 +1,10 @@
 //! A device that is filmed, and what is true of it at each moment.
 
-use std::collections::HashMap;
-
 use film::{About, Footage, HostOp, Moment, Plan, Recorder, Request};
 use ftl::contract::{BlockRole, Run};
 use ftl::{Choice, Device, Ftl, Span};
 use nand::{BlockId, Cause, Data, Lpn, Nand, Op, OpRecord, Ppn, RecordedBulk, Sink};
+use rustc_hash::FxHashMap;
 use sim::run::foresight;
 use sim::{Experiment, Setup};
 
@@ -22,7 +21,7 @@ pub struct Filmed {
     /// Pages that the host wrote.
     written: u64,
     /// The newest version that the scheme has of each page, beside a newer one in a sector log.
-    below: HashMap<u32, u32>,
+    below: FxHashMap<u32, u32>,
 }
 
 /// The device of an experiment. None if it cannot exist, or its FTL refuses it.
@@ -53,7 +52,7 @@ impl Filmed {
         let ftl = device.mount(&mut nand).unwrap();
         nand.reset_tally();
         nand.attach(Some(Box::new(OpRecord::default())));
-        Filmed { device, nand, ftl, written: 0, below: HashMap::new() }
+        Filmed { device, nand, ftl, written: 0, below: FxHashMap::default() }
     }
 
     /// Films these requests. Returns the footage and the truth after each request; `is_even` as in
@@ -112,7 +111,7 @@ impl Filmed {
         let mut nand = Nand::power_up(flash);
         nand.attach(Some(Box::new(OpRecord::default())));
         let ftl = device.mount(&mut nand).unwrap();
-        let mut mounted = Filmed { device, nand, ftl, written: 0, below: HashMap::new() };
+        let mut mounted = Filmed { device, nand, ftl, written: 0, below: FxHashMap::default() };
         let operations = mounted.operations();
         let request = Request { number: number + 2, op: HostOp::Mount, spans: &[] };
         recorder.request(&request, &operations, &mounted.moment());
