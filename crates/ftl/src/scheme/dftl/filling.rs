@@ -1,9 +1,10 @@
 //! Filling a cache that has become larger, beyond the paper.
 //!
-//! A device that begins with a larger cache never wrote some of the translation pages that this
-//! one has. Misses would load their entries one at a time, and garbage collection would move the
-//! pages for ever, a tenth of the time on a device with few extra blocks. So whole pages are
-//! loaded, and those that nobody needs any more are released.
+//! Misses would fill the new room one entry at a time, so whole translation pages are loaded.
+//!
+//! A device whose cache was larger from the beginning never wrote some of these pages. Here garbage
+//! collection would move them for ever; on a device with few extra blocks that took a tenth of the
+//! time. So those that nobody needs any more are released.
 
 use nand::{Lpn, Nand, Ppn};
 
