@@ -530,6 +530,11 @@ impl FlashArray {
         self.stored_mut().read(ppn, lpn, mask, sink)
     }
 
+    /// Reads the spare area of a page.
+    pub(crate) fn read_spare(&mut self, ppn: Ppn) -> Result<PageState> {
+        self.stored_mut().read_spare(ppn)
+    }
+
     /// Whether the data of page `ppn`, which must hold `lpn`, can be read.
     pub(crate) fn is_readable(&mut self, ppn: Ppn, lpn: Lpn) -> Result<bool> {
         Ok(self.owner(ppn) == lpn && self.stored_mut().is_readable(ppn, lpn)?)

@@ -211,6 +211,16 @@ impl StoredPages {
         Ok(())
     }
 
+    /// The state that a reader of the spare area finds. Unlike [`state`](Self::state) it needs no
+    /// memory: a mount reads every spare area.
+    pub(crate) fn read_spare(&mut self, ppn: Ppn) -> Result<PageState> {
+        if self.stand_ins.iter().any(|it| it.page == ppn) {
+            return self.state(ppn);
+        }
+        self.store.load(ppn, &mut self.page, Extent::Spare)?;
+        Ok(self.page.state())
+    }
+
     /// Whether the data of a page of `owner` can be read.
     pub(crate) fn is_readable(&mut self, ppn: Ppn, owner: Lpn) -> Result<bool> {
         match self.load(ppn, owner) {

@@ -62,7 +62,7 @@ impl Nand {
     /// read it any more, so it must start again.
     pub fn read_spare(&mut self, ppn: Ppn, cause: Cause) -> Result<PageState> {
         self.book_spare_read(ppn, cause)?;
-        let state = self.array.state(ppn)?;
+        let state = self.array.read_spare(ppn)?;
         let readable = matches!(state, PageState::Programmed(_));
         let is_as_before =
             self.seen.as_mut().is_none_or(|seen| seen.read(ppn.0 as usize, readable));

@@ -91,8 +91,8 @@ impl BlockClasses {
             let Some(ppn) = map.flat.newest(lpn) else { continue };
             let class = self.of(nand.geometry().block_of(ppn));
             ensure!(usize::from(class) < self.classes, "{lpn:?} is mapped, but in no class");
-            let spare = nand.array().peek_spare(ppn).ok().flatten().filter(|_| self.are_kept());
-            let own = spare.map_or(class, |(spare, _)| self.class_of(spare.kind));
+            let spare = self.are_kept().then(|| nand.array().peek_spare(ppn).ok().flatten());
+            let own = spare.flatten().map_or(class, |(spare, _)| self.class_of(spare.kind));
             ensure!(own == class, "{lpn:?} is in class {own}, but recorded in class {class}");
         }
         Ok(())
