@@ -79,7 +79,6 @@ container: build ## The file system of the container in target/container; docs/i
 	strip --strip-all target/container/usr/bin/ftlab
 
 format: ## Also the files that a macro declares, which cargo fmt does not find
-	cargo fmt --all --check
 	rustfmt --edition 2024 --check $$(find crates -name '*.rs')
 
 lint:
@@ -88,9 +87,15 @@ lint:
 unit:
 	cargo test --workspace --no-fail-fast
 
-python: setup setup-python ## The Python package, installed from its wheel into a fresh virtual environment
-	rm -rf $(VENV) $(WHEELS)
+# Each test starts processes: the byte code of what they import is kept, and threads that only spin
+# while they wait for linear algebra are not started.
+python: export PYTHONDONTWRITEBYTECODE =
+python: export PYTHONPYCACHEPREFIX = $(CURDIR)/target/python/bytecode
+python: export OPENBLAS_NUM_THREADS = 1
+python: setup setup-python ## The tests of the Python package, on its wheel in a virtual environment
+	rm -rf $(WHEELS)
 	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip uninstall --quiet --yes ftlab
 	$(VENV)/bin/pip wheel --quiet --no-deps --wheel-dir $(WHEELS) -C build-args="--profile dev" .
 	$(VENV)/bin/pip install --quiet --no-compile "$$(echo $(WHEELS)/ftlab-*.whl)[test]"
 	FTLAB_WHEELS=$(WHEELS) $(VENV)/bin/python -m pytest --quiet

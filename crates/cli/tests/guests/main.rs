@@ -5,9 +5,11 @@ mod failures;
 mod films;
 mod said;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Mutex;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
@@ -25,8 +27,19 @@ fn compiled(folder: &Path, source: &Path, options: &[&str]) -> String {
     object.to_str().unwrap().to_owned()
 }
 
+/// Compiles an example, if no test has done it yet: compilers take longer than most of the tests.
 fn example(folder: &Path, name: &str) -> String {
-    compiled(folder, &root().join("examples/guests").join(name), &[])
+    static OBJECTS: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
+    let source = root().join("examples/guests").join(name);
+    let mut objects = OBJECTS.lock().unwrap();
+    let Some(bytes) = objects.get(name) else {
+        let object = compiled(folder, &source, &[]);
+        objects.insert(name.to_owned(), fs::read(&object).unwrap());
+        return object;
+    };
+    let object = folder.join(source.with_extension("so").file_name().unwrap());
+    fs::write(&object, bytes).unwrap();
+    object.to_str().unwrap().to_owned()
 }
 
 /// Compiles a guest whose table is page.c's with these changes.

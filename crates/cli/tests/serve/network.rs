@@ -1,6 +1,9 @@
 //! Encrypted connections, and other servers in between.
 
+use std::ffi::OsString;
+use std::fs;
 use std::process::Command;
+use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
@@ -13,18 +16,29 @@ fn openssl(folder: &TempDir, line: &str) {
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A folder with an authority, and certificates of a server and a client that it signed. Any size
-/// of key will do for whoever does not serve.
-fn certificates() -> TempDir {
+/// The files of an authority, and of a server and a client whose certificates it signed. Any size
+/// of key will do for whoever does not serve. Keys take seconds to make, so all tests have the
+/// same.
+static SIGNED: LazyLock<Vec<(OsString, Vec<u8>)>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let authority = "-newkey rsa:2432 -nodes -keyout ca-key.pem -out ca-cert.pem -subj /CN=tests";
     openssl(&folder, &format!("req -x509 {authority}"));
-    std::fs::write(folder.path().join("names"), "subjectAltName=DNS:localhost").unwrap();
+    fs::write(folder.path().join("names"), "subjectAltName=DNS:localhost").unwrap();
     for (who, bits) in [("server", 2048), ("client", 2432)] {
         let files = format!("-keyout {who}-key.pem -out {who}.csr -subj /CN=localhost");
         openssl(&folder, &format!("req -newkey rsa:{bits} -nodes {files}"));
         let authority = "-CA ca-cert.pem -CAkey ca-key.pem -CAcreateserial -extfile names";
         openssl(&folder, &format!("x509 -req -in {who}.csr {authority} -out {who}-cert.pem"));
+    }
+    let files = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap());
+    files.map(|file| (file.file_name(), fs::read(file.path()).unwrap())).collect()
+});
+
+/// A folder with these files.
+fn certificates() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in SIGNED.iter() {
+        fs::write(folder.path().join(name), bytes).unwrap();
     }
     folder
 }
@@ -48,8 +62,8 @@ fn an_encrypted_server_takes_no_other_connections() {
     server.same_files("in", "out");
     let plain = server.uri().replace("nbds", "nbd");
     assert!(!server.ran(&format!("nbdinfo {plain}")).status.success());
-    std::fs::remove_file(server.at("client-cert.pem")).unwrap();
-    std::fs::remove_file(server.at("client-key.pem")).unwrap();
+    fs::remove_file(server.at("client-cert.pem")).unwrap();
+    fs::remove_file(server.at("client-key.pem")).unwrap();
     assert!(!server.ran(&format!("nbdinfo {uri}")).status.success(), "it showed no certificate");
     server.end();
 }
@@ -74,14 +88,13 @@ fn certificates_that_cannot_be_used_are_refused_with_the_file_and_the_reason() {
         return;
     }
     let folder = certificates();
-    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     let garbage = "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n";
     write("ca-cert.pem", garbage);
     assert!(refused(&folder).contains("ca-cert.pem: invalid"));
     write("ca-cert.pem", "");
     assert!(refused(&folder).contains("ca-cert.pem: there is no certificate"));
-    std::fs::copy(folder.path().join("client-cert.pem"), folder.path().join("ca-cert.pem"))
-        .unwrap();
+    fs::copy(folder.path().join("client-cert.pem"), folder.path().join("ca-cert.pem")).unwrap();
     for (command, sentence) in [
         ("genrsa -out server-key.pem 2048", "server-key.pem: not the key of ./server-cert.pem"),
         ("genrsa -out server-key.pem 2432", "RSA of 2048, 3072 or 4096 bits"),
@@ -122,8 +135,8 @@ fn nbdkit_in_front_takes_pre_shared_keys() {
     server.random_file("in", 3 << 20);
     let keys =
         ["alice:00112233445566778899aabbccddeeff\n", "alice:ffeeddccbbaa99887766554433221100\n"];
-    std::fs::write(server.at("keys.psk"), keys[0]).unwrap();
-    std::fs::write(server.at("wrong.psk"), keys[1]).unwrap();
+    fs::write(server.at("keys.psk"), keys[0]).unwrap();
+    fs::write(server.at("wrong.psk"), keys[1]).unwrap();
     let script = r#"
         uri="nbds+unix://alice@/?socket=$unixsocket&tls-psk-file=$PWD"
         nbdinfo "$uri/keys.psk" | grep 'with TLS' && nbdcopy in "$uri/keys.psk" &&
