@@ -27,11 +27,8 @@ class FrozenDict(dict[str, Any]):
     """A dict of figures. A deep copy of it is an ordinary dict."""
 
     def __missing__(self, name: object) -> NoReturn:
-        """Say which field was probably meant, or why there are none."""
-        part = self.get("sweep")
-        failed = isinstance(part, dict) and bool(part.get("error"))
-        why = "; the run of this row failed, and row['sweep']['error'] says why" if failed else ""
-        raise KeyError(f"there is no field {name!r}{why or hint(str(name), self)}")
+        """Say which field was probably meant."""
+        raise KeyError(f"there is no field {name!r}{hint(str(name), self)}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FrozenDict, (dict(self),)

@@ -10,7 +10,7 @@ import itertools
 import operator
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ftlab import _native
@@ -159,3 +159,15 @@ def _arguments(options: str) -> str | None:
 @functools.cache
 def _run_options() -> dict[str, dict[str, Any]]:
     return {option["name"]: option for option in _native.run_options()}
+
+
+def place_of(label: str, labels: Sequence[str], what: str, fields: Container[str]) -> int:
+    """The place of what has this label.
+
+    Raises:
+        KeyError: nothing has it. It may be one of the fields that each of them has.
+    """
+    if label in labels:
+        return labels.index(label)
+    field = f"; each has a field {label!r}: [it[{label!r}] for it in …]" if label in fields else ""
+    raise KeyError(f"no {what} is called {label!r}; there are {', '.join(labels)}{field}")

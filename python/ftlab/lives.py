@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 from ftlab import _native, frozen
-from ftlab.given import in_python
+from ftlab.given import in_python, place_of
 from ftlab.reports import Reported
 from ftlab.written import Files
 
@@ -33,9 +33,7 @@ class Lives(Sequence[Life], Reported):
     def __getitem__(self, index: int | str | slice) -> Life | list[Life]:
         """A life by its place or by its FTL."""
         if isinstance(index, str):
-            if index not in self.labels:
-                raise KeyError(f"no FTL is called {index!r}; there are {', '.join(self.labels)}")
-            return self._lives[self.labels.index(index)]
+            index = place_of(index, self.labels, "FTL", self._lives[0])
         return self._lives[index]
 
     def __len__(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from ftlab import _native, frozen
 from ftlab.errors import UsageError
-from ftlab.given import CLASS, in_python, kind
+from ftlab.given import CLASS, in_python, kind, place_of
 from ftlab.reports import Reported
 from ftlab.rows import ArrowRows
 from ftlab.tables import Groups, column_groups, groups_html, groups_text
@@ -191,9 +191,8 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
     def __getitem__(self, index: int | str | slice) -> Result | list[Result]:
         """A result by its place or by its label."""
         if isinstance(index, str):
-            if index not in self.labels:
-                raise KeyError(f"no run is called {index!r}; there are {', '.join(self.labels)}")
-            return self._results[self.labels.index(index)]
+            fields = self._results[0] if self._results else ()
+            index = place_of(index, self.labels, "run", fields)
         return self._results[index]
 
     def __len__(self) -> int:

@@ -37,9 +37,9 @@ class ArrowRows(ABC):
     def frame(self, library: str = "pandas") -> Any:
         """The rows as a table of ``pandas`` (needs pyarrow, too), ``polars`` or ``pyarrow``.
 
-        The columns are those of ``ftlab sweep --csv``, whatever the results; a column of something
-        that a run does not have is null. A sweep also has a column for each option that varies,
-        such as ``sweep.varied.ftl``, and a comparison ``label``, the first.
+        The columns are those of the csv that ``ftlab sweep`` writes, whatever the results; a column
+        of something that a run does not have is null. A sweep also has a column for each option
+        that varies, such as ``sweep.varied.ftl``, and a comparison ``label``, the first.
         """
         return frame(self, library)
 

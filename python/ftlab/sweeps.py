@@ -8,7 +8,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from ftlab import _native, frozen
 from ftlab._plan_text import placed, plan_text
@@ -364,13 +364,23 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
         return f"<ftlab.Sweep: {self.title or 'sweep'}, {len(self)} rows{failed}>"
 
 
+class _FailedRow(frozen.FrozenDict):
+    """A row of a run that failed, which has no results."""
+
+    def __missing__(self, name: object) -> NoReturn:
+        raise KeyError(
+            f"there is no field {name!r}; the run of this row failed, and row['sweep']['error'] "
+            "says why"
+        )
+
+
 def _read_row(text: str) -> dict[str, Any]:
     row: dict[str, Any] = json.loads(text)
     error = row["sweep"].get("error")
     if error:
         error["message"] = in_python(error["message"])
-    frozen_row: dict[str, Any] = frozen.frozen(row)
-    return frozen_row
+    frozen_row: frozen.FrozenDict = frozen.frozen(row)
+    return _FailedRow(frozen_row) if error else frozen_row
 
 
 def _decimals(number: float | None) -> str:

@@ -263,7 +263,7 @@ ROWS = [
     ("offset", -1, "column `offset`, row 2 (counted from 0): -1 is negative"),
     ("offset", 2**63 - 1, ""),
     ("bytes", -512, "column `bytes`, row 2 (counted from 0): -512 is negative"),
-    ("time_ns", -5, "column `time_ns`, row 2 (counted from 0): -5 is negative"),
+    ("time_ns", -5, "column `time_ns`, row 2 (counted from 0): -5 is negative; times before 1970"),
     ("device", -1, "column `device`, row 2 (counted from 0): -1 is negative"),
     ("flags", 32, "column `flags`, row 2 (counted from 0): 32 has bits without a meaning"),
     ("flags", 300, "column `flags`, row 2 (counted from 0): 300 has bits without a meaning"),

@@ -86,6 +86,8 @@ def test_lives_give_the_bytes_of_the_command(command: Command, tmp_path: Path) -
     assert drawn[0].spec["data"]["values"][0]["host_bytes"] == course[0]["host_bytes"]
     with pytest.raises(KeyError, match="no FTL is called 'dac'"):
         lives["dac"]
+    with pytest.raises(KeyError, match="there are page, fast; each has a field 'drive_writes'"):
+        lives["drive_writes"]
     load = ["uniform:writes=3K@stream=1", "sequential:writes=3K@stream=2"]
     device = {"capacity": "8MiB", "extra": "20%", "reserve": "10%", "media": "real:endurance=40"}
     tenants = ftlab.life(load=load, ftl="streams:streams=2", **device)[0]  # type: ignore[arg-type]

@@ -216,9 +216,10 @@ fn layers(result: &RunResult) -> String {
     lines.map(|(name, value)| format!("{name:31} {}\n", metric(value))).collect()
 }
 
-/// Whether a metric fits on a line and is not zero or missing.
+/// Whether a metric fits on a line and is not zero, empty or missing.
 fn says_something(value: &Value) -> bool {
-    !value.is_array() && !value.is_null() && value.as_f64() != Some(0.0)
+    let is_nothing = value.is_null() || value.as_f64() == Some(0.0) || value.as_str() == Some("");
+    !value.is_array() && !is_nothing
 }
 
 /// A metric or parameter, in the format of all numbers.

@@ -109,7 +109,13 @@ impl Column {
 
     /// The error for a number below 0.
     pub fn negative(self, row: u64, value: i64) -> PyErr {
-        self.refusal(row, &format!("{value} is negative"))
+        let remedy = match self {
+            Column::TimeNs => {
+                "; times before 1970 are, so subtract the first time from all of them"
+            }
+            _ => "",
+        };
+        self.refusal(row, &format!("{value} is negative{remedy}"))
     }
 
     /// The error for a text that is no operation.

@@ -118,6 +118,9 @@ impl FromStr for Interval {
     fn from_str(text: &str) -> spec::Result<Interval> {
         match text {
             "auto" => Ok(Interval::Auto),
+            _ if spec::nearest(text, ["auto"]).is_some() => {
+                Err(spec::unknown("interval", text, &["auto", "a number of requests"]))
+            }
             _ => spec::parse_count(text).map(Interval::Every),
         }
     }
@@ -154,5 +157,8 @@ mod tests {
         for text in ["auto", "4000"] {
             assert_eq!(text.parse::<Interval>().unwrap().to_string(), text);
         }
+        let why = |text: &str| text.parse::<Interval>().unwrap_err().to_string();
+        assert!(why("aut").contains("did you mean `auto`?"));
+        assert!(why("4 000").contains("is not a count"));
     }
 }

@@ -191,18 +191,20 @@ pub fn of_csv(bytes: &[u8]) -> Result<Vec<(u64, String)>, String> {
     }
     let row = |record: csv::Result<csv::StringRecord>| {
         let record = record.map_err(|error| error.to_string())?;
+        let line = record.position().map_or(0, csv::Position::line);
         let mut row = Value::Object(Map::new());
         let part = |column: &Column| column.name.split('.').next().map(str::to_owned);
         let filled = columns.iter().zip(&record).filter(|(_, cell)| !cell.is_empty());
         let filled: HashSet<_> = filled.map(|(column, _)| part(column)).collect();
         for (column, cell) in columns.iter().zip(&record) {
             let name = part(column).filter(|_| !filled.contains(&part(column)));
-            *place(&mut row, &name.unwrap_or_else(|| column.name.clone())) = value(column, cell)?;
+            let value = value(column, cell).map_err(|why| format!("line {line}, {why}"))?;
+            *place(&mut row, &name.unwrap_or_else(|| column.name.clone())) = value;
         }
         if row["sweep"]["error"]["exit_code"].is_null() {
             row["sweep"]["error"] = Value::Null;
         }
-        Ok((record.position().map_or(0, csv::Position::line), row.to_string()))
+        Ok((line, row.to_string()))
     };
     reader.into_records().map(row).collect()
 }
@@ -217,8 +219,13 @@ fn value(column: &Column, cell: &str) -> Result<Value, String> {
     match column.kind {
         _ if cell.is_empty() => Ok(Value::Null),
         ColumnKind::Text => Ok(cell.into()),
-        _ => serde_json::from_str(cell)
-            .map_err(|_| format!("column {}: `{cell}` is no value", column.name)),
+        _ => serde_json::from_str(cell).map_err(|_| {
+            format!(
+                "column {}: no sweep writes `{cell}`; give the file as the sweep wrote it, not as \
+                 another program saved it",
+                column.name
+            )
+        }),
     }
 }
 
@@ -403,7 +410,8 @@ mod tests {
         );
         assert!(of_csv(b"a,b\n1,2\n").unwrap_err().contains("its columns are not"));
         let broken = String::from_utf8(written(&rows)).unwrap().replacen("\n3,", "\nx,", 1);
-        assert!(of_csv(broken.as_bytes()).unwrap_err().contains("sweep.row: `x` is no value"));
+        let why = of_csv(broken.as_bytes()).unwrap_err();
+        assert!(why.starts_with("line 2, column sweep.row: no sweep writes `x`"), "{why}");
     }
 
     #[test]
