@@ -97,7 +97,8 @@ def sweep(
     TypeError
         The plan, the client or the policies have another type.
     RunError
-        The plan cannot be read or the rows cannot be written; another sweep writes the same rows;
+        The plan cannot be read or the rows cannot be written; no row has a trace that exists
+        here, without a client; another sweep writes the same rows;
         the scheduler of the cluster is gone, or it or a worker cannot import ftlab.
     KeyboardInterrupt
         Ctrl-C. Rows that are done are kept in the journal.

@@ -285,6 +285,19 @@ def test_a_bad_row_is_refused_with_its_place(
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_texts_and_truth_values_come_with_the_call_that_converts_them(
+    make: Callable[[Any], Any],
+) -> None:
+    for name, bad, call in [
+        ("bytes", ["512"] * 4, '.astype("int64")'),
+        ("op", [True, False, True, True], 'numpy.where(is_write, "write", "read")'),
+    ]:
+        with pytest.raises(ftlab.UsageError, match=f"column `{name}`") as refused:
+            ftlab.Requests(make({**GOOD, name: bad}))
+        assert call in str(refused.value)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_codes_ranges_and_nulls_are_checked(make: Callable[[Any], Any]) -> None:
     for op, offset, length, sentence in [
         ([0, 1, 4], [0, 0, 0], [512] * 3, "column `op`, row 2 (counted from 0): 4 is no operation"),

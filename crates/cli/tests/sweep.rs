@@ -162,9 +162,10 @@ fn a_row_that_fails_has_its_error_and_the_sweep_goes_on() {
 
 #[test]
 fn a_sweep_fails_with_the_first_error_if_all_rows_fail() {
-    let place = Place::new("[base]\ntrace = \"/no/such/trace\"\n[[grid]]\nseed = [1, 2]");
+    let place = Place::new("[base]\ntrace = \"t.spc\"\n[[grid]]\nseed = [1, 2]");
+    std::fs::write(place.path("t.spc"), "0,0,512,W,0.1\nnonsense\n").unwrap();
     let stderr = place.refused(1, "rows.csv", &["--quiet"]);
-    assert!(stderr.contains("row 0: cannot open trace `/no/such/trace`"), "{stderr}");
+    assert!(stderr.contains("row 0: t.spc:2: "), "{stderr}");
     assert_eq!(lines(&place.path("rows.csv")), 3, "and the rows say so, too");
 }
 
@@ -271,10 +272,27 @@ fn a_changed_trace_makes_it_another_sweep() {
     interrupted(endless(&place));
     std::fs::write(place.path("t.spc"), "0,0,512,W,0.1\n0,8,512,W,0.2\n").unwrap();
     let stderr = place.refused(2, "rows.csv", &[]);
+    let why = "with other traces: a file of them has changed since, or was or is missing; finish";
+    assert!(stderr.contains(why), "{stderr}");
+}
+
+#[test]
+fn rows_are_not_replaced_by_failures_because_no_trace_is_there() {
+    let place = Place::new("[base]\ntrace = \"t.spc\"\n[[grid]]\nftl = [\"page\", \"block\"]");
+    std::fs::create_dir(place.path("traces")).unwrap();
+    std::fs::write(place.path("traces/t.spc"), "0,0,512,W,0.1\n").unwrap();
+    let rows = place.rows("rows.csv", &["--traces", "traces", "--quiet"]);
+    let stderr = place.refused(1, "rows.csv", &[]);
     assert!(
-        stderr.contains("or with other traces, or its first line is damaged; finish that"),
+        stderr.contains("there is no trace `t.spc`") && stderr.contains("`--traces`"),
         "{stderr}"
     );
+    assert!(!place.path("rows.csv.journal").exists());
+    assert_eq!(std::fs::read_to_string(place.path("rows.csv")).unwrap(), rows);
+    // A plan with one trace that exists goes on; the others are rows that failed.
+    let plan = "[[grid]]\ntrace = [\"t.spc\", \"oltp:writes=100\"]\ncapacity = \"4MiB\"";
+    std::fs::write(place.path("plan.toml"), plan).unwrap();
+    assert_eq!(place.rows("rows.jsonl", &["--quiet"]).lines().count(), 2);
 }
 
 #[test]

@@ -115,15 +115,30 @@ pub enum Error {
         /// The journal.
         path: PathBuf,
     },
-    /// The journal belongs to another plan.
+    /// The journal belongs to another plan, or to the same with other traces.
     #[error(
-        "{} was begun by another plan, by another version or build of ftlab, or with other traces, \
-         or its first line is damaged; finish that sweep first, or delete the file to start again",
-        path.display()
+        "{} was begun {}; finish that sweep first, or delete the file to start again",
+        path.display(),
+        match other_traces {
+            true => "with other traces: a file of them has changed since, or was or is missing",
+            false => "by another plan, or by another version or build of ftlab, or its first line \
+                      is damaged",
+        }
     )]
     OtherPlan {
         /// The journal.
         path: PathBuf,
+        /// Whether only the traces differ.
+        other_traces: bool,
+    },
+    /// No row of a plan has a trace that exists.
+    #[error(
+        "there is no trace `{name}`, and no other row of the plan has one that exists; names of \
+         traces are relative to `--traces`, or to the current folder"
+    )]
+    NoTraces {
+        /// The trace of the first row.
+        name: String,
     },
     /// There is no journal beside the file for the rows of a sweep.
     #[error("{}", nothing_to_merge(output))]
@@ -187,6 +202,7 @@ impl Error {
             Error::Ftl(ftl::Error::Guest(fault)) if fault.kind == GuestFaultKind::Invalid => 2,
             Error::Journal { .. } | Error::JournalInUse { .. } => 1,
             Error::JournalLost { .. }
+            | Error::NoTraces { .. }
             | Error::RowsMissing { .. }
             | Error::NothingToMerge { .. } => 1,
             Error::OpLog(_) | Error::Timeline(_) | Error::Threads(_) => 1,

@@ -69,9 +69,7 @@ pub fn run(
     let output = outputs.rows_path();
     let mut journal = Journals { output, plan, digests, progress: &monitor }.gather()?;
     drop(monitor);
-    if !quiet {
-        warn_of(&journal);
-    }
+    warn_of(&journal);
     let sweep = Sweep { plan, shard, digests, inputs, jobs, limit_bytes, policies: &NO_POLICIES };
     let ran = run_rows(sweep, &mut journal, quiet);
     ran.map_err(|error| match out {

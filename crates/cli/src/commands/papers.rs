@@ -147,9 +147,7 @@ impl Study {
     ) -> Result<Vec<ExperimentFindings<'_>>> {
         let digests = &TraceDigests::default();
         let mut journal = open(&self.journal_path, &self.all, digests, args.quiet)?;
-        if !args.quiet {
-            warn_of(&journal);
-        }
+        warn_of(&journal);
         monitor.begin(self.all.rows.len(), journal.count());
         let (plan, shard, jobs) = (&self.all, Shard::WHOLE, args.parallel.jobs());
         let inputs = &SharedInputs::new(plan, args.parallel.memory, limit_bytes);

@@ -75,19 +75,23 @@ impl Column {
         UsageError::new_err(format!("column `{name}`: {found}; it takes {takes}{hint}"))
     }
 
-    /// How times and durations with another unit become nanoseconds, and decimals whole numbers.
+    /// How times and durations with another unit become nanoseconds, decimals and texts whole
+    /// numbers, and truth values operations.
     fn hint(self, found: &str) -> &'static str {
-        let names = |kinds: [&str; 3]| kinds.iter().any(|kind| found.contains(kind));
+        let names = |kinds: &[&str]| kinds.iter().any(|kind| found.contains(kind));
         let is_time = self == Column::TimeNs;
-        if is_time && names(["datetime64", "Timestamp", "timestamp"]) {
+        let is_text = names(&["String", "string"]) || found.ends_with(" str");
+        if is_time && names(&["datetime64", "Timestamp", "timestamp"]) {
             ". Convert them: `.astype(\"datetime64[ns]\")` in NumPy and pandas (with a time zone \
              `.dt.as_unit(\"ns\")`), `.cast(polars.Datetime(\"ns\"))` in polars, \
              `.cast(pyarrow.timestamp(\"ns\"))` in pyarrow, `::TIMESTAMP_NS` in DuckDB"
-        } else if is_time && names(["timedelta64", "Duration", "duration"]) {
+        } else if is_time && names(&["timedelta64", "Duration", "duration"]) {
             ". Convert them: `.astype(\"timedelta64[ns]\")` in NumPy and pandas, \
              `.cast(polars.Duration(\"ns\"))` in polars, `.cast(pyarrow.duration(\"ns\"))` in \
              pyarrow"
-        } else if names(["Decimal", "Float", "float"]) {
+        } else if self == Column::Op && names(&["bool", "Bool"]) {
+            ". Name them: `numpy.where(is_write, \"write\", \"read\")`"
+        } else if names(&["Decimal", "Float", "float"]) || self != Column::Op && is_text {
             ". If the values are whole, convert them: `.astype(\"int64\")` in NumPy and pandas, \
              `.cast(polars.Int64)` in polars, `.cast(pyarrow.int64())` in pyarrow, `::BIGINT` in \
              DuckDB"

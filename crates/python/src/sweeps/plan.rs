@@ -9,7 +9,9 @@ use sim::parallel_runs::CACHE_BYTES;
 use sim::plan::Scale;
 use sim::sweep::key::RunOrder;
 use sim::sweep::row_origin::other_field;
-use sim::sweep::{SharedInputs, TraceDigests, largest_first, needed_cache_bytes};
+use sim::sweep::{
+    SharedInputs, TraceDigests, largest_first, needed_cache_bytes, refuse_missing_traces,
+};
 
 use crate::failure::{UsageError, failed, raised};
 use crate::options::{cache_bytes, memory_limit};
@@ -151,7 +153,10 @@ impl NativePlan {
     ) -> PyResult<NativePlan> {
         let limit_bytes = self::memory_limit(memory_limit)?;
         let inputs = match memory {
-            Some(bytes) => SharedInputs::new(&source.plan, bytes, limit_bytes),
+            Some(bytes) => {
+                refuse_missing_traces(&source.plan).map_err(raised)?;
+                SharedInputs::new(&source.plan, bytes, limit_bytes)
+            }
             None => SharedInputs::uncached(&source.plan),
         };
         let digests = TraceDigests::default();

@@ -102,7 +102,7 @@ impl Journal {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(source) => Err(Error::Journal { path: path.to_owned(), source }),
             Ok(line) if is_part_of_head(&line) || line.starts_with(start.as_bytes()) => Ok(()),
-            Ok(_) => Err(Error::OtherPlan { path: path.to_owned() }),
+            Ok(_) => Err(Error::OtherPlan { path: path.to_owned(), other_traces: false }),
         }
     }
 
@@ -112,7 +112,9 @@ impl Journal {
         let mut line = Vec::new();
         lines.read_until(b'\n', &mut line).map_err(failed)?;
         if line != head.as_bytes() {
-            return Err(Error::OtherPlan { path: path.to_owned() });
+            let of_traces = head.find("traces ").unwrap_or(head.len());
+            let other_traces = line.starts_with(&head.as_bytes()[..of_traces]);
+            return Err(Error::OtherPlan { path: path.to_owned(), other_traces });
         }
         let Found { rows, damaged, end } = found(lines, line.len() as u64).map_err(failed)?;
         file.set_len(end).map_err(failed)?;
@@ -363,7 +365,11 @@ fn locked(path: &Path, head: &str) -> io::Result<Option<Lock>> {
         Err(error) if has_no_locks(error) => false,
         locked => locked.map(|()| true)?,
     };
-    if is_part_of_head(&first_line(&file)?) {
+    let line = first_line(&file)?;
+    let is_empty = line.starts_with(HEAD.as_bytes()) && file.metadata()?.len() == line.len() as u64;
+    // Without rows, a journal of another plan has nothing to lose, if nobody is writing it.
+    let is_useless = is_empty && is_locked && line != head.as_bytes();
+    if is_part_of_head(&line) || is_useless {
         std::fs::remove_file(path)?;
         return Ok(None);
     }
@@ -588,19 +594,34 @@ mod tests {
     fn the_journal_of_another_plan_or_sweep_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("j");
-        let journal = opened(&path);
+        let mut journal = opened(&path);
         let why = |result: Result<Journal>| result.err().unwrap().to_string();
-        assert!(why(Journal::open(&path, &key("abc"), 3)).contains("another sweep is writing"));
+        assert!(why(Journal::open(&path, &key("abd"), 3)).contains("another sweep is writing"));
+        journal.keep(1, "{}", Done).unwrap();
         drop(journal);
         assert!(why(Journal::open(&path, &key("abd"), 3)).contains("another plan"));
         assert!(why(Journal::open(&path, &key("abc"), 4)).contains("another plan"));
         let other_traces = JournalKey { traces: "013".to_owned(), ..key("abc") };
-        assert!(why(Journal::open(&path, &other_traces, 3)).contains("other traces"));
+        let other_traces = why(Journal::open(&path, &other_traces, 3));
+        assert!(other_traces.contains("with other traces") && !other_traces.contains("plan"));
         std::fs::remove_file(&path).unwrap();
-        drop(Journal::open(&path, &key("abc"), 30_000).unwrap());
+        let mut journal = Journal::open(&path, &key("abc"), 30_000).unwrap();
+        journal.keep(1, "{}", Done).unwrap();
+        drop(journal);
         assert!(why(Journal::open(&path, &key("abc"), 3)).contains("another plan"));
         std::fs::write(&path, "something else").unwrap();
         assert!(why(Journal::open(&path, &key("abc"), 3)).contains("another plan"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "something else");
+    }
+    #[test]
+    fn a_journal_of_another_plan_without_rows_is_begun_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("j");
+        drop(opened(&path));
+        let mut journal = Journal::open(&path, &key("abd"), 4).unwrap();
+        journal.keep(3, "{}", Done).unwrap();
+        drop(journal);
+        assert!(Journal::open(&path, &key("abd"), 4).unwrap().is_done(3));
+        assert!(Journal::open(&path, &key("abc"), 3).is_err());
     }
 }

@@ -241,7 +241,7 @@ mod tests {
                 let other = PLAN.replace("1MiB", "2MiB");
                 let other = Plan::parse("p", &other, Scale::Full).unwrap();
                 let refused = Journals { plan: &other, ..*journals }.open(shard(1, 4)).err();
-                let Some(Error::OtherPlan { path }) = &refused else { panic!("{refused:?}") };
+                let Some(Error::OtherPlan { path, .. }) = &refused else { panic!("{refused:?}") };
                 assert!(path.exists() && !journals.path(shard(1, 4)).exists());
             });
         }

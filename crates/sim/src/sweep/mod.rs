@@ -179,6 +179,23 @@ pub fn refuse_missing_policies(plan: &Plan, policies: &Policies) -> Result<()> {
     Err(Error::Impossible(format!("no policy is called `{name}`; {hint} has {has}")))
 }
 
+/// Refuses a plan of which no row can run, because each one's trace is missing: most often their
+/// folder is named wrongly, and rows that were kept would be replaced by nothing but failures.
+///
+/// # Errors
+/// No row can run.
+pub fn refuse_missing_traces(plan: &Plan) -> Result<()> {
+    fn missing(row: &Row) -> Option<&str> {
+        let mut files = row.experiment.trace_files().into_iter();
+        files.find(|name| trace::stored_files(name).is_empty())
+    }
+    let rows: Option<Vec<&str>> = plan.rows.iter().map(missing).collect();
+    match rows.as_deref() {
+        Some([name, ..]) => Err(Error::NoTraces { name: (*name).to_owned() }),
+        _ => Ok(()),
+    }
+}
+
 /// These rows in the order in which they are begun: that of the plan, but volumes of a trace that
 /// was split by their requests, so that no long row is begun last.
 pub fn largest_first(plan: &Plan, mut rows: Vec<usize>, inputs: &SharedInputs) -> Vec<usize> {

@@ -19,7 +19,7 @@ use sim::plan::Plan;
 use sim::sweep::findings::{FailedRow, Findings};
 use sim::sweep::{
     Journal, Journals, NO_POLICIES, Shard, SharedInputs, Sweep, TraceDigests,
-    refuse_missing_policies,
+    refuse_missing_policies, refuse_missing_traces,
 };
 
 use crate::failure::{Failure, Result};
@@ -34,9 +34,12 @@ pub fn run(args: &Args, limit_bytes: Option<u64>, memory_limit: Option<MemoryLim
     if !args.merge {
         refuse_missing_policies(&source.plan, &NO_POLICIES)?;
     }
+    let runs_here = !args.merge && args.slurm.is_none();
+    if runs_here {
+        refuse_missing_traces(&source.plan)?;
+    }
     let shard = args.shard.unwrap_or(Shard::WHOLE);
     let outputs = SweepOutputs::check(&source, shard, &args.names())?;
-    let runs_here = !args.merge && args.slurm.is_none();
     let inputs = match runs_here {
         true => SharedInputs::new(&source.plan, args.parallel.memory, limit_bytes),
         false => SharedInputs::uncached(&source.plan),
@@ -77,9 +80,7 @@ fn journal(args: &Args, plan: &Plan, output: &Path, digests: &TraceDigests) -> R
         (false, None | Some(Shard::WHOLE)) => journals.gather(),
         (false, Some(shard)) => journals.open(shard),
     }?;
-    if !args.quiet {
-        warn_of(&journal);
-    }
+    warn_of(&journal);
     Ok(journal)
 }
 
