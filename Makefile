@@ -87,8 +87,8 @@ lint:
 unit:
 	cargo test --workspace --no-fail-fast
 
-# Each test starts processes: the byte code of what they import is kept, and threads that only spin
-# while they wait for linear algebra are not started.
+# The tests start hundreds of processes. So the byte code of what they import is kept, also where
+# nothing is to be written beside the sources; and no threads wait for linear algebra, because they spin.
 python: export PYTHONDONTWRITEBYTECODE =
 python: export PYTHONPYCACHEPREFIX = $(CURDIR)/target/python/bytecode
 python: export OPENBLAS_NUM_THREADS = 1
