@@ -118,7 +118,8 @@ def test_a_misspelt_field_is_named_at_any_depth() -> None:
         with pytest.raises(KeyError, match=re.escape(f"there is no field '{name}'{asked}") + "['\"]"):
             fields[name]
         assert fields.get(name) is None and name not in fields
-    failed = ftlab.sweep({"base": {"trace": "absent.csv"}, "grid": [{"seed": [1, 2]}]}).failed[0]
+    base = {"trace": "uniform:writes=100", "capacity": "4MiB", "extra": "0blocks"}
+    failed = ftlab.sweep({"base": base, "grid": [{"seed": [1, 2]}]}).failed[0]
     with pytest.raises(KeyError, match=r"the run of this row failed, and row\['sweep'\]\['error'\]"):
         failed["write_amplification"]
 

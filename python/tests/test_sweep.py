@@ -494,9 +494,13 @@ def test_a_cluster_with_paused_workers_alone_is_named(
 
 def test_the_journal_of_another_plan_is_refused(here: Path) -> None:
     native = ftlab._native.NativePlan.parse(PLAN)
-    ftlab._native.NativeSweep(native, "rows.csv").close()
+    running = ftlab._native.NativeSweep(native, "rows.csv")
+    running.keep_refused(0, "lost")
+    running.close()
     with pytest.raises(ftlab.UsageError, match="was begun by another plan"):
         ftlab.sweep(LONG, out="rows.csv")
+    with pytest.raises(ftlab.RunError, match="there is no trace `absent.csv`.* relative to `traces=`"):
+        ftlab.sweep({"base": {"trace": "absent.csv"}}, out="rows.csv")
 
 
 def test_keys_are_the_same_in_every_process() -> None:

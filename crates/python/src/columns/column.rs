@@ -80,7 +80,7 @@ impl Column {
     fn hint(self, found: &str) -> &'static str {
         let names = |kinds: &[&str]| kinds.iter().any(|kind| found.contains(kind));
         let is_time = self == Column::TimeNs;
-        let is_text = names(&["String", "string"]) || found.ends_with(" str");
+        let is_text = names(&["String", "string", "Utf8"]) || found.ends_with(" str");
         if is_time && names(&["datetime64", "Timestamp", "timestamp"]) {
             ". Convert them: `.astype(\"datetime64[ns]\")` in NumPy and pandas (with a time zone \
              `.dt.as_unit(\"ns\")`), `.cast(polars.Datetime(\"ns\"))` in polars, \
