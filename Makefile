@@ -87,8 +87,8 @@ lint:
 unit:
 	cargo test --workspace --no-fail-fast
 
-# The tests start hundreds of processes. So the byte code of what they import is kept, also where
-# nothing is to be written beside the sources; and no threads wait for linear algebra, because they spin.
+# The tests start hundreds of processes, so the byte code of what they import is kept; in target,
+# because some want none beside the sources. Threads for linear algebra would only spin.
 python: export PYTHONDONTWRITEBYTECODE =
 python: export PYTHONPYCACHEPREFIX = $(CURDIR)/target/python/bytecode
 python: export OPENBLAS_NUM_THREADS = 1

@@ -587,7 +587,8 @@ def test_rows_that_kill_their_workers_fail_and_only_they_run_again(
     here: Path, client: Any
 ) -> None:
     """A row that waits beside one of them when it is tried for the second time is not lost."""
-    plan = '[base]\ntrace.writes = "1K"\ncapacity = "4MiB"\n[[grid]]\nseed = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]\n'
+    seeds = list(range(1, 13))
+    plan = f'[base]\ntrace.writes = "1K"\ncapacity = "4MiB"\n[[grid]]\nseed = {seeds}\n'
     bad, good = [2, 5, 6], [0, 1, 3, 4, 7, 8, 9, 10, 11]
     wanted = ftlab.sweep(plan).to_jsonl().splitlines()
     orders = ftlab._native.NativePlan.parse(plan).orders(bad)

@@ -115,7 +115,7 @@ impl Column {
     pub fn negative(self, row: u64, value: i64) -> PyErr {
         let remedy = match self {
             Column::TimeNs => {
-                "; times before 1970 are, so subtract the first time from all of them"
+                "; times before 1970 are negative, so subtract the first time from all of them"
             }
             _ => "",
         };

@@ -56,7 +56,8 @@ impl Journal {
     /// # Errors
     /// It cannot be written, another sweep is writing it, or it belongs to another plan.
     pub fn open(path: &Path, key: &JournalKey, rows: usize) -> Result<Journal> {
-        let head = format!("{}{}\n", start_of_head(&key.plan, rows), key.traces);
+        let start = start_of_head(&key.plan, rows);
+        let head = format!("{start}{}\n", key.traces);
         let failed = |source| Error::Journal { path: path.to_owned(), source };
         let file = loop {
             if let Some(file) = locked(path, &head).map_err(failed)? {
@@ -66,7 +67,7 @@ impl Journal {
         match file {
             Lock::Held => Err(Error::JournalInUse { path: path.to_owned() }),
             Lock::Ours(file, is_locked) => {
-                let mut journal = Journal::resume(file, path, &head)?;
+                let mut journal = Journal::resume(file, path, &head, &start)?;
                 if !is_locked {
                     journal.warnings.push(format!(
                         "the file system of {} has no locks; see to it that no other sweep writes \
@@ -106,14 +107,15 @@ impl Journal {
         }
     }
 
-    fn resume(file: File, path: &Path, head: &str) -> Result<Journal> {
+    /// Continues the journal in a file. Its first line must be `head`; if only the traces differ,
+    /// it begins with `start`.
+    fn resume(file: File, path: &Path, head: &str, start: &str) -> Result<Journal> {
         let failed = |source| Error::Journal { path: path.to_owned(), source };
         let mut lines = BufReader::new(&file);
         let mut line = Vec::new();
         lines.read_until(b'\n', &mut line).map_err(failed)?;
         if line != head.as_bytes() {
-            let of_traces = head.find("traces ").unwrap_or(head.len());
-            let other_traces = line.starts_with(&head.as_bytes()[..of_traces]);
+            let other_traces = line.starts_with(start.as_bytes());
             return Err(Error::OtherPlan { path: path.to_owned(), other_traces });
         }
         let Found { rows, damaged, end } = found(lines, line.len() as u64).map_err(failed)?;
