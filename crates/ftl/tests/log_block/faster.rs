@@ -1,6 +1,7 @@
 //! Tests of faster: second chances, isolation, progressive merges.
 
 use ftl::part::recovery::page_kind;
+use ftl::scheme::faster::pace::Pace;
 use ftl::{Choice, Metric};
 use nand::{Cause, ChipModel, Lpn, PageState, Ppn};
 use rand_core::{Rng, SeedableRng};
@@ -8,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Spec;
 
 use crate::device::{Counts, Mortal, ORDERS, Real, step, survives_two_cuts};
-use crate::naive_fast::{NaiveFast, Rules, Sequential, Uses};
+use crate::naive_fast::{Merge, NaiveFast, Rules, Sequential, Uses};
 
 /// A form of faster, read as its paper's text, on a filled `ascending` device of four logical
 /// blocks. It has one RW block, plus the extra blocks beyond what the form needs.
@@ -319,6 +320,57 @@ fn late_merging_leaves_out_writes_that_merge_a_stream() {
     assert_eq!(figure(&real, "merged_progressively_pages"), 2);
 }
 
+/// The number of pages of the host up to the next merge.
+fn pages_until_due(pace: &mut Pace) -> usize {
+    (1..).find(|_| pace.is_due()).unwrap()
+}
+
+#[test]
+fn the_pace_grows_when_the_area_is_crowded_and_shrinks_when_it_is_nearly_empty() {
+    // Interval and base begin with 4 pages. They are looked at after each 10 pages.
+    let mut pace = Pace::new(16, 80);
+    let intervals = |pace: &mut Pace| [pages_until_due(pace), pages_until_due(pace)];
+    assert_eq!(intervals(&mut pace), [8, 8]);
+    pace.tune(9, 1);
+    assert_eq!(intervals(&mut pace), [8, 8], "the period has not passed");
+    pace.tune(1, 1);
+    assert_eq!(intervals(&mut pace), [10, 10], "one block is full");
+    pace.tune(10, 2);
+    assert_eq!(intervals(&mut pace), [10, 10], "two are, and the area was not crowded");
+    pace.note_crowded();
+    pace.tune(10, 0);
+    assert_eq!(intervals(&mut pace), [10, 10], "no block is full, so it is not the time");
+    pace.tune(1, 2);
+    assert_eq!(intervals(&mut pace), [6, 6], "the base of 4 pages has shrunk");
+    pace.tune(10, 2);
+    assert_eq!(intervals(&mut pace), [6, 6], "crowded once is counted once");
+    for (base, due) in [(2, 4), (1, 2), (3, 6)] {
+        pace.note_crowded();
+        pace.tune(10, 3);
+        assert_eq!(pages_until_due(&mut pace), due, "base {base}; from 1 it goes back to 4 first");
+    }
+}
+
+#[test]
+fn paced_merges_come_before_the_area_is_nearly_full() {
+    let merged_by = |params: &str| {
+        let mut real = faster(&format!("{params},isolation_blocks=6"), 9);
+        real.write_each(&[1, 5, 9, 13, 2, 6, 10, 14, 3]);
+        assert_eq!(figure(&real, "isolated_pages"), 8, "two blocks of the area are full");
+        let mut merged = |_| {
+            real.write(3, 1);
+            figure(&real, "merged_progressively_pages")
+        };
+        (1..=14).map(&mut merged).collect::<Vec<u64>>()
+    };
+    assert_eq!(merged_by(",merge=late"), [0; 14]);
+    // The log beside the area has 8 pages, so the interval is looked at after each. The pages 2, 6,
+    // 10 and 14 found one full block, and it grew from 1 to 5. Of the 14 pages that follow, the
+    // 4th, 7th, 10th and 13th reclaim a block; the 14th is the tenth that counts.
+    let paced = [&[0; 13][..], &[2]].concat();
+    assert_eq!(merged_by(",merge=paced"), paced, "1 and 2, of LBN 0");
+}
+
 /// A filled device with blocks of eight pages. The host wrote page 31 last.
 fn by_run() -> Real {
     let mut real = Real::new(&paper(",sequential=run"), "ascending", 8, [4, 5]);
@@ -450,7 +502,7 @@ const READINGS: [(&str, &str); 4] = [
     ("as=table2", "as=paper,threshold=50%,isolation_blocks=8%,merge=late,sequential=run"),
     (
         "as=firmware",
-        "as=paper,threshold=50%,mark_in_place=true,isolation_blocks=20%,merge=late,sequential=run",
+        "as=paper,threshold=50%,mark_in_place=true,isolation_blocks=20%,merge=paced,sequential=run",
     ),
     ("as=firmware,carried=shared", "as=firmware"),
 ];
@@ -458,7 +510,8 @@ const READINGS: [(&str, &str); 4] = [
 #[test]
 fn a_reading_is_a_set_of_rules() {
     for (reading, rules) in READINGS {
-        let shape = [12, 16];
+        // A fifth of 29 log blocks is an area in which merges can come before it is nearly full.
+        let shape = [12, 30];
         let mut real = Real::new(&format!("faster:{reading}"), "ascending", 4, shape);
         let mut other = Beside(Real::new(&format!("faster:{rules}"), "ascending", 4, shape));
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(13);
@@ -519,6 +572,8 @@ fn ram_is_the_block_map_and_the_map_of_the_log() {
     assert_eq!(ram("faster:as=paper").map, 4 * 10 + 4 * 16 * 5);
     let host_run = ram("faster:as=paper,sequential=run").other - ram("faster:as=paper").other;
     assert_eq!(host_run, 8, "the page that continues the run, and its length");
+    let pace = ram("faster:as=paper,merge=paced").other - ram("faster:as=paper").other;
+    assert_eq!(pace, size_of::<Pace>() as u64);
 }
 
 #[test]
@@ -539,10 +594,11 @@ fn without_a_sequential_block_writes_at_offset_0_go_to_the_random_log() {
 /// A drawn form of faster, the rules that it follows, and its extra blocks.
 fn drawn(below: &mut impl FnMut(usize) -> usize, np: usize) -> (String, Rules, usize) {
     let mut is = || below(2) == 0;
-    let (second_chance, mark_in_place, own_blocks, late) = (is() || is(), is(), is(), is());
+    let (second_chance, mark_in_place, own_blocks) = (is() || is(), is(), is());
     let (has_area, in_percent) = (is() || is(), is());
     let (size, percent) = (1 + below(4), 5 + below(60));
     let (threshold, merges_per_write) = ([0, 50, 50, 30, 100][below(5)], below(3));
+    let merge = [Merge::Late, Merge::Eager, Merge::Paced, Merge::Paced][below(4)];
     let ways = [Sequential::Run, Sequential::Run, Sequential::Offset0, Sequential::Never];
     let sequential = ways[below(4)];
     let area = |log_blocks: usize| match (has_area, in_percent) {
@@ -559,13 +615,13 @@ fn drawn(below: &mut impl FnMut(usize) -> usize, np: usize) -> (String, Rules, u
         mark_in_place,
         own_blocks,
         isolation_blocks: area(log_blocks),
-        late,
+        merge,
         merges_per_write,
         sequential,
     };
     let blocks = if in_percent { format!("{percent}%") } else { size.to_string() };
-    let (carried, merge) =
-        (if own_blocks { "own" } else { "shared" }, if late { "late" } else { "eager" });
+    let carried = if own_blocks { "own" } else { "shared" };
+    let merge = format!("{merge:?}").to_lowercase();
     let streams = match sequential {
         Sequential::Run => "run",
         Sequential::Offset0 => "offset0",
@@ -595,9 +651,13 @@ fn faster_counts_as_the_naive_model_counts() {
         uses.carried_whole += naive.uses.carried_whole;
         uses.marked += naive.uses.marked;
         uses.postponed += naive.uses.postponed;
+        uses.paced += naive.uses.paced;
+        uses.tuned += naive.uses.tuned;
+        uses.passed += naive.uses.passed;
     }
-    let Uses { stream_copies, carried_whole, marked, postponed } = uses;
-    assert!([stream_copies, carried_whole, marked, postponed].iter().all(|&n| n > 100), "{uses:?}");
+    let Uses { stream_copies, carried_whole, marked, postponed, paced, tuned, passed } = uses;
+    let counts = [stream_copies, carried_whole, marked, postponed, paced, tuned, passed];
+    assert!(counts.iter().all(|&n| n > 100), "{uses:?}");
 }
 
 fn agree(form: &str, real: &mut Real, naive: &mut NaiveFast, seed: u64) {

@@ -36,6 +36,14 @@ pub enum Sequential {
     Never,
 }
 
+/// When isolated pages are merged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Merge {
+    Eager,
+    Late,
+    Paced,
+}
+
 /// What faster adds to fast.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
@@ -46,7 +54,7 @@ pub struct Rules {
     /// Whether carried pages have blocks of their own.
     pub own_blocks: bool,
     pub isolation_blocks: usize,
-    pub late: bool,
+    pub merge: Merge,
     pub merges_per_write: usize,
     pub sequential: Sequential,
 }
@@ -58,7 +66,7 @@ pub const FAST: Rules = Rules {
     mark_in_place: false,
     own_blocks: false,
     isolation_blocks: 0,
-    late: false,
+    merge: Merge::Eager,
     merges_per_write: 0,
     sequential: Sequential::Offset0,
 };
@@ -74,6 +82,25 @@ pub struct Uses {
     pub marked: u64,
     /// Pages after which isolated pages were left for later.
     pub postponed: u64,
+    /// Times at which the pace asked for a merge, changes of the interval, and turns without a
+    /// merge because nothing was valid in the rest of a block.
+    pub paced: u64,
+    pub tuned: u64,
+    pub passed: u64,
+}
+
+/// The firmware's trigger of merges, as it counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trigger {
+    pages: usize,
+    since_merge: usize,
+    interval: usize,
+    base: usize,
+    was_crowded: bool,
+    /// Slots of the isolation area that its turns have looked at, and slots of blocks that have
+    /// left the area, since the beginning.
+    looked_at: usize,
+    gone: usize,
 }
 
 pub struct NaiveFast {
@@ -93,6 +120,7 @@ pub struct NaiveFast {
     /// Whether a block was reclaimed or the SW block merged for the present page.
     is_busy: bool,
     isolated: Vec<Block>,
+    trigger: Trigger,
     allocated: u64,
     pub uses: Uses,
     pub counts: Counts,
@@ -133,6 +161,11 @@ impl NaiveFast {
             last: (usize::MAX, 0),
             is_busy: false,
             isolated: Vec::new(),
+            trigger: Trigger {
+                interval: (np / 4).max(1),
+                base: (np / 4).max(1),
+                ..Trigger::default()
+            },
             allocated: 0,
             uses: Uses::default(),
             counts: Counts::default(),
@@ -176,7 +209,7 @@ impl NaiveFast {
             _ => (lpn, 1),
         };
         self.is_busy = false;
-        if !self.rules.late {
+        if self.rules.merge == Merge::Eager {
             self.merge_progressively();
         }
         let at = loop {
@@ -200,9 +233,84 @@ impl NaiveFast {
         if let Some(sw) = self.sw.take_if(|sw| by_run && sw.slots.len() == self.np) {
             self.merge_sw(&sw);
         }
-        if self.rules.late && !self.is_busy {
-            self.merge_progressively();
+        match self.rules.merge {
+            Merge::Late if !self.is_busy => self.merge_progressively(),
+            Merge::Paced if self.rules.isolation_blocks > 0 => self.trigger_merges(at),
+            _ => {}
         }
+    }
+
+    /// Blocks of the isolation area that are full and not looked at to their end.
+    fn full_isolated(&self) -> usize {
+        let end = |at: usize| self.trigger.gone + (at + 1) * self.np;
+        let is_full = |&(at, block): &(usize, &Block)| {
+            block.slots.len() == self.np && self.trigger.looked_at < end(at)
+        };
+        self.isolated.iter().enumerate().filter(is_full).count()
+    }
+
+    fn isolated_slots(&self) -> usize {
+        self.trigger.gone + self.isolated.iter().map(|block| block.slots.len()).sum::<usize>()
+    }
+
+    fn trigger_merges(&mut self, at: At) {
+        let full = self.full_isolated();
+        let sw = self.sw.as_ref().map(|sw| sw.number);
+        let is_in_sw = matches!(at, At::Log(number, _) if Some(number) == sw);
+        let left = self.trigger.looked_at < self.isolated_slots();
+        let mut turns = 0;
+        if !self.is_busy && left && self.rules.isolation_blocks - full <= 2 {
+            self.trigger.was_crowded = true;
+            turns = self.rules.merges_per_write;
+        } else if !self.is_busy && full >= 2 && !is_in_sw {
+            self.trigger.since_merge += 1;
+            if self.trigger.since_merge >= 2 * self.trigger.interval {
+                self.trigger.since_merge = 0;
+                self.uses.paced += 1;
+                turns = self.rules.merges_per_write;
+            }
+        }
+        (0..turns).for_each(|_| self.take_turn());
+        self.tune();
+    }
+
+    /// Looks at isolated pages up to the first valid one, which is merged, or to the end of a block.
+    fn take_turn(&mut self) {
+        while self.trigger.looked_at < self.isolated_slots() {
+            let here = self.trigger.looked_at - self.trigger.gone;
+            let (at, slot) = (here / self.np, here % self.np);
+            self.trigger.looked_at += 1;
+            if self.is_valid(&self.isolated[at], slot) {
+                self.isolated[at].merged += 1;
+                return self.renew(self.isolated[at].slots[slot] / self.np, 0);
+            }
+            if slot + 1 == self.np {
+                self.uses.passed += 1;
+                return;
+            }
+        }
+    }
+
+    fn tune(&mut self) {
+        self.trigger.pages += 1;
+        let (full, log_pages) =
+            (self.full_isolated(), (self.rw_max + sw_blocks(self.rules)) * self.np);
+        if self.trigger.pages < log_pages / 8 || full == 0 {
+            return;
+        }
+        let before = self.trigger.interval;
+        if self.trigger.base < 2 {
+            self.trigger.base = (self.np / 4).max(1);
+        }
+        if full < 2 {
+            self.trigger.interval += 1;
+        } else if self.trigger.was_crowded {
+            self.trigger.base -= usize::from(self.trigger.base > 1);
+            self.trigger.interval = self.trigger.base;
+            self.trigger.was_crowded = false;
+        }
+        self.uses.tuned += u64::from(self.trigger.interval != before);
+        self.trigger.pages = 0;
     }
 
     fn merge_progressively(&mut self) {
@@ -220,7 +328,7 @@ impl NaiveFast {
         };
         let has_room = self.isolated.last().is_some_and(|block| block.slots.len() < self.np);
         let unused = self.rules.isolation_blocks - self.isolated.len();
-        let due = !self.rules.late || unused + usize::from(has_room) + emptied <= 2;
+        let due = self.rules.merge != Merge::Late || unused + usize::from(has_room) + emptied <= 2;
         self.uses.postponed += u64::from(!due);
         due
     }
@@ -431,6 +539,8 @@ impl NaiveFast {
         if is_full && self.isolated.len() == self.rules.isolation_blocks {
             while self.merge_oldest_isolated(1) {}
             let emptied = self.isolated.remove(0);
+            self.trigger.gone += self.np;
+            self.trigger.looked_at = self.trigger.looked_at.max(self.trigger.gone);
             self.count_merge(emptied.merged);
             self.counts.erases += 1;
         }

@@ -301,6 +301,13 @@ impl FullyAssociative {
         self.sequential.merge(nand, &mut self.map, &mut self.merges)
     }
 
+    /// Whether the newest version of a page is in the SW block.
+    pub fn is_in_stream(&self, nand: &Nand, lpn: Lpn) -> bool {
+        let block = |ppn| nand.geometry().block_of(ppn);
+        let newest = self.map.flat.newest(lpn).map(block);
+        newest.is_some() && newest == self.sequential.block()
+    }
+
     /// Whether the SW block was merged since the last call.
     pub fn take_merged_stream(&mut self) -> bool {
         core::mem::take(&mut self.merged_stream)

@@ -120,46 +120,58 @@ impl IsolationArea {
 
     // ---- Emptying -----------------------------------------------------------------------------
 
+    /// Number of full blocks that the search has not passed.
+    pub fn full(&self) -> u32 {
+        self.log.len() - u32::from(self.room() > 0) - self.at.0 as u32
+    }
+
+    /// Whether at most two blocks are not full, or have been passed by the search, and it has not
+    /// passed every page.
+    #[inline]
+    pub fn is_crowded(&self) -> bool {
+        !self.is_exhausted() && self.blocks_max - self.full() <= LATE_BLOCKS
+    }
+
     /// Whether there is a valid page, and at most two blocks are not full. A block is not full if
     /// it is not in use, has room, or has been emptied.
     #[inline]
     pub fn is_nearly_full(&mut self, nand: &Nand, map: &LogMap) -> bool {
         // The search may not know yet that blocks have been emptied; then there are only more.
-        !self.is_exhausted()
-            && self.not_full() <= LATE_BLOCKS
-            && self.oldest(nand, map).is_some()
-            && self.not_full() <= LATE_BLOCKS
-    }
-
-    /// Number of blocks that are not in use, have room, or have been passed by the search.
-    fn not_full(&self) -> u32 {
-        let unused = self.blocks_max - self.log.len();
-        unused + u32::from(self.room() > 0) + self.at.0 as u32
+        self.is_crowded() && self.oldest(nand, map).is_some() && self.is_crowded()
     }
 
     /// Whether the search has passed every used slot, so that no valid page is left.
     #[inline]
     pub fn is_exhausted(&self) -> bool {
-        let (younger, slot) = self.at;
-        younger + 1 == self.log.len() as usize && slot + self.room() == self.pages_per_block
+        let ((younger, slot), blocks) = (self.at, self.log.len() as usize);
+        younger == blocks || younger + 1 == blocks && slot + self.room() == self.pages_per_block
     }
 
     /// The oldest valid page.
     pub fn oldest(&mut self, nand: &Nand, map: &LogMap) -> Option<Lpn> {
-        let geometry = nand.geometry();
         loop {
-            let (younger, slot) = self.at;
-            let (block, used) = self.log.used(younger, geometry)?;
-            if let Some((lpn, ppn)) = map.valid_pages(nand, block, slot..used).next() {
-                self.at.1 = geometry.offset_of(ppn);
-                return Some(lpn);
+            let block = self.at.0;
+            let found = self.search_block(nand, map);
+            if found.is_some() || self.at.0 == block {
+                return found;
             }
-            self.at.1 = used;
-            if younger + 1 == self.log.len() as usize {
-                return None;
-            }
-            self.at = (younger + 1, 0);
         }
+    }
+
+    /// The oldest valid page in the block that the search has reached. If there is none, the search
+    /// passes the block.
+    fn search_block(&mut self, nand: &Nand, map: &LogMap) -> Option<Lpn> {
+        let geometry = nand.geometry();
+        let (block, used) = self.log.used(self.at.0, geometry)?;
+        let found = map.valid_pages(nand, block, self.at.1..used).next();
+        self.pass_to(found.map_or(used, |(_, ppn)| geometry.offset_of(ppn)));
+        found.map(|(lpn, _)| lpn)
+    }
+
+    /// Moves the search to a slot of its block, or behind the block.
+    fn pass_to(&mut self, slot: u32) {
+        let is_behind = slot == self.pages_per_block;
+        self.at = if is_behind { (self.at.0 + 1, 0) } else { (self.at.0, slot) };
     }
 
     /// Merges the data block of the oldest valid page. Returns how many pages left the area.
@@ -167,13 +179,27 @@ impl IsolationArea {
     /// # Errors
     /// The power fails.
     pub fn merge_oldest(&mut self, nand: &mut Nand, map: &mut LogMap) -> Result<u64> {
-        let Some(lpn) = self.oldest(nand, map) else { return Ok(0) };
+        self.oldest(nand, map).map_or(Ok(0), |lpn| self.merge(nand, map, lpn))
+    }
+
+    /// The same, but if no page is valid in the rest of the block that the search has reached, the
+    /// search passes the block and nothing is merged.
+    ///
+    /// # Errors
+    /// The power fails.
+    pub fn merge_or_pass(&mut self, nand: &mut Nand, map: &mut LogMap) -> Result<u64> {
+        self.search_block(nand, map).map_or(Ok(0), |lpn| self.merge(nand, map, lpn))
+    }
+
+    /// Merges the data block of the page that the search has reached.
+    fn merge(&mut self, nand: &mut Nand, map: &mut LogMap, lpn: Lpn) -> Result<u64> {
         let lbn = map.lbn_of(lpn);
         let pages = self.pages_of(nand, map, lbn);
         self.merged[self.at.0] += 1;
         merge::bring_home(nand, map, lbn)?;
         let left = self.pages_of(nand, map, lbn);
         assert!(left == 0, "{left} pages of LBN {lbn} are isolated after its merge");
+        self.pass_to(self.at.1 + 1);
         Ok(pages)
     }
 
@@ -189,12 +215,12 @@ impl IsolationArea {
         merges: &mut Merges,
     ) -> Result<u64> {
         let mut pages = 0;
-        while self.oldest(nand, map).is_some() && self.at.0 == 0 {
-            pages += self.merge_oldest(nand, map)?;
+        while self.at.0 == 0 {
+            pages += self.merge_or_pass(nand, map)?;
         }
         let block = self.log.take_oldest(nand).block;
         self.is_here.remove(block.0);
-        self.at = if self.at.0 == 0 { (0, 0) } else { (self.at.0 - 1, self.at.1) };
+        self.at.0 -= 1;
         match self.merged.pop_front().expect("each block has a count of merges") {
             0 => merge::dead(nand, map, merges, block)?,
             merged => {

@@ -42,7 +42,7 @@
 //! | parameter | `paper` | `table2` | `firmware` |
 //! |---|---|---|---|
 //! | `threshold` | 0% | 50% | 50% |
-//! | `merge` | eager | late | late |
+//! | `merge` | eager | late | paced |
 //! | `isolation_blocks` | 1 | 8% | 20% |
 //! | `sequential` | offset0 | run | run |
 //! | `mark_in_place` | false | false | true |
@@ -58,7 +58,11 @@
 //!   victim or merged SW, and only while at most two blocks of the area are not full. It leaves
 //!   isolated pages time to be rewritten, or to be merged together with others of their data block.
 //!   With eager merging the area is always nearly empty, and a larger one only takes blocks away
-//!   from RW. §IV.B merges "whenever a new write request arrives"; the firmware merges late.
+//!   from RW. §IV.B merges "whenever a new write request arrives". The firmware merges late, and
+//!   [at a pace](pace) too: when at least two blocks of the area are full, every so many pages that
+//!   do not go to SW. A turn at this pace, or of a late merge, ends without a merge if it finds no
+//!   valid page in the rest of the oldest block. The pace keeps the area emptier, so the firmware
+//!   merges more than late merging alone would.
 //! * **`isolation_blocks`**: "part of a log area" (§IV.A), 20 % of the log and at least 8 blocks in
 //!   the firmware. Under late merging the means of Table II hardly depend on it, from 2 blocks on.
 //! * **`sequential`**: the paper does not mention SW. In the firmware the sixth consecutive page
@@ -73,7 +77,7 @@
 //!
 //! `table2` was chosen with Table II in view. Rules of the firmware that are not expressed: it
 //! keeps two blocks clean; the last page of each log block lists the others; first writes go to the
-//! log; a merge also copies pages that were never written; a second trigger of merges tunes itself.
+//! log; a merge also copies pages that were never written.
 //!
 //! # Marks, order, recovery
 //! **The mark** of a carried page belongs to the version: a write of the host clears it. It needs
@@ -93,7 +97,7 @@
 //! valid isolated page becomes an isolation block, up to their maximum number. All others become RW
 //! blocks. The last marked page of an RW block tells how many of its slots are carried. If RW then
 //! has more blocks than its maximum, the oldest are merged as in fast before the log opens another
-//! block. Counts of merges per isolation block start at zero. The rules add three cases:
+//! block. Counts of merges per isolation block start at zero. The rules add four cases:
 //! * A block marked in place is unmarked on flash, and the order of the log is that of the last
 //!   programs. So after a mount it is visited once more as if it had not been marked: its pages
 //!   gain a chance and lose nothing.
@@ -101,6 +105,7 @@
 //!   and the mount gives the block up. With such a page it is a log block, as any former SW block.
 //! * All isolation blocks that a mount finds are closed. If the area was nearly full, it is full
 //!   now: merges are due at once, and a victim that comes first merges a block by force.
+//! * The pace of merges is in RAM only. After a mount it begins where it began on the new device.
 //!
 //! Choices where all sources are silent: progressive merges also accompany pages that are written
 //! at home or to SW. An empty isolation block is erased when the area needs its room. Isolation
@@ -110,14 +115,16 @@
 //! marked in place is visited again after all others.
 
 pub mod isolation_area;
+pub mod pace;
 pub mod rules;
 
 use core::ops::Range;
 
-use nand::{BlockId, Cause, ChipModel, Nand};
+use nand::{BlockId, Cause, ChipModel, Lpn, Nand};
 use spec::Params;
 
 use self::isolation_area::IsolationArea;
+use self::pace::Pace;
 use self::rules::{MergeTime, Rules};
 use crate::contract::{
     Act, BlockRole, Ftl, Lecture, Metric, MountConfig, Report, Result, Run, Scheme, Span,
@@ -167,9 +174,10 @@ pub static SCHEME: Scheme = Scheme {
             says: "The merge of an isolated page, put off until now: the newest pages of its \
                logical block are gathered in a clean block, from the old data block and from \
                the whole log. Only a few such merges go with a write: one, unless \
-               `merges_per_write` says otherwise. With `merge=late` they are made while a full \
-               block of the isolation area holds valid pages, but not by a write that had to \
-               reclaim a log block. So no write waits for many of them.",
+               `merges_per_write` says otherwise. With `merge=late` they are made while the \
+               isolation area is nearly full, with `merge=paced` at a steady pace before that \
+               too, but not by a write that had to reclaim a log block. So no write waits for \
+               many of them.",
         },
         Act {
             cause: Cause::Merge,
@@ -209,6 +217,7 @@ struct Faster {
     rules: Rules,
     log: FullyAssociative,
     isolation: Option<IsolationArea>,
+    pace: Pace,
     /// Number of valid pages from which on a victim is not carried over whole.
     threshold_pages: u32,
     /// The pages of a victim that are about to move; reused to save allocations.
@@ -236,9 +245,11 @@ fn mount(nand: &mut Nand, device: &MountConfig) -> Result<Box<dyn Ftl>> {
     let aside = |log_blocks| rules.isolation_blocks(log_blocks);
     let (log, found) = FullyAssociative::mount(nand, device, aside, rules.streams)?;
     let (area, pages) = (aside(log.log_blocks()), nand.geometry().pages_per_block());
+    let paced_pages = u64::from(log.log_blocks() - area) * u64::from(pages);
     let mut ftl = Faster {
         rules,
         log,
+        pace: Pace::new(pages, paced_pages),
         isolation: (area > 0).then(|| IsolationArea::new(nand, area)),
         threshold_pages: rules.threshold.ceil_of(pages.into()) as u32,
         moving: Vec::with_capacity(pages as usize),
@@ -263,7 +274,8 @@ impl Faster {
         }
     }
 
-    /// Whether data blocks with isolated pages must be merged now.
+    /// Whether data blocks with isolated pages must be merged now. At a pace, this is decided after
+    /// each page.
     #[inline]
     fn must_merge(&mut self, nand: &Nand) -> bool {
         let Some(area) = self.isolation.as_mut().filter(|area| !area.is_exhausted()) else {
@@ -272,6 +284,7 @@ impl Faster {
         match self.rules.merge {
             MergeTime::Eager => area.oldest(nand, &self.log.map).is_some(),
             MergeTime::Late => area.is_nearly_full(nand, &self.log.map),
+            MergeTime::Paced => true,
         }
     }
 
@@ -284,6 +297,26 @@ impl Faster {
             let area = self.isolation.as_mut().expect("pages of the area must be merged");
             self.counts.merged_progressively += area.merge_oldest(nand, &mut self.log.map)?;
         }
+        Ok(())
+    }
+
+    /// With `merge=paced`, what follows pages of the host, of which `last` is the last one.
+    fn keep_pace(&mut self, nand: &mut Nand, last: Lpn, pages: u32, is_busy: bool) -> Result<()> {
+        let Some(area) = &mut self.isolation else { return Ok(()) };
+        if !is_busy {
+            let is_crowded = area.is_crowded();
+            if is_crowded {
+                self.pace.note_crowded();
+            }
+            let is_paced = || area.full() >= 2 && !self.log.is_in_stream(nand, last);
+            if is_crowded || is_paced() && self.pace.is_due() {
+                for _ in 0..self.rules.merges_per_write {
+                    let pages = area.merge_or_pass(nand, &mut self.log.map)?;
+                    self.counts.merged_progressively += pages;
+                }
+            }
+        }
+        self.pace.tune(pages, area.full());
         Ok(())
     }
 
@@ -388,10 +421,13 @@ impl Ftl for Faster {
                 self.merge_progressively(nand)?;
             }
             let (pages, is_busy) = self.write_some(nand, run, index)?;
-            if self.rules.merge == MergeTime::Late && !is_busy {
-                self.merge_progressively(nand)?;
-            }
             index += pages;
+            let last = run.first.plus(index - 1);
+            match self.rules.merge {
+                MergeTime::Late if !is_busy => self.merge_progressively(nand)?,
+                MergeTime::Paced => self.keep_pace(nand, last, pages, is_busy)?,
+                MergeTime::Late | MergeTime::Eager => {}
+            }
         }
         Ok(0)
     }
@@ -407,11 +443,15 @@ impl Ftl for Faster {
         roles.extend(isolation.map(|block| BlockRole::plain(block, "isolation")));
     }
 
-    /// Beside the maps there is one count per log block: carried slots, or merges.
+    /// Beside the maps there is one count per log block: carried slots, or merges. A pace is kept
+    /// too, if there is one.
     fn report(&self) -> Report {
         let counts = &self.counts;
         let mut report = self.log.report();
         report.ram.other += 4 * u64::from(self.log.log_blocks());
+        if self.rules.merge == MergeTime::Paced {
+            report.ram.other += size_of::<Pace>() as u64;
+        }
         let figures = [
             ("second_chances", counts.carried),
             ("second_chances_saved", counts.saved),

@@ -61,11 +61,13 @@ pub static PARAMS: &[Param] = &[
     ),
     Param::key(
         "merge",
-        Kind::Choice(&["late", "eager"]),
+        Kind::Choice(&["late", "eager", "paced"]),
         "",
         "when isolated pages are merged: late, after a page of the host that neither reclaimed a \
          block nor ended a stream, while at most two blocks of the area are not full; eager, \
-         before every page of the host; default: late, as=paper: eager",
+         before every page of the host; paced, like late, and besides at a steady pace that tunes \
+         itself, while at least two blocks of the area are full; default: late, as=paper: eager, \
+         as=firmware: paced",
     ),
     Param {
         name: "merges_per_write",
@@ -89,6 +91,8 @@ pub enum MergeTime {
     Late,
     /// Before each page of the host.
     Eager,
+    /// Like late, and besides at a steady pace that tunes itself.
+    Paced,
 }
 
 /// The size of the isolation area.
@@ -131,7 +135,14 @@ impl Rules {
             _ if is_paper => AreaSize::Blocks(1),
             _ => AreaSize::OfLog(percent(if is_firmware { "20%" } else { "8%" })),
         };
-        let is_late = params.opt_choice("merge").map_or(!is_paper, |word| word == "late");
+        let merge = match params.opt_choice("merge") {
+            Some("eager") => MergeTime::Eager,
+            Some("paced") => MergeTime::Paced,
+            Some(_) => MergeTime::Late,
+            None if is_paper => MergeTime::Eager,
+            None if is_firmware => MergeTime::Paced,
+            None => MergeTime::Late,
+        };
         let streams = if is_paper { Streams::AtOffset0 } else { Streams::ByRun };
         Rules {
             second_chance: params.switch("second_chance"),
@@ -144,7 +155,7 @@ impl Rules {
                 _ => CarriedTo::Head,
             },
             area: params.switch("isolation").then_some(area),
-            merge: if is_late { MergeTime::Late } else { MergeTime::Eager },
+            merge,
             merges_per_write: params.count("merges_per_write"),
             streams: Streams::given(params).unwrap_or(streams),
         }
