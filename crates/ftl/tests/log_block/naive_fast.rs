@@ -274,7 +274,7 @@ impl NaiveFast {
         self.tune();
     }
 
-    /// Looks at isolated pages up to the first valid one, which is merged, or to the end of a block.
+    /// Looks at isolated pages up to the first valid one, which is merged, or the end of a block.
     fn take_turn(&mut self) {
         while self.trigger.looked_at < self.isolated_slots() {
             let here = self.trigger.looked_at - self.trigger.gone;

@@ -58,8 +58,8 @@ impl Pace {
         is_due
     }
 
-    /// Counts pages of the host. Tunes the interval if it is time and the area has `full` blocks, at
-    /// least one.
+    /// Counts pages of the host. Tunes the interval if it is time and some block of the area is
+    /// full; `full` is their number.
     pub fn tune(&mut self, pages: u32, full: u32) {
         self.written += u64::from(pages);
         if self.written < self.period || full == 0 {
