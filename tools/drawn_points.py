@@ -8,6 +8,7 @@ A point is a trace or a workload, a number of requests, a chip, extra blocks, wa
 It is drawn from the seed. The rules:
 
     balanced    `--split adaptive:rule=balanced` beside nine fixed shares, above dftl and fast
+    neighbour   no rule, but a share of 51 % beside the half: how much a promise against a fixed share is worth
     threshold   `last:threshold=auto` beside eight fixed thresholds
     oracle      each scheme that places pages beside the oracle with as many open blocks
 
@@ -92,6 +93,11 @@ def balanced(draws: random.Random) -> tuple:
     return options, {"rule": ["--split", "adaptive:rule=balanced"], **shares}
 
 
+def neighbour(draws: random.Random) -> tuple:
+    options, _ = balanced(draws)
+    return options, {"rule": ["--split", "51%"], "50%": ["--split", "50%"]}
+
+
 def threshold(draws: random.Random) -> tuple:
     options = [*drawn_load(draws), *drawn_device(draws)]
     fixed = {at: ["--ftl", f"last:threshold={at}"] for at in THRESHOLDS}
@@ -104,7 +110,7 @@ def oracle(draws: random.Random) -> tuple:
     return options, {"rule": ["--ftl", f"oracle:open={blocks}"], scheme: ["--ftl", scheme]}
 
 
-RULES = {rule.__name__: rule for rule in (balanced, threshold, oracle)}
+RULES = {rule.__name__: rule for rule in (balanced, neighbour, threshold, oracle)}
 
 
 # ---- Runs ---------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ftlab import _native, frozen
@@ -11,7 +10,7 @@ from ftlab.reports import Reported
 from ftlab.written import Files
 
 
-class Advice(Mapping[str, Any], Reported):
+class Advice(frozen.Fields, Reported):
     """The advice on a load; ``docs/advise.md`` describes all fields.
 
     ``str(advice)`` is the page of ``ftlab advise``. An answer such as ``advice["spare"]`` has
@@ -23,14 +22,8 @@ class Advice(Mapping[str, Any], Reported):
         self._read = read
         self._advice: dict[str, Any] = frozen.read(native.to_json())["advices"][0]
 
-    def __getitem__(self, name: str) -> Any:
-        return self._advice[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._advice)
-
-    def __len__(self) -> int:
-        return len(self._advice)
+    def _fields(self) -> dict[str, Any]:
+        return self._advice
 
     def found(self, question: str) -> dict[str, Any] | None:
         """The answer to a question such as ``"spare"``; ``None`` if it is refused.

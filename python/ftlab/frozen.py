@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
-from ftlab.given import hint
+from ftlab.given import hint, kind
 
 
 def frozen(value: Any) -> Any:
@@ -21,6 +23,36 @@ def frozen(value: Any) -> Any:
 def read(text: str) -> Any:
     """What a text of JSON says, so that it cannot be changed."""
     return frozen(json.loads(text))
+
+
+class Fields(Mapping[str, Any]):
+    """Fields that are read by their names, as ``result["erases"]``."""
+
+    @abstractmethod
+    def _fields(self) -> dict[str, Any]:
+        """All fields."""
+
+    def __getitem__(self, field: str) -> Any:
+        """A field at the top."""
+        return self._fields()[field]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields())
+
+    def __len__(self) -> int:
+        return len(self._fields())
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """A field is no attribute: say how it is read."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        how = hint(name, (*dir(self), *self))
+        if name in self:
+            how = f"; {name!r} is a field: […][{name!r}]"
+        raise AttributeError(f"{kind(self)} has no attribute {name!r}{how}")
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
 
 
 class FrozenDict(dict[str, Any]):

@@ -38,7 +38,10 @@ def shown_ftl(ftl: object) -> str:
 
 def hint(word: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown word: which known one was probably meant."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.7)
+    words = list(known)
+    near = difflib.get_close_matches(word, words, n=1, cutoff=0.7)
+    if not near and len(word) > 2:
+        near = sorted((one for one in words if one.startswith(word)), key=len)
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
@@ -159,6 +162,18 @@ def _arguments(options: str) -> str | None:
 @functools.cache
 def _run_options() -> dict[str, dict[str, Any]]:
     return {option["name"]: option for option in _native.run_options()}
+
+
+def there(place: int, count: int, what: str) -> int:
+    """A place among this many, from the end if it is negative.
+
+    Raises:
+        IndexError: there is no such place.
+    """
+    if not -count <= operator.index(place) < count:
+        last = f"the last one is {count - 1}" if count else "there are none"
+        raise IndexError(f"there is no {what} {place}; {last}")
+    return place
 
 
 def place_of(label: str, labels: Sequence[str], what: str, fields: Container[str]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 from ftlab import _native, frozen
-from ftlab.given import in_python, place_of
+from ftlab.given import in_python, place_of, there
 from ftlab.reports import Reported
 from ftlab.written import Files
 
@@ -34,7 +34,9 @@ class Lives(Sequence[Life], Reported):
         """A life by its place or by its FTL."""
         if isinstance(index, str):
             index = place_of(index, self.labels, "FTL", self._lives[0])
-        return self._lives[index]
+        if isinstance(index, slice):
+            return self._lives[index]
+        return self._lives[there(index, len(self), "life")]
 
     def __len__(self) -> int:
         return len(self._lives)

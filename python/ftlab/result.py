@@ -10,14 +10,14 @@ from typing import Any, overload
 
 from ftlab import _native, frozen
 from ftlab.errors import UsageError
-from ftlab.given import CLASS, in_python, kind, place_of
+from ftlab.given import CLASS, in_python, kind, place_of, there
 from ftlab.reports import Reported
 from ftlab.rows import ArrowRows
 from ftlab.tables import Groups, column_groups, groups_html, groups_text
 from ftlab.written import Files, write_files
 
 
-class Result(Mapping[str, Any], ArrowRows):
+class Result(frozen.Fields, ArrowRows):
     """The result of one run: exact counts of flash operations, times in µs, ratios.
 
     ``result["erases"]["gc"]`` reads a field; ``docs/results.md`` describes all of them. A result is
@@ -71,19 +71,6 @@ class Result(Mapping[str, Any], ArrowRows):
         if self._dict is None:
             self._dict = frozen.read(self._json)
         return self._dict
-
-    def __getitem__(self, field: str) -> Any:
-        """A field at the top of the result."""
-        return self._fields()[field]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._fields())
-
-    def __len__(self) -> int:
-        return len(self._fields())
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self)
 
     @property
     def ftl(self) -> str:
@@ -193,7 +180,9 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
         if isinstance(index, str):
             fields = self._results[0] if self._results else ()
             index = place_of(index, self.labels, "run", fields)
-        return self._results[index]
+        if isinstance(index, slice):
+            return self._results[index]
+        return self._results[there(index, len(self), "run")]
 
     def __len__(self) -> int:
         return len(self._results)

@@ -14,7 +14,7 @@ from ftlab import _native, frozen
 from ftlab._plan_text import placed, plan_text
 from ftlab.errors import UsageError
 from ftlab.figures import Figure, drawn
-from ftlab.given import in_python, kind, spelt
+from ftlab.given import in_python, kind, spelt, there
 from ftlab.progress import Progress, shown
 from ftlab.rows import ArrowRows
 from ftlab.tables import rows_html
@@ -101,12 +101,13 @@ def sweep(
         here, without a client; another sweep writes the same rows;
         the scheduler of the cluster is gone, or it or a worker cannot import ftlab.
     KeyboardInterrupt
-        Ctrl-C. Rows that are done are kept in the journal.
+        Ctrl-C. Rows that are done are kept in the journal, which the message names.
 
-    A row whose run fails does not raise: see :attr:`Sweep.failed`. If rows were refused for lack of
-    memory, the journal stays beside the rows, and the same call runs only these rows again. A
-    ``UserWarning`` names damaged lines of a journal, whose rows are run again. A cluster without
-    workers is waited for, and a ``UserWarning`` says so.
+    A row whose run fails does not raise: see :attr:`Sweep.failed`; a ``UserWarning`` says so if the
+    runs of all rows failed. If rows were refused for lack of memory, the journal stays beside the
+    rows, and the same call runs only these rows again. A ``UserWarning`` names damaged lines of a
+    journal, whose rows are run again. A cluster without workers is waited for, and a
+    ``UserWarning`` says so.
     """
     if not isinstance(policies, (Mapping, type(None))):
         raise TypeError(
@@ -153,9 +154,18 @@ def sweep(
                 lost = _dask.run(client, native, running, send_traces, memory_limit, callback)
             for row in lost:
                 running.keep_refused(row, LOST)
-            return Sweep(native.title, running.finish(), files_of_plan(native))
+            done = Sweep(native.title, running.finish(), files_of_plan(native))
+        except KeyboardInterrupt:
+            if out is None:
+                raise
+            kept = f"the rows that are done are in {file}.journal; the same call goes on there"
+            raise KeyboardInterrupt(kept) from None
         finally:
             running.close()
+    if done._failed and len(done._failed) == len(done):
+        first = done[0]["sweep"]["error"]["message"]
+        warnings.warn(f"the runs of all rows failed; the first: {first}", stacklevel=3)
+    return done
 
 
 def _read(plan: str | os.PathLike[str] | Mapping[str, Any], **options: Any) -> _native.NativePlan:
@@ -253,7 +263,7 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
         """
         if isinstance(index, slice):
             return [_read_row(row) for row in self._rows[index]]
-        return _read_row(self._rows[index])
+        return _read_row(self._rows[there(index, len(self), "row")])
 
     def __len__(self) -> int:
         return len(self._rows)

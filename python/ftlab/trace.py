@@ -95,7 +95,7 @@ class Trace:
         return f"<ftlab.trace.Trace: {self.name} ({self.format})>"
 
 
-class TraceInfo(Mapping[str, Any]):
+class TraceInfo(frozen.Fields):
     """The statistics of a trace: ``info["writes"]["requests"]`` reads a field.
 
     A mapping: ``"locality" in info`` and ``dict(info)`` are those of its fields, which cannot be
@@ -104,7 +104,7 @@ class TraceInfo(Mapping[str, Any]):
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._fields: dict[str, Any] = frozen.read(text)
+        self._info: dict[str, Any] = frozen.read(text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TraceInfo, (self._text,)
@@ -118,18 +118,8 @@ class TraceInfo(Mapping[str, Any]):
         fields: dict[str, Any] = json.loads(self._text)
         return fields
 
-    def __getitem__(self, field: str) -> Any:
-        """A field at the top."""
-        return self._fields[field]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._fields)
-
-    def __len__(self) -> int:
-        return len(self._fields)
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self)
+    def _fields(self) -> dict[str, Any]:
+        return self._info
 
     @property
     def notes(self) -> list[str]:
@@ -138,10 +128,10 @@ class TraceInfo(Mapping[str, Any]):
 
     def __str__(self) -> str:
         """The counts as a table, without distributions and lists of volumes."""
-        return fields_text(self["name"], self._fields, self.notes)
+        return fields_text(self["name"], self._info, self.notes)
 
     def _repr_html_(self) -> str:
-        return fields_html(self["name"], self._fields, self.notes)
+        return fields_html(self["name"], self._info, self.notes)
 
     def __repr__(self) -> str:
         return f"<ftlab.trace.TraceInfo: {self['name']}, {self['requests']} requests>"

@@ -118,8 +118,8 @@ def test_a_misspelt_field_is_named_at_any_depth() -> None:
         with pytest.raises(KeyError, match=re.escape(f"there is no field '{name}'{asked}") + "['\"]"):
             fields[name]
         assert fields.get(name) is None and name not in fields
-    base = {"trace": "uniform:writes=100", "capacity": "4MiB", "extra": "0blocks"}
-    failed = ftlab.sweep({"base": base, "grid": [{"seed": [1, 2]}]}).failed[0]
+    base = {"trace": "uniform:writes=100", "capacity": "4MiB"}
+    failed = ftlab.sweep({"base": base, "grid": [{"extra": ["0blocks", "8blocks"]}]}).failed[0]
     with pytest.raises(KeyError, match=r"the run of this row failed, and row\['sweep'\]\['error'\]"):
         failed["write_amplification"]
 
@@ -137,3 +137,31 @@ def test_a_deep_copy_can_be_changed_and_a_pickle_cannot(value: Any) -> None:
         assert again == info and again.to_json() == info.to_json()
         with pytest.raises(TypeError, match=REFUSED):
             again["writes"].clear()
+
+
+def test_a_field_that_is_read_as_an_attribute_is_named() -> None:
+    result = ftlab.run(TRACE, **DEVICE)
+    info, advice = ftlab.trace.info(TRACE), ftlab.advise(TRACE)
+    for named, name, sentence in [
+        (result, "time_us", "Result has no attribute 'time_us'; 'time_us' is a field: […]['time_us']"),
+        (info, "requests", "TraceInfo has no attribute 'requests'; 'requests' is a field"),
+        (advice, "spare", "Advice has no attribute 'spare'; 'spare' is a field"),
+        (result, "headlin", "Result has no attribute 'headlin'; did you mean `headline`?"),
+        (result, "write_amp", "no attribute 'write_amp'; did you mean `write_amplification`?"),
+        (result, "nothing_like_it", "Result has no attribute 'nothing_like_it'$"),
+    ]:
+        with pytest.raises(AttributeError, match=re.escape(sentence).replace(r"\$", "$")):
+            getattr(named, name)
+    assert not hasattr(result, "_repr_png_") and pickle.loads(pickle.dumps(result)) == result
+
+
+def test_a_place_that_does_not_exist_is_named() -> None:
+    both, sweep = ftlab.compare(TRACE, ["page", "fast"], **DEVICE), ftlab.sweep(PLAN)
+    lives = ftlab.life(TRACE, media="real:endurance=9", reserve="10%", **DEVICE)
+    for several, what in [(both, "run"), (sweep, "row"), (lives, "life")]:
+        last = len(several) - 1
+        assert several[-1] == several[last] and several[last + 1 :] == []
+        for place in (last + 1, -last - 2):
+            sentence = f"there is no {what} {place}; the last one is {last}"
+            with pytest.raises(IndexError, match=sentence):
+                several[place]

@@ -377,6 +377,7 @@ def test_policies_in_plans_are_the_runs_with_them(tmp_path: Path) -> None:
     assert "policy" not in sweep[2]["ftl"]["params"], "rows without a policy are those of the FTL"
 
 
+@pytest.mark.filterwarnings("ignore:the runs of all rows failed")
 def test_policies_that_a_plan_lacks_or_that_fail_are_named() -> None:
     class Bad(Policy):
         def place(self, lpn: int, write: Write) -> int:

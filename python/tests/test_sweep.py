@@ -202,6 +202,15 @@ def test_the_progress_is_the_number_of_rows() -> None:
     assert done == sorted(done)
 
 
+def test_a_sweep_of_failed_rows_alone_warns() -> None:
+    plan = {"base": {"trace": "uniform:writes=9", "capacity": "4MiB"}, "grid": [{"extra": ["0%"]}]}
+    with pytest.warns(UserWarning, match="the runs of all rows failed; the first: .* extra") as warning:
+        assert len(ftlab.sweep(plan).failed) == 1
+    assert warning[0].filename == __file__
+    plan["grid"] = [{"extra": ["0%", "7%"]}]
+    assert len(ftlab.sweep(plan).failed) == 1
+
+
 # ---- interruption and continuation ---------------------------------------------------------------
 
 ENDLESS = '[base]\ncapacity = "4MiB"\n[[grid]]\ntrace.writes = [100, "1000G", 101]\n'
@@ -212,8 +221,8 @@ import sys, ftlab
 try:
     {client}
     ftlab.sweep("plan.toml", client, out="rows.jsonl", jobs={jobs})
-except KeyboardInterrupt:
-    print("interrupted", flush=True)
+except KeyboardInterrupt as stop:
+    print("interrupted", stop, flush=True)
 """
 
 
@@ -230,7 +239,8 @@ def test_ctrl_c_keeps_what_is_done_and_the_command_continues(here: Path, command
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     begun(here / "rows.jsonl.journal", 2, process)
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=20)[0] == "interrupted\n"
+    said = "the rows that are done are in rows.jsonl.journal; the same call goes on there"
+    assert process.communicate(timeout=20)[0] == f"interrupted {said}\n"
     # The command sees the same journal: the row that never ends is all that is missing.
     missing = command("sweep", "plan.toml", "--out", "rows.jsonl", "--merge")
     assert "1 of 3 rows are missing" in missing.stderr and "rows 1." in missing.stderr
@@ -355,6 +365,7 @@ def limit_between() -> int:
     return (needs[1] << 20) + (needs[0] - needs[1] << 19)
 
 
+@pytest.mark.filterwarnings("ignore:the runs of all rows failed")
 @pytest.mark.parametrize("place", ["here", "command", "cluster"])
 def test_a_row_that_was_refused_for_lack_of_memory_is_run_again(
     here: Path, command: Command, client: Any, place: str
@@ -436,6 +447,7 @@ def limits_and_errors(plan: str, *client: Any) -> tuple[list[int | None], str]:
     return codes, message
 
 
+@pytest.mark.filterwarnings("ignore:the runs of all rows failed")
 def test_requests_get_only_the_memory_that_they_need(here: Path, client: Any) -> None:
     workload = '[base]\ntrace.writes = "1K"\ncapacity = "4MiB"\n'
     Path("t.csv").write_text("time_ns,device,rwbs,offset,bytes\n" + "0,0,W,0,4096\n" * 20_000)
