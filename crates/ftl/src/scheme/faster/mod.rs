@@ -59,10 +59,10 @@
 //!   isolated pages time to be rewritten, or to be merged together with others of their data block.
 //!   With eager merging the area is always nearly empty, and a larger one only takes blocks away
 //!   from RW. §IV.B merges "whenever a new write request arrives". The firmware merges late, and
-//!   [at a pace](pace) too: when at least two blocks of the area are full, every so many pages that
-//!   do not go to SW. A turn at this pace, or of a late merge, ends without a merge if it finds no
-//!   valid page in the rest of the oldest block. The pace keeps the area emptier, so the firmware
-//!   merges more than late merging alone would.
+//!   [at a pace](pace) too: while at least two blocks of the area are full, after every so many
+//!   pages that do not go to SW. It passes a block in which it finds no valid page any more, and
+//!   merges nothing then. The pace keeps the area emptier, so the firmware merges more than late
+//!   merging alone would.
 //! * **`isolation_blocks`**: "part of a log area" (§IV.A), 20 % of the log and at least 8 blocks in
 //!   the firmware. Under late merging the means of Table II hardly depend on it, from 2 blocks on.
 //! * **`sequential`**: the paper does not mention SW. In the firmware the sixth consecutive page

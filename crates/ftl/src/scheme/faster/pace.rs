@@ -1,5 +1,5 @@
-//! The pace at which FASTer's firmware merges isolated pages while the area has room. It tunes
-//! itself.
+//! The pace at which FASTer's firmware (Lim 2011) merges isolated pages while the area has room. It
+//! tunes itself.
 //!
 //! A merge is due after every 2·*interval* pages of the host. When the host has written an eighth
 //! of the log, the interval is looked at:
@@ -8,9 +8,9 @@
 //! one block of the area is full           the interval grows by a page: merges came too fast
 //! the area was crowded since last time    the base shrinks by a page and becomes the interval
 //! ```
-//! Interval and base begin at a quarter of a block. So whenever the area was crowded, merges come
-//! faster than ever before. A base of one page goes back to where it began. The interval is a whole
-//! number, so the pace at which it comes to rest depends on the history.
+//! Interval and base begin at a quarter of a block. The base only shrinks, so merges come faster
+//! each time the area was crowded. A base of one page goes back to where it began. The interval is
+//! a whole number, so the pace at which it comes to rest depends on the history.
 
 /// The pace of merges, in pages of the host.
 #[derive(Clone, Debug)]
