@@ -21,6 +21,8 @@ class Reported(ABC):
     def write_report(self, path: str | os.PathLike[str]) -> None:
         """Write the report to a file, which is replaced if it exists.
 
+        Figures along the trace need ``interval="auto"``.
+
         Raises
         ------
         UsageError

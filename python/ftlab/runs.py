@@ -223,6 +223,9 @@ def _refuse_several(ftl: object) -> None:
     """Refuse several FTLs in place of one."""
     how = "a run has one FTL; several are compared, as in ftlab.compare(trace, ['page', 'fast'])"
     if isinstance(ftl, str):
+        name, _, parameters = ftl.partition(",")
+        if ":" not in name and "=" in parameters:
+            raise UsageError(f"parameters of an FTL follow a colon: {f'{name}:{parameters}'!r}")
         if "," in ftl.partition(":")[0]:
             raise UsageError(how)
     elif isinstance(ftl, Iterable):

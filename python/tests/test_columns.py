@@ -369,6 +369,8 @@ def test_other_types_are_refused(name: str, values: Any, sentence: str) -> None:
     assert sentence in str(refused.value)
 
 
+DATES = ["2024-01-01 00:00:01", "2024-01-01 00:00:02", "2024-01-02 00:00:00", "2024-01-03 00:00:00"]
+
 REMEDIES: list[tuple[str, Any, str]] = [
     ("time_ns", np.zeros(4, dtype="M8[us]"), '.astype("datetime64[ns]")'),
     ("time_ns", np.zeros(4, dtype="m8[ms]"), '.astype("timedelta64[ns]")'),
@@ -385,6 +387,26 @@ REMEDIES: list[tuple[str, Any, str]] = [
     ("bytes", pd.Series([1, 2, 3, 4], dtype="Float64"), '.astype("int64")'),
     ("bytes", pl.Series([1.0, 2, 3, 4]), ".cast(polars.Int64)"),
     ("offset", pa.array([1, 2, 3, 4]).cast(pa.decimal128(38, 0)), "::BIGINT"),
+    ("offset", np.array([1, 2, 3, 4], dtype=object), '.astype("int64")'),
+    ("bytes", ["1", "2", "3", "4"], '.astype("int64")'),
+    ("bytes", pd.Series([1, 2, 3, 4], dtype="category"), '.astype("int64")'),
+    ("device", pd.Series(["sda", "sdb", "sda", "sda"]), "pandas.factorize(…)[0]"),
+    ("device", pd.Series(["sda"] * 4, dtype="category"), "pandas.factorize(…)[0]"),
+    ("device", pl.Series(["sda", "sdb", "sda", "sda"]), '.rank("dense")'),
+    ("time_ns", DATES, 'pandas.to_datetime(…).astype("datetime64[ns]")'),
+    ("time_ns", pd.Series(pd.to_datetime(DATES)).astype(object), "pandas.to_datetime(…)"),
+    ("time_ns", pl.Series(DATES), '.str.to_datetime(time_unit="ns")'),
+    ("time_ns", pa.array([pa.MonthDayNano([0, 0, 1])] * 4), "epoch_ns(…)"),
+]
+
+CONVERTED: list[tuple[str, Any]] = [
+    ("offset", np.array([1, 2, 3, 4], dtype=object).astype("int64")),
+    ("bytes", pd.Series([1, 2, 3, 4], dtype="category").astype("int64")),
+    ("device", pd.factorize(pd.Series(["sda", "sdb", "sda", "sda"]))[0]),
+    ("device", pl.Series(["sda", "sdb", "sda", "sda"]).rank("dense")),
+    ("time_ns", pd.to_datetime(DATES).astype("datetime64[ns]")),
+    ("time_ns", pd.to_datetime(pd.Series(DATES)).astype("datetime64[ns]")),
+    ("time_ns", pl.Series(DATES).str.to_datetime(time_unit="ns")),
 ]
 
 
@@ -395,6 +417,11 @@ def test_a_column_that_can_be_converted_is_refused_with_a_remedy(
     with pytest.raises(ftlab.UsageError) as refused:
         ftlab.Requests({**GOOD, name: values})
     assert remedy in str(refused.value)
+
+
+@pytest.mark.parametrize(("name", "values"), CONVERTED)
+def test_a_column_that_was_converted_is_taken(name: str, values: Any) -> None:
+    assert len(ftlab.Requests({**GOOD, name: values})) == 4
 
 
 def test_times_in_an_index_are_not_lost() -> None:

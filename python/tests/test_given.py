@@ -67,6 +67,8 @@ def test_several_ftls_are_compared() -> None:
     for several in (["page", "fast"], ("page",), {"page": 1}):
         refused(sentence, lambda: run(WORKLOAD, ftl=several, **DEVICE), TypeError)
     refused(sentence, lambda: run(WORKLOAD, ftl="page,fast", **DEVICE))
+    colon = r"^parameters of an FTL follow a colon: 'dftl:cmt=64KiB,batch=1'$"
+    refused(colon, lambda: run(WORKLOAD, ftl="dftl,cmt=64KiB,batch=1", **DEVICE))
     assert ftlab.run(WORKLOAD, ftl="page:victim=greedy", limit=9, **DEVICE).ftl == "page"
 
 

@@ -432,7 +432,7 @@ def test_a_journal_that_was_never_begun_is_begun_anew(here: Path) -> None:
         journal.write_bytes(head[:length])
         assert ftlab.sweep(PLAN, out="rows.jsonl").to_jsonl() == wanted and not journal.exists()
     journal.write_text("something else")
-    with pytest.raises(ftlab.UsageError, match="begun by another plan"):
+    with pytest.raises(ftlab.UsageError, match="or its first line is damaged"):
         ftlab.sweep(PLAN, out="rows.jsonl")
 
 

@@ -1,13 +1,17 @@
 //! Progress of runs: a bar on a terminal, and the way to stop at a signal.
 
 use std::cell::Cell;
+use std::fmt::Write;
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use check::case::Case;
 use check::observer::Observer;
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{
+    HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
 use report::number_format::count;
 use sim::sweep::SweepProgress;
 use sim::{Progress, Stage};
@@ -178,6 +182,8 @@ pub struct SweepMonitor {
     first: usize,
     next: usize,
     done: AtomicUsize,
+    /// The steps of rows that were done before.
+    found: Arc<AtomicU64>,
 }
 
 /// The number of steps of a row on the bar.
@@ -186,17 +192,16 @@ const STEPS: u64 = 1000;
 impl SweepMonitor {
     /// The monitor of a sweep that runs `own` of the rows of a plan, of which `done` are done.
     pub fn of_shard(quiet: bool, rows: usize, own: usize, done: usize) -> SweepMonitor {
+        let found = Arc::new(AtomicU64::new(done as u64 * STEPS));
         let bar = match is_shown(quiet) {
-            true => ProgressBar::new(own as u64 * STEPS).with_style(sweep_style()),
+            true => ProgressBar::new(own as u64 * STEPS).with_style(sweep_style(&found)),
             false => ProgressBar::hidden(),
         };
         bar.set_message(format!("{done} of {own} rows"));
         bar.set_position(done as u64 * STEPS);
-        // The remaining time is estimated from the rows of this sweep, not from those done before.
-        bar.reset_eta();
         let steps = (0..rows).map(|_| AtomicU64::new(0)).collect();
         let done = AtomicUsize::new(done);
-        SweepMonitor { _watch: Watch::new(), bar, steps, own, first: 0, next: 0, done }
+        SweepMonitor { _watch: Watch::new(), bar, steps, own, first: 0, next: 0, done, found }
     }
 
     /// Begins the next of several sweeps. `found` of its rows are done already.
@@ -204,10 +209,8 @@ impl SweepMonitor {
         self.first = self.next;
         self.next += rows;
         *self.done.get_mut() += found;
+        self.found.fetch_add(found as u64 * STEPS, Ordering::Relaxed);
         self.bar.inc(found as u64 * STEPS);
-        if found > 0 {
-            self.bar.reset_eta();
-        }
     }
 
     /// Notes that a row has reached a step.
@@ -246,9 +249,21 @@ fn is_shown(quiet: bool) -> bool {
     !quiet && std::io::stderr().is_terminal()
 }
 
-fn sweep_style() -> ProgressStyle {
-    let template = "{msg:20} {wide_bar} {percent:>3}%  {elapsed} elapsed, {eta} left";
-    ProgressStyle::with_template(template).expect("the template is a constant")
+/// The remaining time is estimated from the rows of this sweep, of which one must be done, and not
+/// from those that were `found`.
+fn sweep_style(found: &Arc<AtomicU64>) -> ProgressStyle {
+    let template = "{msg:20} {wide_bar} {percent:>3}%  {elapsed} elapsed{left}";
+    let found = Arc::clone(found);
+    let left = move |state: &ProgressState, out: &mut dyn Write| {
+        let own = state.pos().saturating_sub(found.load(Ordering::Relaxed));
+        let rest = state.len().unwrap_or(0).saturating_sub(state.pos());
+        if own >= STEPS {
+            let left = state.elapsed().mul_f64(rest as f64 / own as f64);
+            let _ = write!(out, ", {:#} left", HumanDuration(left));
+        }
+    };
+    let style = ProgressStyle::with_template(template).expect("the template is a constant");
+    style.with_key("left", left)
 }
 
 fn check_style() -> ProgressStyle {

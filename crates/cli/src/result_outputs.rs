@@ -68,6 +68,10 @@ impl JsonArg {
                 "`--json {name}` would overwrite {name}, which is a trace, and no TRACE is given; \
                  write `{name} --json -` to read it, or name another file"
             ))),
+            Some(name) if trace.is_none() && is_workload(name) => Err(Failure::usage(format!(
+                "`--json {name}` would write a file of this name, which is that of a workload, and \
+                 no TRACE is given; write `{name} --json -` to run it, or name another file"
+            ))),
             json => files.optional_output("--json", json),
         }
     }
@@ -96,6 +100,11 @@ pub fn write_answer(
 fn is_trace(name: &str) -> bool {
     std::fs::metadata(name).is_ok_and(|found| found.is_file())
         && trace::Trace::open(name, &trace::ReadOptions::default()).is_ok()
+}
+
+/// Whether a workload is named, perhaps with parameters.
+fn is_workload(name: &str) -> bool {
+    trace::registry::workload(name.split(':').next().unwrap_or_default()).is_ok()
 }
 
 /// The destinations of the results of runs.

@@ -98,6 +98,8 @@ fn a_trace_that_json_would_swallow_is_not_overwritten() {
     }
     let compare = ["compare", "--ftl", "page", "--ftl", "block", "--json", "o.log"];
     place.refuses(place.command(&compare), "`--json o.log` would overwrite o.log");
+    let workload = place.command(&["run", "--json", "uniform:writes=9", "--capacity", "4MiB"]);
+    place.refuses(workload, "write `uniform:writes=9 --json -` to run it, or name another file");
     let mut command = place.command(&["run", "--limit", "9", "--json", "new.json", "--quiet"]);
     for _ in 0..2 {
         assert!(command.status().unwrap().success(), "a result is no trace");

@@ -115,21 +115,15 @@ pub enum Error {
         /// The journal.
         path: PathBuf,
     },
-    /// The journal belongs to another plan, or to the same with other traces.
+    /// The journal belongs to another sweep.
     #[error(
-        "{} was begun {}; finish that sweep first, or delete the file to start again",
-        path.display(),
-        match other_traces {
-            true => "with other traces: a file of them has changed since, or was or is missing",
-            false => "by another plan, or by another version or build of ftlab, or its first line \
-                      is damaged",
-        }
+        "{} {other}; finish that sweep first, or delete the file to start again", path.display()
     )]
     OtherPlan {
         /// The journal.
         path: PathBuf,
-        /// Whether only the traces differ.
-        other_traces: bool,
+        /// What is not as in this sweep.
+        other: OtherSweep,
     },
     /// No row of a plan has a trace that exists.
     #[error(
@@ -174,6 +168,26 @@ pub enum Error {
     /// The run was stopped.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// What a journal has that a sweep does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OtherSweep {
+    /// The version or build of ftlab.
+    #[error("was begun by another version or build of ftlab")]
+    Build,
+    /// The options of its rows, or the names of their traces.
+    #[error(
+        "was begun by another plan, or with other names of traces, such as another spelling of \
+         `--traces`"
+    )]
+    Plan,
+    /// The contents of a trace.
+    #[error("was begun with other traces: a file of them has changed since, or was or is missing")]
+    Traces,
+    /// Its first line cannot be read.
+    #[error("was begun by an older version of ftlab, or its first line is damaged")]
+    Unknown,
 }
 
 impl Error {

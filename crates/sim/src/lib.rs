@@ -66,7 +66,7 @@ pub mod sweep;
 
 pub use config::experiment::Experiment;
 pub use config::setup::Setup;
-pub use error::{Error, Result};
+pub use error::{Error, OtherSweep, Result};
 pub use input::Input;
 pub use memory::MemoryBudget;
 pub use progress::{NoProgress, Progress, Stage};

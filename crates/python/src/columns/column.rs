@@ -21,6 +21,18 @@ pub enum Column {
     Flags,
 }
 
+/// What the types of texts, and of columns that may hold some, have in their names.
+const TEXTS: &[&str] = &["String", "string", "Utf8", "object", "category", " <U", " |S"];
+
+const WHOLE: &str = ". If the values are whole, convert them: `.astype(\"int64\")` in NumPy and \
+                     pandas, `.cast(polars.Int64)` in polars, `.cast(pyarrow.int64())` in pyarrow, \
+                     `::BIGINT` in DuckDB";
+const DATES: &str = ". If they are dates, make them times: \
+                     `pandas.to_datetime(…).astype(\"datetime64[ns]\")`, \
+                     `.str.to_datetime(time_unit=\"ns\")` in polars, `::TIMESTAMP_NS` in DuckDB";
+const NAMES: &str = ". If they are names, number them: `pandas.factorize(…)[0]`, \
+                     `.rank(\"dense\")` in polars, `dense_rank() OVER (ORDER BY …)` in DuckDB";
+
 impl Column {
     /// All columns in the order in which they are shown.
     pub const ALL: [Column; 6] =
@@ -75,29 +87,34 @@ impl Column {
         UsageError::new_err(format!("column `{name}`: {found}; it takes {takes}{hint}"))
     }
 
-    /// How times and durations with another unit become nanoseconds, decimals and texts whole
-    /// numbers, and truth values operations.
-    fn hint(self, found: &str) -> &'static str {
+    /// How times and durations with another unit become nanoseconds, decimals, objects and texts
+    /// whole numbers, and truth values operations.
+    fn hint(self, found: &str) -> String {
         let names = |kinds: &[&str]| kinds.iter().any(|kind| found.contains(kind));
         let is_time = self == Column::TimeNs;
-        let is_text = names(&["String", "string", "Utf8"]) || found.ends_with(" str");
-        if is_time && names(&["datetime64", "Timestamp", "timestamp"]) {
+        let is_text = found.ends_with(" str") || names(TEXTS);
+        let hint = if is_time && names(&["datetime64", "Timestamp", "timestamp"]) {
             ". Convert them: `.astype(\"datetime64[ns]\")` in NumPy and pandas (with a time zone \
              `.dt.as_unit(\"ns\")`), `.cast(polars.Datetime(\"ns\"))` in polars, \
              `.cast(pyarrow.timestamp(\"ns\"))` in pyarrow, `::TIMESTAMP_NS` in DuckDB"
-        } else if is_time && names(&["timedelta64", "Duration", "duration"]) {
+        } else if is_time && names(&["timedelta64", "Duration", "duration", "Interval"]) {
             ". Convert them: `.astype(\"timedelta64[ns]\")` in NumPy and pandas, \
              `.cast(polars.Duration(\"ns\"))` in polars, `.cast(pyarrow.duration(\"ns\"))` in \
-             pyarrow"
+             pyarrow, `epoch_ns(…)` in DuckDB"
         } else if self == Column::Op && names(&["bool", "Bool"]) {
             ". Name them: `numpy.where(is_write, \"write\", \"read\")`"
         } else if names(&["Decimal", "Float", "float"]) || self != Column::Op && is_text {
-            ". If the values are whole, convert them: `.astype(\"int64\")` in NumPy and pandas, \
-             `.cast(polars.Int64)` in polars, `.cast(pyarrow.int64())` in pyarrow, `::BIGINT` in \
-             DuckDB"
+            WHOLE
         } else {
             ""
-        }
+        };
+        let of_texts = match self {
+            _ if hint != WHOLE || !is_text => "",
+            Column::TimeNs => DATES,
+            Column::Device => NAMES,
+            _ => "",
+        };
+        format!("{hint}{of_texts}")
     }
 
     /// The error for a value that no request can have.

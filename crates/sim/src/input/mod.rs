@@ -370,7 +370,8 @@ fn needs_streams(opened: &[OpenedTrace]) -> Result<()> {
     let names: Vec<&str> = opened.iter().map(|opened| opened.source.trace().name()).collect();
     Err(Error::Impossible(format!(
         "`--streams column` needs a trace that names the streams of its writes, and {} does not; \
-         name the column in `--format csv:columns=…+stream`, or give `--streams volume` or `size`",
+         give `--streams volume` or `size`, or, if a csv has a column of streams, name it: \
+         `--format csv:columns=…+stream`",
         names.join(" ")
     )))
 }

@@ -120,6 +120,18 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn the_documentation_names_the_columns_of_json() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sweep.md");
+        let text = std::fs::read_to_string(page).unwrap();
+        let (_, list) = text.split_once("These columns contain JSON text").unwrap();
+        let (list, _) = list.split_once("\n\n").unwrap();
+        let named: Vec<&str> = list.split('`').skip(1).step_by(2).collect();
+        let columns = typed_columns();
+        let of_json = columns.iter().filter(|column| column.kind == ColumnKind::Json);
+        assert_eq!(named, of_json.map(|column| column.name.as_str()).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn columns_follow_the_fields_of_a_result() {
         let columns = columns();
         let place = |name: &str| columns.iter().position(|column| column == name).unwrap();

@@ -1,7 +1,7 @@
 //! The journal: finished rows on disk, so that a sweep that was killed can be continued.
 //!
 //! ```text
-//! ftlab sweep journal 1, plan 9c1f…, 12 rows, traces 07ab…
+//! ftlab sweep journal 1, plan 9c1f… of ftlab 0.2.0 5d20…, 12 rows, traces 07ab…
 //! 5a3e01c2 4 {"schema":"ftlab.run/1",…}          CRC-32 of what follows, row, its JSON
 //! 0c44d9b7 0? {"schema":"ftlab.run/1",…}         a row that was refused, and is tried again
 //! ```
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OtherSweep, Result};
 use crate::sweep::key::JournalKey;
 use crate::sweep::row::RowState;
 
@@ -103,20 +103,21 @@ impl Journal {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(source) => Err(Error::Journal { path: path.to_owned(), source }),
             Ok(line) if is_part_of_head(&line) || line.starts_with(start.as_bytes()) => Ok(()),
-            Ok(_) => Err(Error::OtherPlan { path: path.to_owned(), other_traces: false }),
+            Ok(line) => {
+                Err(Error::OtherPlan { path: path.to_owned(), other: other(&line, &start) })
+            }
         }
     }
 
-    /// Continues the journal in a file. Its first line must be `head`; if only the traces differ,
-    /// it begins with `start`.
+    /// Continues the journal in a file. Its first line must be `head`, which begins with `start`.
     fn resume(file: File, path: &Path, head: &str, start: &str) -> Result<Journal> {
         let failed = |source| Error::Journal { path: path.to_owned(), source };
         let mut lines = BufReader::new(&file);
         let mut line = Vec::new();
         lines.read_until(b'\n', &mut line).map_err(failed)?;
         if line != head.as_bytes() {
-            let other_traces = line.starts_with(start.as_bytes());
-            return Err(Error::OtherPlan { path: path.to_owned(), other_traces });
+            let other = other(&line, start);
+            return Err(Error::OtherPlan { path: path.to_owned(), other });
         }
         let Found { rows, damaged, end } = found(lines, line.len() as u64).map_err(failed)?;
         file.set_len(end).map_err(failed)?;
@@ -245,6 +246,28 @@ impl Journal {
 /// What the first line of each journal of a plan begins with.
 fn start_of_head(plan: &str, rows: usize) -> String {
     format!("{HEAD}plan {plan}, {rows} rows, traces ")
+}
+
+/// What differs in the first line of a journal, which should begin with `start`.
+fn other(line: &[u8], start: &str) -> OtherSweep {
+    let parts = |line: &str| -> Option<[String; 2]> {
+        let (plan, rest) = line.strip_prefix(HEAD)?.split_once(" of ftlab ")?;
+        let (build, rest) = rest.split_once(", ")?;
+        let (rows, _) = rest.split_once(", traces ")?;
+        let digest = plan.strip_prefix("plan ")?;
+        let is_whole = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_whole.then(|| [build.to_owned(), format!("{plan}, {rows}")])
+    };
+    let (Some([build, plan]), Some(wanted)) =
+        (str::from_utf8(line).ok().and_then(parts), parts(start))
+    else {
+        return OtherSweep::Unknown;
+    };
+    match [build, plan] {
+        found if found == wanted => OtherSweep::Traces,
+        [build, _] if build != wanted[0] => OtherSweep::Build,
+        _ => OtherSweep::Plan,
+    }
 }
 
 /// The first line of a file; of one that is no journal, perhaps only its beginning.
@@ -412,7 +435,7 @@ mod tests {
     use crate::sweep::row::RowState::{Done, Refused};
 
     fn key(plan: &str) -> JournalKey {
-        JournalKey { plan: plan.to_owned(), traces: "012".to_owned() }
+        JournalKey { plan: format!("{plan:0>64} of ftlab 1 b"), traces: "012".to_owned() }
     }
 
     fn opened(path: &Path) -> Journal {
@@ -611,8 +634,17 @@ mod tests {
         journal.keep(1, "{}", Done).unwrap();
         drop(journal);
         assert!(why(Journal::open(&path, &key("abc"), 3)).contains("another plan"));
+        let head = std::fs::read_to_string(&path).unwrap();
+        let build = head.replace("ftlab 1 b", "ftlab 1 c").replace("0abc", "0abd");
+        let damaged = head.replace("0abc", "0a c");
+        let older = head.replace(" of ftlab 1 b", "");
+        let [by_build, unknown] = ["another version or build", "or its first line is damaged"];
+        for (text, sentence) in [(&build, by_build), (&damaged, unknown), (&older, unknown)] {
+            std::fs::write(&path, text).unwrap();
+            assert!(why(Journal::open(&path, &key("abc"), 3)).contains(sentence), "{text}");
+        }
         std::fs::write(&path, "something else").unwrap();
-        assert!(why(Journal::open(&path, &key("abc"), 3)).contains("another plan"));
+        assert!(why(Journal::open(&path, &key("abc"), 3)).contains(unknown));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "something else");
     }
     #[test]

@@ -3,7 +3,7 @@
 //! ```text
 //! order of a run     version and build of ftlab · options as texts · digest of each trace file
 //! key of a run       hash of its order
-//! key of a journal   hash of version and build, and of the options of all rows;
+//! key of a journal   hash of the options of all rows; version and build;
 //!                    hash of the digests of the trace files of its own rows
 //! ```
 //! Both are the same in every process and on every machine that sees the same traces under the same
@@ -92,10 +92,10 @@ impl RunOrder {
     }
 }
 
-/// The key of a journal, in hexadecimal.
+/// The key of a journal: digests in hexadecimal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JournalKey {
-    /// The same for all journals of a plan.
+    /// That of the plan, and the version and build: the same for all journals of a plan.
     pub plan: String,
     /// Of the traces of its own rows.
     pub traces: String,
@@ -120,7 +120,7 @@ pub fn journal_key(
 pub fn plan_key(plan: &Plan) -> String {
     let all = plan.rows.iter().map(|row| json!([texts(&row.experiment), row.varied]));
     let all: Vec<Value> = all.collect();
-    hash(&json!([VERSION, BUILD, DEFAULT_TRACE, all]).to_string())
+    format!("{} of ftlab {VERSION} {BUILD}", hash(&json!([DEFAULT_TRACE, all]).to_string()))
 }
 
 /// The values of all options, as texts that can be read back.

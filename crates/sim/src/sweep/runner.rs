@@ -106,11 +106,21 @@ impl RowRunner {
         for (name, digest) in &order.traces {
             let found = self.digests.of(name, progress)?;
             if found != *digest {
-                let state = if found.is_none() { "is missing" } else { "has other contents" };
-                return Err(Error::Impossible(format!(
-                    "trace {name} {state} on the worker; give it a path that all machines share, \
-                     or send it with `send_traces=True`"
-                )));
+                let remedy = "give it a path that all machines share";
+                return Err(Error::Impossible(match (digest, found) {
+                    (None, _) => format!(
+                        "trace {name} is missing where the sweep was started, but a worker has it; \
+                         {remedy}, or name its folder there with `traces`"
+                    ),
+                    (_, None) => format!(
+                        "trace {name} is missing on the worker; {remedy}, or send it with \
+                         `send_traces=True`"
+                    ),
+                    _ => format!(
+                        "trace {name} has other contents on the worker; {remedy}, or send it with \
+                         `send_traces=True`"
+                    ),
+                }));
             }
         }
         Ok(())
@@ -285,5 +295,9 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert!(why().to_string().contains("a.spc is missing on the worker"));
         assert_eq!(why().exit_code(), 2);
+        let order = super::tests::order(row);
+        std::fs::write(&path, LINES).unwrap();
+        let why = runner.run(&order, &[], "w1", &NoProgress).unwrap_err().to_string();
+        assert!(why.contains("a.spc is missing where the sweep was started"), "{why}");
     }
 }

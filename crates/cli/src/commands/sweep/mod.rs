@@ -61,7 +61,8 @@ pub fn run(args: &Args, limit_bytes: Option<u64>, memory_limit: Option<MemoryLim
     if let Some(shard) = args.shard {
         return end_shard(args, plan, shard, &journal);
     }
-    let found = outputs.write(plan, args.scale.into(), &journal)?;
+    let written = outputs.write(plan, args.scale.into(), &journal);
+    let found = written.map_err(|failure| keeping(failure, &journal))?;
     let refused = texts::of_refused(&journal);
     journal.finish()?;
     if !args.quiet {
@@ -117,13 +118,17 @@ pub fn stopped(error: sim::Error, journal: &Journal) -> Failure {
     if matches!(error, sim::Error::JournalLost { .. }) {
         return error.into();
     }
+    keeping(error.into(), journal)
+}
+
+/// A failure that leaves the rows in the journal.
+fn keeping(failure: Failure, journal: &Journal) -> Failure {
     let path = journal.path().display();
     let kept = match journal.count() {
         1 => "1 row is kept".to_owned(),
         rows => format!("{} rows are kept", count(rows as u64)),
     };
-    Failure::from(error)
-        .with(&format!("; {kept} in {path}, and the same command continues from there"))
+    failure.with(&format!("; {kept} in {path}, and the same command continues from there"))
 }
 
 /// The result of the command. Failed rows are acceptable, unless all rows failed.

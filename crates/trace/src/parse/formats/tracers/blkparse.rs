@@ -55,9 +55,13 @@ pub static FORMAT: Format = Format {
     opening: Opening::Inspected(open),
 };
 
-/// A line that begins with `digits,digits` and a blank.
+/// A line that begins with `digits,digits`, a blank and another word. Two numbers in a csv have no
+/// other word.
 fn detect(head: &TraceHead) -> Likeness {
-    Likeness::of_lines(head.any(|line| Split::new(line, Blanks).next().is_some_and(is_device_name)))
+    Likeness::of_lines(head.any(|line| {
+        let mut words = Split::new(line, Blanks);
+        words.next().is_some_and(is_device_name) && words.next().is_some()
+    }))
 }
 
 fn open(params: &Params, input: &StoredTrace) -> Result<Box<dyn ReaderFactory>> {
