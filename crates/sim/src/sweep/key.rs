@@ -180,6 +180,12 @@ mod tests {
     }
 
     #[test]
+    fn the_key_of_a_plan_names_version_and_build() {
+        let key = plan_key(&plan(PLAN));
+        assert_eq!(key[64..], format!(" of ftlab {VERSION} {BUILD}"));
+    }
+
+    #[test]
     fn a_journal_depends_on_every_file_of_its_traces() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();

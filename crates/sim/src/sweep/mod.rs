@@ -394,6 +394,17 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_of_which_no_trace_exists_is_refused() {
+        let refused = |traces: &str| {
+            let text = format!("[[grid]]\ntrace = [{traces}]");
+            refuse_missing_traces(&Plan::parse("p", &text, Scale::Full).unwrap())
+        };
+        let absent = "\"no/a.csv\", \"no/b.csv\"";
+        assert!(matches!(refused(absent), Err(Error::NoTraces { name }) if name == "no/a.csv"));
+        refused(&format!("{absent}, \"uniform\"")).unwrap();
+    }
+
+    #[test]
     fn a_panic_fails_only_its_row() {
         let (journal, ended) = swept(&At(1, || panic!("two and two are five")));
         ended.unwrap();
