@@ -78,7 +78,8 @@ def sweep(
         Only without a client: the number of runs at a time (default: cores), and memory for
         requests of traces that they share, in bytes or as ``"2GiB"`` (default 1 GiB).
     progress
-        ``True`` for a bar, or a callable; it gets the number of rows that are done.
+        ``True`` for a bar, or a callable as for :func:`ftlab.run`: it gets ``0``, ``"measure"``, the
+        number of rows that are done, and the number of all.
     memory_limit
         Memory that all runs of a process may take together: bytes, a size such as ``"8GiB"``, or
         ``"unlimited"``. By default half of what is available; a worker of Dask with a limit takes

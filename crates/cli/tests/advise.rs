@@ -79,6 +79,21 @@ fn the_json_has_the_figures_of_single_runs() {
     assert!(found["confidence"]["found"]["spread"].is_number());
 }
 
+/// The command of an answer reads as much of the log as the answer is about.
+#[test]
+fn the_command_of_an_advice_makes_its_run_again() {
+    let longer = OLTP.replace("30K", "90K");
+    let args = [&[&*longer, "--limit", "30000", "--seed", "7", "--target", "3"], &CAPACITY[..]];
+    let found = advice(&args.concat());
+    let sizing = &found["spare"]["found"]["sizing"];
+    let command = sizing["command"].as_str().unwrap();
+    let words: Vec<&str> = command.split_whitespace().skip(1).chain(["--json"]).collect();
+    let again: Value = serde_json::from_str(&printed(&words)).unwrap();
+    assert_eq!(again["write_amplification"], sizing["least"]["write_amplification"], "{command}");
+    let cut = "The trace was read up to `--limit 30000`; it may be longer.";
+    assert!(found["notes"].as_array().unwrap().iter().any(|note| note == cut));
+}
+
 fn file(name: &str, content: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);

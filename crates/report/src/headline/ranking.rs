@@ -30,7 +30,8 @@ const ALIKE: f64 = 0.0005;
 /// Measures from the best to the worst.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranking {
-    /// The best one, and those whose uncertainty overlaps with its.
+    /// The best one, those whose uncertainty overlaps with its, and all between them: none of the
+    /// others is better than one of these.
     pub best: Vec<Measure>,
     /// The others.
     pub others: Vec<Measure>,
@@ -51,9 +52,10 @@ impl Ranking {
         let finite = measures.into_iter().filter(|measure| measure.value.is_finite());
         let mut all: Vec<Measure> = finite.collect();
         all.sort_by(|a, b| cost(a.value).total_cmp(&cost(b.value)));
-        let first = all.first()?.clone();
-        let (best, others) = all.into_iter().partition(|measure| measure.overlaps(&first));
-        Some(Ranking { best, others })
+        let first = all.first()?;
+        let alike = all.iter().rposition(|measure| measure.overlaps(first))? + 1;
+        let others = all.split_off(alike);
+        Some(Ranking { best: all, others })
     }
 
     /// The best measure.
@@ -93,7 +95,14 @@ mod tests {
         assert_eq!(ranking.best_names(), ["best", "close", "unsure"]);
         assert_eq!(ranking.others, [all[0].clone()]);
         assert_eq!((ranking.spread(), ranking.first().value), (Some(0.3), 2.0));
-        assert_eq!(Ranking::of_most(all).unwrap().best_names(), ["far", "unsure"]);
+        assert_eq!(Ranking::of_most(all.clone()).unwrap().best_names(), ["far", "unsure"]);
         assert_eq!(Ranking::of_least([]), None);
+        let between = [all[1].clone(), measure("sure", 2.3, Some(0.01)), all[3].clone()];
+        let ranking = Ranking::of_least(between).unwrap();
+        assert_eq!(
+            ranking.best_names(),
+            ["best", "sure", "unsure"],
+            "it is better than one of them"
+        );
     }
 }

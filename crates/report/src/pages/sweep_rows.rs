@@ -96,12 +96,13 @@ fn best(values: &[f64], is_most: bool) -> Option<f64> {
     (2 * as_good <= values.len()).then_some(best)
 }
 
-/// For each row what it has in common with its rivals: everything but the FTL if there are several,
-/// and otherwise the trace.
+/// For each row what it has in common with its rivals: everything but FTL and policy if there are
+/// several, and otherwise the trace.
 fn rivals(rows: &[Row]) -> Vec<String> {
-    let has_several = rows.iter().any(|row| row.experiment.ftl != rows[0].experiment.ftl);
+    let placing = |row: &Row| (row.experiment.ftl.clone(), row.experiment.policy.clone());
+    let has_several = rows.iter().any(|row| placing(row) != placing(&rows[0]));
     let is_common = |key: &str| match has_several {
-        true => key != "ftl",
+        true => !["ftl", "policy"].contains(&key),
         false => ["trace", "load"].contains(&key),
     };
     let common = |row: &Row| -> Vec<String> {
@@ -143,6 +144,17 @@ mod tests {
             assert!(table.contains(line), "{line}: {table}");
         }
         assert_eq!(table, latex_of(grid, &[2.0, 3.0, 1.5, 1.25]));
+    }
+
+    #[test]
+    fn policies_and_ftls_are_rivals() {
+        let grids = "extra = [\"3%\", \"9%\"]\npolicy = \"mine\"\n\
+                     [[grid]]\nextra = [\"3%\", \"9%\"]\nftl = \"dac\"";
+        let table = latex_of(grids, &[1.25, 2.5, 1.5, 2.25]);
+        for cells in ["1.25", "2.25"].map(|cost| format!("\\textbf{{{cost}}}")) {
+            assert!(table.contains(&cells), "{cells}: {table}");
+        }
+        assert_eq!(table.matches("textbf").count(), 2, "{table}");
     }
 
     #[test]

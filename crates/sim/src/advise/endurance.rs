@@ -112,7 +112,8 @@ impl ClassEndurance {
     }
 }
 
-/// Lives through the load with the drive's own extra blocks, unless that takes too long.
+/// Lives through the load with the drive's own extra blocks, unless that takes too long. No block is
+/// bad from the beginning: on a small device, chance could leave too few in reserve.
 fn unlevelled(subject: &Subject, bench: &Bench) -> Result<Option<Unlevelled>> {
     let cycles = LIFE_PAGES_MAX / (subject.pages() + subject.extra_pages());
     let cycles = cycles.min(LIFE_CYCLES[1]) as u32;
@@ -120,7 +121,7 @@ fn unlevelled(subject: &Subject, bench: &Bench) -> Result<Option<Unlevelled>> {
         return Ok(None);
     }
     let setup = subject.with(|it| {
-        it.media = format!("real:endurance={cycles}");
+        it.media = format!("real:factory_bad=0%,endurance={cycles}");
         (it.warmup, it.until) = (1, None);
     })?;
     let lives = bench.each(&subject.input, "life", 1, |_, options| life(&setup, options))?;

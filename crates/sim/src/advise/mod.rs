@@ -46,7 +46,7 @@ use crate::advise::spare::Spare;
 use crate::advise::subject::{Choices, Subject};
 use crate::config::experiment::ExperimentOption;
 use crate::error::{Error, Result};
-use crate::result::notes::REPEATED;
+use crate::result::notes::{REPEATED, read_up_to};
 use crate::result::run_result::RunResult;
 use crate::sizing::bound::Bound;
 use crate::sizing::probe::is_for_want_of_blocks;
@@ -163,7 +163,9 @@ pub fn advise(choices: &Choices, question: &Question, bench: &Bench) -> Result<A
         true => choices.chip()?.page_bytes.into(),
         false => PAGE_BYTES,
     };
-    let look = Look::at(&table, page_bytes)?;
+    let mut look = Look::at(&table, page_bytes)?;
+    let limit = choices.experiment.limit.filter(|&limit| limit == table.rows());
+    look.notes.extend(limit.map(|limit| read_up_to("The trace", limit)));
     if look.data_requests() == 0 {
         let why = "The trace has neither reads nor writes.";
         return Ok(Advice::none(look, None, &Refusal::day(why.into())));

@@ -56,7 +56,7 @@ pub fn spare(subject: &Subject, own: &RunResult, target: f64, bench: &Bench) -> 
         target,
         step_blocks: grid.step,
         sizing: Sizing::of(
-            &with_care(&subject.setup, Care::Settled),
+            &subject.on_the_log(with_care(&subject.setup, Care::Settled)),
             blocks,
             &curve,
             None,

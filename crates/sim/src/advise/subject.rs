@@ -85,6 +85,8 @@ pub struct Subject {
     pub logical_blocks: u64,
     /// Passes of a round: it writes the device at least once.
     pub round_passes: u64,
+    /// What the user chose.
+    given: Experiment,
 }
 
 /// The requests of a log, read once.
@@ -140,7 +142,9 @@ impl Subject {
         let logical_blocks = logical_blocks(&setup.chip, bytes)?;
         let pages = logical_blocks * u64::from(setup.chip.pages_per_block);
         let round_passes = pages.div_ceil(look.page_writes.max(1));
-        let mut subject = Subject { look, table, input, setup, logical_blocks, round_passes };
+        let given = choices.experiment.clone();
+        let mut subject =
+            Subject { look, table, input, setup, logical_blocks, round_passes, given };
         subject.setup.experiment.until = Some(subject.rounds()?);
         subject.setup.experiment.warmup = 0;
         Ok(subject)
@@ -175,6 +179,14 @@ impl Subject {
         change(&mut experiment);
         experiment.trace = None;
         Setup::new(&experiment)?.with_requests(&self.table)
+    }
+
+    /// A setup as the user would give it: the requests are those of the log, read as it was.
+    pub fn on_the_log(&self, setup: Setup) -> Setup {
+        let Experiment { format, skip_bad, sort, limit, volume, .. } = self.given.clone();
+        let experiment =
+            Experiment { format, skip_bad, sort, limit, volume, ..setup.experiment.clone() };
+        Setup { experiment, ..setup }
     }
 
     /// The same setup with other options, measured with care if the trace is short.

@@ -50,7 +50,7 @@ impl Runs {
 
     /// The rows that a plan makes itself.
     pub fn parse(table: &DeTable, scale: Scale) -> OrFault<Runs> {
-        let (base, replacements) = (base(table, scale)?, replacements(table)?);
+        let ((base, given), replacements) = (base(table, scale)?, replacements(table)?);
         let (mut written, mut quick) = (Vec::new(), Vec::new());
         for (is_grid, part) in sets(table)? {
             let axes = axis::axes(&part)?;
@@ -72,6 +72,7 @@ impl Runs {
         let values = written.iter().flat_map(|row| row.varied.values());
         let texts: Vec<&str> = values.flat_map(quick_scale::texts).collect();
         replacements.refuse_unused(&texts)?;
+        [&mut written, &mut quick].into_iter().for_each(|rows| add_given(rows, &given));
         let run = match scale {
             Scale::Full => written.clone(),
             Scale::Quick => quick.into_iter().map(without_useless_format).collect(),
@@ -165,8 +166,23 @@ fn without_useless_format(mut row: Row) -> Row {
     row
 }
 
-/// The base, changed by `quick` at the quick scale.
-fn base(table: &DeTable, scale: Scale) -> OrFault<Experiment> {
+/// Adds to each row the values of the base for options that vary in other rows.
+fn add_given(rows: &mut [Row], base: &[Assignment]) {
+    let given = base.iter().map(|it| (it.key.to_string(), &it.value));
+    let varies = |key: &String| rows.iter().any(|row| row.varied.contains_key(key));
+    let given: Vec<_> = given.filter(|(key, _)| varies(key)).collect();
+    for row in rows {
+        for (key, value) in &given {
+            let option = |key: &str| key.split('.').next().unwrap_or_default().to_owned();
+            if !row.varied.keys().any(|own| option(own) == option(key)) {
+                row.varied.insert(key.clone(), (*value).clone());
+            }
+        }
+    }
+}
+
+/// The base, changed by `quick` at the quick scale, and what it assigns.
+fn base(table: &DeTable, scale: Scale) -> OrFault<(Experiment, Vec<Assignment>)> {
     let part = |name| match table.get(name) {
         None => Ok(Vec::new()),
         Some(part) => assignments_except(as_table(part, name)?, quick_scale::NAME),
@@ -174,10 +190,11 @@ fn base(table: &DeTable, scale: Scale) -> OrFault<Experiment> {
     let (base, quick) = (part("base")?, part("quick")?);
     let whole = assigned(&Experiment::default(), &base)?;
     // The quick part is checked at either scale.
-    let small = assigned(&Experiment::default(), &overridden(&base, &quick))?;
+    let overridden = overridden(&base, &quick);
+    let small = assigned(&Experiment::default(), &overridden)?;
     match (scale, quick.is_empty()) {
-        (Scale::Full, _) => Ok(whole),
-        (Scale::Quick, false) => Ok(small),
+        (Scale::Full, _) => Ok((whole, base)),
+        (Scale::Quick, false) => Ok((small, overridden)),
         (Scale::Quick, true) => {
             Err(Fault::new(0..0, "this plan has no [quick] part, so there is only `--scale full`"))
         }

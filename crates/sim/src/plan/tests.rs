@@ -6,7 +6,7 @@ use super::*;
 use crate::config::choices::Fit;
 use crate::config::experiment::Experiment;
 use crate::config::values::Extra;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn plan(text: &str) -> Plan {
     Plan::parse("p.toml", text, Scale::Full).unwrap_or_else(|error| panic!("{error}"))
@@ -50,6 +50,24 @@ fn a_grid_has_every_combination_with_the_last_key_fastest() {
         Value::Object(plan.rows[3].varied.clone()).to_string(),
         r#"{"warmup":1,"extra":"10blocks","seed":9}"#
     );
+}
+
+#[test]
+fn a_value_of_the_base_varies_if_other_rows_set_the_option() {
+    let plan = plan(
+        "[base]\nextra = \"7%\"\nseed = 9\nftl.victim = \"fifo\"\n\
+         [[grid]]\nwarmup = 0\n[[grid]]\nextra = \"15%\"\n[[grid]]\nftl = \"dac\"",
+    );
+    let varied = |row: &Row| Value::Object(row.varied.clone());
+    assert_eq!(
+        plan.rows.iter().map(varied).collect::<Vec<_>>(),
+        [
+            json!({"warmup": 0, "extra": "7%"}),
+            json!({"extra": "15%"}),
+            json!({"ftl": "dac", "extra": "7%"}),
+        ]
+    );
+    assert_eq!(plan.rows[0].experiment.extra.unwrap().to_string(), "7%");
 }
 
 #[test]

@@ -59,7 +59,9 @@ fn planned_fields(found: &Value, experiment: &Experiment) -> Vec<(String, Value)
         let part = part.as_object().into_iter().flatten();
         fields.extend(part.map(|(field, value)| (format!("{name}.{field}"), value.clone())));
     };
-    add("ftl", json!(FtlPart::of(&setup.ftl, experiment.policy.as_deref())));
+    // A row names the class of its policy, and the plan only what the caller calls it.
+    let policy = at(found, "ftl.params.policy").as_str().filter(|_| experiment.policy.is_some());
+    add("ftl", json!(FtlPart::of(&setup.ftl, policy)));
     for setting in setup.layers.iter() {
         add(&format!("layers.{}", setting.layer.key()), params_json(&setting.params).collect());
     }

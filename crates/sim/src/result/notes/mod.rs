@@ -18,7 +18,7 @@ use crate::config::setup::{CONVERTED_DRIVE, Setup};
 use crate::result::run_result::RunResult;
 
 pub use shared::SharedNotes;
-pub use steady_state::{NOT_STEADY, REPEATED, SWAMPED};
+pub use steady_state::{NOT_STEADY, REPEATED, SWAMPED, read_up_to};
 
 /// The sentences about a result, which is complete except for them.
 pub fn of(result: &RunResult, setup: &Setup) -> Vec<String> {

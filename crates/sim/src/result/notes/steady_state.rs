@@ -78,11 +78,15 @@ fn moves(result: &RunResult) -> Option<String> {
     ))
 }
 
+/// The sentence about a trace that was read up to a limit of requests.
+pub fn read_up_to(what: &str, limit: u64) -> String {
+    format!("{what} was read up to `--limit {limit}`; it may be longer.")
+}
+
 /// A sentence for each trace that was read up to a limit of requests. Nobody has looked whether
 /// there are more.
 fn cut(result: &RunResult, limit: u64) -> Vec<String> {
-    let sentence =
-        |what: &str| format!("{what} was read up to `--limit {limit}`; it may be longer.");
+    let sentence = |what: &str| read_up_to(what, limit);
     match &result.tenants {
         None => {
             let is_cut = result.evidence.requests_read == limit;
