@@ -68,6 +68,11 @@ def spelt(function: Callable[P, R]) -> Callable[P, R]:
     return checked
 
 
+def plain(text: str) -> str:
+    """A text without the bold letters and colours of a terminal."""
+    return re.sub(r"\x1b\[[\d;]*m", "", text)
+
+
 def in_python(message: str) -> str:
     """A message of the command in words of Python. What Python does not have stays.
 

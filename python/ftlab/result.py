@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from ftlab import _native, frozen
 from ftlab.errors import UsageError
-from ftlab.given import CLASS, in_python, kind, place_of, there
+from ftlab.given import CLASS, in_python, kind, place_of, plain, there
 from ftlab.reports import Reported
 from ftlab.rows import ArrowRows
 from ftlab.tables import Groups, column_groups, groups_html, groups_text
@@ -108,7 +108,7 @@ class Result(frozen.Fields, ArrowRows):
         return _native.result_groups([self._native])
 
     def __getstate__(self) -> dict[str, Any]:
-        texts = {"json": self._json, "text": self._text(), "groups": self._groups()}
+        texts = {"json": self._json, "text": plain(self._text()), "groups": self._groups()}
         return {**texts, "read": self._read}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -224,7 +224,7 @@ class Comparison(Sequence[Result], ArrowRows, Reported):
         kept = self._kept
         if kept is None and self._is_from_here():
             page = zlib.compress(self.to_html().encode())
-            kept = {"text": str(self), "groups": self._groups(), "page": page}
+            kept = {"text": plain(str(self)), "groups": self._groups(), "page": page}
             kept["latex"] = self.to_latex()
         return {"labels": self.labels, "results": self._results, "kept": kept}
 

@@ -165,3 +165,12 @@ def test_a_place_that_does_not_exist_is_named() -> None:
             sentence = f"there is no {what} {place}; the last one is {last}"
             with pytest.raises(IndexError, match=sentence):
                 several[place]
+
+
+def test_what_is_pickled_in_a_notebook_has_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Kernels of notebooks set it.
+    monkeypatch.setenv("CLICOLOR_FORCE", "1")
+    both = ftlab.compare(TRACE, ["page", "fast"], **DEVICE)
+    assert "\x1b" in str(both)
+    again = pickle.loads(pickle.dumps(both))
+    assert "\x1b" not in str(again) and "\x1b" not in str(pickle.loads(pickle.dumps(both[0])))

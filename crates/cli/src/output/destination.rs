@@ -64,7 +64,7 @@ impl Destination {
             Ok(found) if !found.is_file() => Ok(Destination::Special(name.to_owned())),
             Ok(_) => {
                 OpenOptions::new().write(true).open(name)?;
-                Self::regular(name, fs::canonicalize(name)?)
+                Self::regular(name, destination_of_links(name)?)
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 Self::regular(name, destination_of_links(name)?)
@@ -262,6 +262,21 @@ mod tests {
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o400, 0o400);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn messages_name_a_file_as_it_was_named_whether_it_exists_or_not() {
+        let directory = tempfile::tempdir_in(".").unwrap();
+        let folder = Path::new(directory.path().file_name().unwrap());
+        let [name, link] = ["rows.csv", "link.csv"].map(|name| folder.join(name));
+        std::os::unix::fs::symlink("rows.csv", &link).unwrap();
+        let path = |name: &Path| match Destination::open(name.to_str().unwrap()).unwrap() {
+            Destination::File(file) => file.path,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([path(&name), path(&link)], [name.clone(), name.clone()]);
+        fs::write(&name, "").unwrap();
+        assert_eq!([path(&name), path(&link)], [name.clone(), name.clone()]);
     }
 
     #[test]
