@@ -112,8 +112,8 @@ impl ClassEndurance {
     }
 }
 
-/// Lives through the load with the drive's own extra blocks, unless that takes too long. No block is
-/// bad from the beginning: on a small device, chance could leave too few in reserve.
+/// Lives through the load with the drive's own extra blocks, unless that takes too long. No block
+/// is bad from the beginning: on a small device, chance could leave too few in reserve.
 fn unlevelled(subject: &Subject, bench: &Bench) -> Result<Option<Unlevelled>> {
     let cycles = LIFE_PAGES_MAX / (subject.pages() + subject.extra_pages());
     let cycles = cycles.min(LIFE_CYCLES[1]) as u32;
