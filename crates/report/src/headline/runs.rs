@@ -153,10 +153,13 @@ fn compared(ranking: &Ranking, unit: &Unit) -> String {
         best => {
             let last = best.last().expect("there are several");
             let [low, high] = [first.value, last.value].map(rounded);
-            let range = if low == high { low } else { format!("{low} to {high}") };
-            let who = match others {
-                [] => format!("{} write alike", names(&ranking.best_names(), "FTLs")),
-                _ => format!("{} write least, and alike", names(&ranking.best_names(), "FTLs")),
+            let (is_same, names) = (low == high, names(&ranking.best_names(), "FTLs"));
+            let range = if is_same { low } else { format!("{low} to {high}") };
+            let who = match (others, is_same) {
+                ([], true) => format!("{names} write alike"),
+                ([], false) => format!("{names} cannot be told apart"),
+                (_, true) => format!("{names} write least, and alike"),
+                (_, false) => format!("{names} write least, and cannot be told apart"),
             };
             format!("{who}: {range} {} ({sure}).", unit.words)
         }
@@ -302,14 +305,17 @@ mod tests {
     }
 
     #[test]
-    fn overlapping_costs_are_alike() {
+    fn overlapping_costs_cannot_be_told_apart() {
         let all = labelled([
             ("page", result(2.1, Some([2.0, 2.2]))),
             ("dac", result(2.0, Some([1.9, 2.1]))),
         ]);
-        let wanted = "dac and page write alike: 2.00 to 2.10 pages programmed for each page of the \
-                      host (± 5.0 %).";
+        let wanted = "dac and page cannot be told apart: 2.00 to 2.10 pages programmed for each \
+                      page of the host (± 5.0 %).";
         assert_eq!(headline(&all), wanted);
+        let same = ["page", "dac"].map(|name| (name, result(2.0, Some([1.9, 2.1]))));
+        let wanted = "page and dac write alike: 2.00 pages programmed for each page of the host";
+        assert!(headline(&labelled(same)).starts_with(wanted));
     }
 
     #[test]
