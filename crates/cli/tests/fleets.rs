@@ -276,6 +276,7 @@ fn what_has_no_volumes_or_no_rows_is_refused_with_the_remedy() {
             run(&["--volumes", "writes>1G"]),
             "`ftlab trace info t.csv --each-volume` lists their figures",
         ),
+        (run(&["--volumes", "writes>1G", "--limit", "50"]), "--each-volume --limit 50` lists"),
         (run(&["--volumes", "write>1"]), "did you mean `writes`?"),
         (run(&["--csv", "rows.txt"]), "ends in .csv or .jsonl"),
         (vec!["run", "t.csv", "--volumes", "writes>1"], "among the rows of `--each-volume`"),

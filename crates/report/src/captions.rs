@@ -5,7 +5,11 @@ use sim::config::experiment::{ExperimentOption, options};
 use sim::plan::Plan;
 use sim::result::run_result::GUEST;
 
-/// The note on pages with results at quick scale.
+/// The note on a plan at quick scale.
+pub const QUICK_PLAN_NOTE: &str = "Quick scale: the base has the values of the plan's quick part. \
+                                   Verdicts at this scale do not decide whether a claim holds.";
+
+/// The note on results of the papers' plans at quick scale.
 pub const QUICK_NOTE: &str = "Quick scale: devices, touched sets, logs and caches are smaller \
                               than published, all by the same factor. Verdicts at this scale do \
                               not decide whether a claim holds.";

@@ -8,7 +8,7 @@ use sim::plan::{Plan, Scale};
 use sim::sweep::findings::{Findings, OVERVIEW};
 
 use crate::axis_labels::{label, metric_axis, scaled, without_unit};
-use crate::captions::{QUICK_NOTE, common_options, short_name};
+use crate::captions::{QUICK_PLAN_NOTE, common_options, short_name};
 use crate::charts::{Facets, Point, draw};
 use crate::figure::{DataTable, Figure, slug};
 use crate::headline;
@@ -84,7 +84,7 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
     let mut lead = Vec::new();
     lead.extend((!plan.rows.is_empty()).then(runs));
     lead.extend(failures(found));
-    lead.extend((scale == Scale::Quick).then(|| QUICK_NOTE.to_owned()));
+    lead.extend((scale == Scale::Quick).then(|| QUICK_PLAN_NOTE.to_owned()));
     lead.extend(caveats(plan));
     let judged = judged_claims(found);
     let mut sections = Vec::new();
@@ -133,8 +133,11 @@ fn unnamed(plan: &Plan) -> String {
 /// A sentence about runs that failed and traces that could not be read; `None` if there are none.
 pub fn failures(found: &Findings) -> Option<String> {
     let runs = found.failed.first().map(|first| {
-        let failed = number(found.failed.len() as f64);
-        format!("{failed} runs failed. The first one, row {}: {}", first.row, first.message)
+        let failed = match found.failed.len() {
+            1 => "1 run failed:".to_owned(),
+            several => format!("{} runs failed. The first one,", number(several as f64)),
+        };
+        format!("{failed} row {}: {}", first.row, first.message)
     });
     let unread = found.unread.iter().map(|why| format!("A trace is not drawn: {why}"));
     let all: Vec<String> = runs.into_iter().chain(unread).collect();

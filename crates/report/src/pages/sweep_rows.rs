@@ -8,7 +8,7 @@ use sim::plan::row::Row;
 use sim::sweep::findings::{Findings, OVERVIEW};
 
 use crate::axis_labels::label;
-use crate::captions::{QUICK_NOTE, common_options};
+use crate::captions::{QUICK_PLAN_NOTE, common_options};
 use crate::figure::DataTable;
 use crate::headline;
 use crate::latex::{self, LatexGroup};
@@ -54,7 +54,7 @@ pub fn latex(found: &Findings, scale: Scale) -> String {
     };
     let title = if plan.title.is_empty() { String::new() } else { format!("{}.", plan.title) };
     let runs = format!("{} runs.", number(plan.rows.len() as f64));
-    let quick = if scale == Scale::Quick { QUICK_NOTE } else { "" };
+    let quick = if scale == Scale::Quick { QUICK_PLAN_NOTE } else { "" };
     let parts = [&[title][..], &headline::sweep::of(found), &[runs, common_options(plan)]].concat();
     let parts = parts.iter().map(String::as_str).chain([quick]).filter(|part| !part.is_empty());
     let caption = parts.collect::<Vec<_>>().join(" ");

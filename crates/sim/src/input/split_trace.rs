@@ -95,13 +95,17 @@ impl SplitTrace {
         };
         let chosen: Vec<&SplitVolume> = self.volumes.iter().filter(is_chosen).collect();
         match (chosen.is_empty(), &experiment.volumes) {
-            (true, Some(choice)) => Err(Error::Impossible(format!(
-                "none of the volumes of {} ({}) meets `{choice}`; `ftlab trace info {} \
-                 --each-volume` lists their figures",
-                self.name,
-                self.volumes.len(),
-                spec::shell_word(&self.name)
-            ))),
+            (true, Some(choice)) => {
+                let limit = experiment.limit.map(|limit| format!(" --limit {limit}"));
+                Err(Error::Impossible(format!(
+                    "none of the volumes of {} ({}) meets `{choice}`; `ftlab trace info {} \
+                     --each-volume{}` lists their figures",
+                    self.name,
+                    self.volumes.len(),
+                    spec::shell_word(&self.name),
+                    limit.unwrap_or_default()
+                )))
+            }
             (true, None) => Err(Error::Impossible(format!("{} has no requests", self.name))),
             (false, _) => Ok(chosen),
         }
