@@ -46,9 +46,8 @@ class Fields(Mapping[str, Any]):
         """A field is no attribute: say how it is read."""
         if name.startswith("_"):
             raise AttributeError(name)
-        how = hint(name, (*dir(self), *self))
-        if name in self:
-            how = f"; {name!r} is a field: […][{name!r}]"
+        is_field = f"; {name!r} is a field: […][{name!r}]"
+        how = is_field if name in self else hint(name, (*dir(self), *self))
         raise AttributeError(f"{kind(self)} has no attribute {name!r}{how}")
 
     def _ipython_key_completions_(self) -> list[str]:

@@ -375,8 +375,7 @@ def test_policies_in_plans_are_the_runs_with_them(tmp_path: Path) -> None:
     assert sweep[0]["programs"] == alone["programs"]
     assert sweep[0]["ftl"]["params"]["policy"] == "Counted, written in Python"
     assert "policy" not in sweep[2]["ftl"]["params"], "rows without a policy are those of the FTL"
-    again = ftlab.Sweep.read(tmp_path / "rows.jsonl", plan)
-    assert again == sweep and "row 0" not in str(again)
+    assert ftlab.Sweep.read(tmp_path / "rows.jsonl", plan) == sweep
 
 
 @pytest.mark.filterwarnings("ignore:the runs of all rows failed")

@@ -2,6 +2,7 @@
 //! output.
 
 use serde::Serialize;
+use sim::config::named_trace::NamedTrace;
 use sim::sweep::{RowFormat, RowWriter};
 
 use crate::failure::{Failure, Result};
@@ -104,7 +105,7 @@ fn is_trace(name: &str) -> bool {
 
 /// Whether a workload is named, perhaps with parameters.
 fn is_workload(name: &str) -> bool {
-    trace::registry::workload(name.split(':').next().unwrap_or_default()).is_ok()
+    NamedTrace::parse(name).is_ok_and(|named| named.is_workload())
 }
 
 /// The destinations of the results of runs.

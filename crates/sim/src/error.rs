@@ -122,7 +122,7 @@ pub enum Error {
     OtherPlan {
         /// The journal.
         path: PathBuf,
-        /// What is not as in this sweep.
+        /// In what the sweep that began it differs.
         other: OtherSweep,
     },
     /// No row of a plan has a trace that exists.
@@ -170,7 +170,7 @@ pub enum Error {
     Interrupted,
 }
 
-/// What a journal has that a sweep does not have.
+/// In what the sweep that began a journal differs from this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OtherSweep {
     /// The version or build of ftlab.

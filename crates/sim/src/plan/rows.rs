@@ -171,10 +171,10 @@ fn add_given(rows: &mut [Row], base: &[Assignment]) {
     let given = base.iter().map(|it| (it.key.to_string(), &it.value));
     let varies = |key: &String| rows.iter().any(|row| row.varied.contains_key(key));
     let given: Vec<_> = given.filter(|(key, _)| varies(key)).collect();
+    let is_same_option = |one: &str, other: &str| one.split('.').next() == other.split('.').next();
     for row in rows {
         for (key, value) in &given {
-            let option = |key: &str| key.split('.').next().unwrap_or_default().to_owned();
-            if !row.varied.keys().any(|own| option(own) == option(key)) {
+            if !row.varied.keys().any(|own| is_same_option(own, key)) {
                 row.varied.insert(key.clone(), (*value).clone());
             }
         }

@@ -103,24 +103,21 @@ impl RowRunner {
     }
 
     fn compare_traces(&self, order: &RunOrder, progress: &dyn Progress) -> Result<()> {
+        const SEND: &str = "send it with `send_traces=True`";
         for (name, digest) in &order.traces {
             let found = self.digests.of(name, progress)?;
             if found != *digest {
-                let remedy = "give it a path that all machines share";
-                return Err(Error::Impossible(match (digest, found) {
-                    (None, _) => format!(
-                        "trace {name} is missing where the sweep was started, but a worker has it; \
-                         {remedy}, or name its folder there with `traces`"
+                let (state, remedy) = match (digest, found) {
+                    (None, _) => (
+                        "is missing where the sweep was started, but a worker has it",
+                        "name its folder there with `traces`",
                     ),
-                    (_, None) => format!(
-                        "trace {name} is missing on the worker; {remedy}, or send it with \
-                         `send_traces=True`"
-                    ),
-                    _ => format!(
-                        "trace {name} has other contents on the worker; {remedy}, or send it with \
-                         `send_traces=True`"
-                    ),
-                }));
+                    (_, None) => ("is missing on the worker", SEND),
+                    _ => ("has other contents on the worker", SEND),
+                };
+                return Err(Error::Impossible(format!(
+                    "trace {name} {state}; give it a path that all machines share, or {remedy}"
+                )));
             }
         }
         Ok(())
