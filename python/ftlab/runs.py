@@ -420,8 +420,9 @@ def _origin(trace: Any, options: Mapping[str, Any]) -> _Origin:
     replay = str(options.get("replay")).partition(":")[0]
     if replay == "open" and requests._are_all_at_once:
         warnings.warn(
-            f"all {len(requests)} requests have the same time, so an open replay issues them at "
-            "once; give them a column `time_ns`, or leave out replay='open'",
+            f"all {len(requests)} requests have the same time (0 without a column `time_ns`), so an "
+            "open replay issues them at once; give them their times in this column, or leave out "
+            "replay='open'",
             stacklevel=4,
         )
     return _Origin(None, loads, requests)

@@ -190,12 +190,13 @@ fn sentence(judged: &JudgedClaim) -> String {
     let measured = cell.found.map_or("–".to_owned(), |found| number(found * factor));
     let off = cell.deviation().map(|off| format!(", off by {:+.2} %", 100.0 * off));
     format!(
-        "{}: {}. {} of {}: {measured} measured, {} published{}. It {}.",
+        "{}: {}. {} of {}: {measured} measured, {} {}{}. It {}.",
         claim.id,
         claim.says,
         capitalised(&title),
         cell.label,
         wanted(cell.wanted, factor),
+        word(claim),
         off.unwrap_or_default(),
         match cell.judgement {
             Judgement::Undecided => "is undecided",
@@ -221,7 +222,7 @@ fn figure(judged: &JudgedClaim, found: &Findings, prefix: &str) -> Figure {
         caption += &format!(" Runs shown: {}.", claim.common);
     }
     if points.iter().any(Point::is_published) {
-        caption += " Hollow diamonds and ticks are published values.";
+        caption += &format!(" Hollow diamonds and ticks are {} values.", word(claim));
     }
     if !claim.source.is_empty() {
         caption += &format!(" Source: {}.", claim.source);
@@ -231,7 +232,7 @@ fn figure(judged: &JudgedClaim, found: &Findings, prefix: &str) -> Figure {
         title: format!("{}: {}", claim.id, claim.says),
         caption,
         spec: draw(&points, &title, Facets::default()),
-        table: Some(cell_table(&judged.verdicts, factor)),
+        table: Some(cell_table(judged, factor)),
     }
 }
 
@@ -260,8 +261,13 @@ fn varied(verdicts: &[Verdict], plan: &Plan) -> Vec<Map<String, Value>> {
     verdicts.iter().map(of_cell).collect()
 }
 
+/// What the values of a claim are: only those with a source are published.
+fn word(claim: &Claim) -> &'static str {
+    if claim.source.is_empty() { "expected" } else { "published" }
+}
+
 /// A table with the published and the measured value of each cell.
-fn cell_table(verdicts: &[Verdict], factor: f64) -> DataTable {
+fn cell_table(judged: &JudgedClaim, factor: f64) -> DataTable {
     let row = |cell: &Verdict| {
         let off = cell.deviation().map(|off| format!("{:+.2} %", 100.0 * off));
         vec![
@@ -272,8 +278,8 @@ fn cell_table(verdicts: &[Verdict], factor: f64) -> DataTable {
             cell.judgement.word().to_owned(),
         ]
     };
-    let head = ["runs", "published", "measured", "deviation", "verdict"];
-    DataTable::new(head, verdicts.iter().map(row))
+    let head = ["runs", word(judged.claim), "measured", "deviation", "verdict"];
+    DataTable::new(head, judged.verdicts.iter().map(row))
 }
 
 /// The wanted value of a cell, multiplied by `factor`.
@@ -320,17 +326,17 @@ mod tests {
 
     #[test]
     fn a_claim_of_a_single_cell_is_a_sentence() {
-        let claim = |id: &str, rows: &str| {
+        let claim = |id: &str, source: &str, rows: &str| {
             format!(
-                "[[claim]]\nid = \"{id}\"\nsays = \"it is cheap\"\n\
+                "[[claim]]\nid = \"{id}\"\nsays = \"it is cheap\"\n{source}\
                  figure = \"write_amplification\"\nrows = [{rows}]\n"
             )
         };
         let [one, two] = ["{ seed = 1, expected = 2 }", "{ seed = 2, expected = 4 }"];
         let plan = format!(
             "[base]\ntrace = \"oltp\"\n[[grid]]\nseed = [1, 2]\n{}{}",
-            claim("A", one),
-            claim("B", &format!("{one}, {two}"))
+            claim("A", "", one),
+            claim("B", "source = \"a paper\"\n", &format!("{one}, {two}"))
         );
         let plan = Plan::parse("p", &plan, Scale::Full).unwrap();
         let mut found = Findings::of(&plan);
@@ -340,8 +346,9 @@ mod tests {
         let section = claims_section(&judged_claims(&found), &found, "");
         assert_eq!(section.figures.len(), 1, "that of B");
         let sentence = "A: it is cheap. Write amplification (programs per host page) of seed=1: \
-                        2.5 measured, 2 published, off by +25.00 %. It falls short.";
-        assert_eq!(section.text, [sentence]);
+                        2.5 measured, 2 expected, off by +25.00 %. It falls short.";
+        assert_eq!(section.text, [sentence], "without a source nothing is published");
+        assert_eq!(section.figures[0].table.as_ref().unwrap().head[1], "published");
     }
 
     #[test]

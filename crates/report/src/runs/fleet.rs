@@ -21,6 +21,8 @@ use crate::number_format::{count, decimals};
 const PERCENTILES: [u32; 5] = [5, 25, 50, 75, 95];
 /// Volumes that gain most, on a page.
 const GAINS_ON_PAGE: usize = 20;
+/// The least gain that the table does not round to 0.0 %.
+const LEAST_GAIN: f64 = 0.0005;
 
 /// The volumes of one or several traces under one or several settings.
 #[derive(Clone, Debug)]
@@ -161,13 +163,13 @@ impl Fleet {
     }
 
     /// A volume with its write amplification under the first setting and under its best one, if
-    /// that is another.
+    /// the table's one decimal shows what it gains.
     fn gain(&self, volume: usize) -> Option<(usize, f64, f64, &str)> {
         let cost = |setting: &Setting| setting.pages[volume].map(|[of, all]| all / of);
         let first = cost(self.settings.first()?)?;
         let costs = self.settings.iter().filter_map(|it| Some((cost(it)?, it.label.as_str())));
         let (best, label) = costs.min_by(|a, b| a.0.total_cmp(&b.0))?;
-        (best < first).then_some((volume, first, best, label))
+        (1.0 - best / first >= LEAST_GAIN).then_some((volume, first, best, label))
     }
 
     /// The number of volumes.
@@ -321,6 +323,10 @@ mod tests {
         ];
         assert_eq!(gains.rows, expected, "neither the equal nor the worse volume");
         assert_eq!(four().gains(1).unwrap().rows.len(), 1);
+        let [less, more] =
+            [[(10_000, 20_000), (10_000, 19_991)], [(10_000, 20_000), (10_000, 19_980)]];
+        let gains = fleet([less, more, less, less]).gains(9).unwrap();
+        assert_eq!(gains.rows, [["b", "sepbit", "2.000", "1.998", "−0.1 %"]], "no gain of 0.0 %");
     }
 
     #[test]

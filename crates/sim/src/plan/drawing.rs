@@ -23,6 +23,8 @@
 //! ```
 //! A row is not run if only its trace is drawn.
 
+use core::mem;
+
 use toml::de::DeTable;
 
 use crate::plan::document::{
@@ -213,16 +215,17 @@ pub(super) fn parse(part: &TablePart, candidates: &[Row]) -> OrFault<Drawing> {
         Some(portrait) => portrait,
         None => Drawn::Figure(Quantity::parse(part, "drawing")?),
     };
+    let (common, cells) = cells(part, candidates)?;
     Ok(Drawing {
         id: text_needed(part, "drawing", "id")?,
         says: text_needed(part, "drawing", "says")?,
         source: text_of(table, "source")?.unwrap_or_default(),
         of,
-        common: as_written(&common(table)?),
+        common,
         along: option(part, "along", candidates)?,
         each: option(part, "each", candidates)?,
         traces: Vec::new(),
-        cells: cells(part, candidates)?,
+        cells,
     })
 }
 
@@ -256,14 +259,20 @@ fn option(part: &TablePart, key: &str, candidates: &[Row]) -> OrFault<Option<Str
     }
 }
 
-fn cells(part: &TablePart, candidates: &[Row]) -> OrFault<Vec<(String, CellRows)>> {
+/// The options that all rows have, and the rows with those by which they differ.
+fn cells(part: &TablePart, candidates: &[Row]) -> OrFault<(String, Vec<(String, CellRows)>)> {
     let (common, none) = (common(part.table)?, DeTable::new());
     let tables = match part.table.get("rows") {
         Some(value) => table_list(value, || "`rows` is not a list of tables".to_owned())?,
         None => vec![TablePart { table: &none, at: part.at.clone() }],
     };
     let selection = |part| RowSelection::parse(part, &common, candidates, &[]);
-    let selections = tables.iter().map(selection).collect::<OrFault<Vec<RowSelection>>>()?;
+    let mut selections = tables.iter().map(selection).collect::<OrFault<Vec<RowSelection>>>()?;
+    let own = match selections.as_mut_slice() {
+        [only] => mem::take(&mut only.label),
+        _ => String::new(),
+    };
+    let shared = format!("{} {own}", as_written(&common)).trim().to_owned();
     let cells = |selection: &RowSelection| selection.labelled(candidates).collect::<Vec<_>>();
-    Ok(selections.iter().flat_map(cells).collect())
+    Ok((shared, selections.iter().flat_map(cells).collect()))
 }

@@ -2,6 +2,7 @@
 
 use super::claim::Judgement::{FallsShort, Holds, Undecided};
 use super::claim::Wanted;
+use super::drawing::Drawing;
 use super::*;
 use crate::config::choices::Fit;
 use crate::config::experiment::Experiment;
@@ -457,6 +458,25 @@ fn needed_rows_of_other_plans_are_taken_once() {
     let plan = beside(&alone, Scale::Quick).unwrap();
     assert_eq!(plan.drawings[0].cells(|_| None)[0].label, "extra=7% capacity=4MiB");
     assert_eq!(cells[2].found, Some(3.0));
+}
+
+#[test]
+fn what_the_only_selection_of_a_drawing_says_is_common_to_its_rows() {
+    let drawing = |rows: &str| {
+        let drawn = "[[drawing]]\nid = \"d\"\nsays = \"s\"\nfigure = \"erases.total\"";
+        plan(&format!("{ROWS}{drawn}\nwhere = {{ seed = 1 }}\nrows = [{rows}]")).drawings.remove(0)
+    };
+    let labels = |drawing: &Drawing| -> Vec<String> {
+        drawing.cells(|_| None).iter().map(|cell| cell.label.to_owned()).collect()
+    };
+    let one = drawing("{ ftl = \"block\" }");
+    assert_eq!(
+        (one.common.as_str(), labels(&one)),
+        ("seed=1 ftl=block", ["extra=7%", "extra=15%"].map(str::to_owned).to_vec())
+    );
+    let two = drawing("{ ftl = \"block\" }, { ftl.victim = \"fifo\", extra = \"7%\" }");
+    assert_eq!(two.common, "seed=1");
+    assert_eq!(labels(&two)[1..], ["ftl=block extra=15%", "ftl.victim=fifo extra=7%"]);
 }
 
 #[test]
