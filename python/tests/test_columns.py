@@ -464,7 +464,7 @@ def test_an_open_replay_without_times_says_so(replay: str) -> None:
     with pytest.warns(UserWarning, match="all 4 requests have the same time") as said:
         ftlab.run(GOOD, replay=replay, **OPTIONS)
     assert said[0].filename == __file__
-    with pytest.warns(UserWarning, match="give them a column `time_ns`"):
+    with pytest.warns(UserWarning, match="give them their times in this column"):
         ftlab.compare(GOOD, ["page"], replay=replay, **OPTIONS)
     ftlab.run(times, replay=replay, **OPTIONS)
     ftlab.run(GOOD, **OPTIONS)
