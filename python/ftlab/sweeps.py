@@ -99,8 +99,7 @@ def sweep(
         The plan, the client or the policies have another type.
     RunError
         The plan cannot be read or the rows cannot be written; no row has a trace that exists
-        here, without a client; another sweep writes the same rows;
-        the scheduler of the cluster is gone, or it or a worker cannot import ftlab.
+        here; another sweep writes the same rows; the scheduler of the cluster is gone, or it or a worker cannot import ftlab.
     KeyboardInterrupt
         Ctrl-C. Rows that are done are kept in the journal, which the message names.
 
@@ -136,6 +135,7 @@ def sweep(
         memory=memory,
         memory_limit=memory_limit,
     )
+    native.refuse_missing_traces()
     with shown(progress, ["rows"]) as callback, _rows_file(out) as file:
         page = None if report is None else os.fspath(report)
         running = _native.NativeSweep(

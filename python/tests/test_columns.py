@@ -384,6 +384,7 @@ REMEDIES: list[tuple[str, Any, str]] = [
     ("time_ns", pl.Series([0, 1, 2, 3]).cast(pl.Datetime("us")), '.cast(polars.Datetime("ns"))'),
     ("time_ns", pl.Series([0, 1, 2, 3]).cast(pl.Duration("us")), '.cast(polars.Duration("ns"))'),
     ("time_ns", np.ones(4), '.astype("int64")'),
+    ("time_ns", np.array([0.0, 0.1, 0.2, 0.3]), "multiply them by 1e9"),
     ("bytes", pd.Series([1, 2, 3, 4], dtype="Float64"), '.astype("int64")'),
     ("bytes", pl.Series([1.0, 2, 3, 4]), ".cast(polars.Int64)"),
     ("offset", pa.array([1, 2, 3, 4]).cast(pa.decimal128(38, 0)), "::BIGINT"),

@@ -509,7 +509,7 @@ def test_the_journal_of_another_plan_is_refused(here: Path) -> None:
     running = ftlab._native.NativeSweep(native, "rows.csv")
     running.keep_refused(0, "lost")
     running.close()
-    with pytest.raises(ftlab.UsageError, match="was begun by another plan"):
+    with pytest.raises(ftlab.UsageError, match="was begun with other rows: by another plan"):
         ftlab.sweep(LONG, out="rows.csv")
     with pytest.raises(ftlab.RunError, match="there is no trace `absent.csv`.* relative to `traces=`"):
         ftlab.sweep({"base": {"trace": "absent.csv"}}, out="rows.csv")
@@ -919,6 +919,13 @@ def test_a_trace_that_differs_on_a_worker_is_refused(here: Path, client: Any) ->
     Path("t.spc").unlink()
     with pytest.raises(ftlab.UsageError, match="t.spc is missing on the worker"):
         client.submit(ftlab._native.run_order, order, cache_bytes=0, worker="w", pure=False).result()
+
+
+def test_rows_stay_if_no_trace_exists_where_the_cluster_is_asked(here: Path, client: Any) -> None:
+    Path("rows.csv").write_text("rows of before\n")
+    with pytest.raises(ftlab.RunError, match="there is no trace `away/t.spc`"):
+        ftlab.sweep({"base": {"trace": "t.spc"}}, client, traces="away", out="rows.csv")
+    assert os.listdir() == ["rows.csv"] and Path("rows.csv").read_text() == "rows of before\n"
 
 
 def test_a_sweep_has_frames_and_figures(here: Path) -> None:

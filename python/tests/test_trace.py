@@ -166,7 +166,7 @@ def test_generated_requests_are_those_of_a_run(tmp_path: Path, command: Command)
         ftlab.trace.generate("unifrom:writes=4")
 
 
-@pytest.mark.filterwarnings("ignore:.* have another name")
+@pytest.mark.filterwarnings("ignore:.* have another name", "ignore:An fio iolog has no flags")
 @pytest.mark.parametrize("format", ["csv", "fio", "blkparse"])
 def test_written_traces_are_those_of_the_command(
     tmp_path: Path, command: Command, format: str
@@ -178,7 +178,7 @@ def test_written_traces_are_those_of_the_command(
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
 
 
-@pytest.mark.filterwarnings("ignore:.* have another name")
+@pytest.mark.filterwarnings("ignore:.* have another name", "ignore:An fio iolog has no flags")
 def test_the_format_to_write_follows_from_the_name(tmp_path: Path) -> None:
     trace = ftlab.trace.open(write_csv(tmp_path / "requests.csv", DATA))
     for format in ("csv", "fio", "blkparse"):
@@ -296,6 +296,16 @@ def test_a_name_that_a_format_cannot_express_is_warned_of(tmp_path: Path) -> Non
     with pytest.warns(UserWarning, match="2 of 2 volumes have another name .* `7` is `254,0`, `4` is `254,1`"):
         trace.write(tmp_path / "x.blkparse")
     assert ftlab.trace.open(tmp_path / "x.blkparse").requests().devices == ["254,0", "254,1"]
+
+
+def test_flags_and_times_that_fio_cannot_express_are_warned_of(tmp_path: Path) -> None:
+    trace = ftlab.Requests({"op": ["w"] * 2, "offset": [0, 0], "bytes": [512] * 2, "time_ns": [0, 1999]})
+    with pytest.warns(UserWarning, match="Requests with times between microseconds: 1"):
+        trace.write(tmp_path / "x.fio")
+    assert ftlab.trace.open(tmp_path / "x.fio").requests().to_numpy()["time_ns"].tolist() == [0, 1000]
+    trace = ftlab.Requests({"op": ["w"] * 2, "offset": [0, 0], "bytes": [512] * 2, "flags": [4, 1]})
+    with pytest.warns(UserWarning, match=r"with flags: 2; .* \(FUA, preflush\): 1"):
+        trace.write(tmp_path / "x.fio")
 
 
 def test_requests_that_were_written_are_the_same(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 PACKAGES = ["ftlab-sim --lib"]
 
+PLAN = "crates/sim/src/plan/mod.rs"
+DRAWING = "crates/sim/src/plan/drawing.rs"
 SWEEP = "crates/sim/src/sweep/mod.rs"
 FLEET = "crates/sim/src/sweep/fleet.rs"
 ROW = "crates/sim/src/sweep/row.rs"
@@ -26,8 +28,13 @@ MUTANTS = [
      "alike.iter().flat_map(|row| chosen.iter().map(|volume| of_volume(row, &volume.name)));"),
     ("fleet-choice-of-another", "fleets: two choices of one file are one", FLEET,
      "(file_key(it, \"\"), it.trace.clone(), it.volumes.clone())", "(file_key(it, \"\"), it.trace.clone())"),
-    ("fleet-claims-accepted", "fleets: claims select rows before the volumes are known", FLEET,
-     "if !plan.claims.is_empty() || !plan.drawings.is_empty() {", "if !plan.drawings.is_empty() {"),
+    ("fleet-claims-accepted", "fleets: claims select rows before the volumes are known", PLAN,
+     "let first = claims.iter().chain(drawings)", "let first = drawings.iter()"),
+    ("fleet-choice-untold", "fleets: a plan does not say which volumes conditions chose", FLEET,
+     "                choices.extend(split.choice(&alike[0].experiment)?);\n",
+     "                choices.extend(split.choice(&alike[0].experiment)?.filter(|_| false));\n"),
+    ("drawing-selection-unnamed", "plans: the caption of a drawing of one selection does not name it", DRAWING,
+     "[only] => mem::take(&mut only.label),", "[_] => String::new(),"),
     ("fleet-empty-volumes", "fleets: volumes of which all lines were skipped have rows", SPLIT,
      "volumes.filter(|volume| volume.requests > 0)", "volumes.filter(|_| true)"),
     ("fleet-failed-rows-nameless", "fleets: a row that failed does not name its volume and its trace", ROW,

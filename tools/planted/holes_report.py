@@ -11,6 +11,12 @@ NUMBERS = REPORT + "number_format.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
+    ("hole-keys-no-rivals", "tables: FTLs that differ in a key are no rivals", REPORT + "pages/sweep_rows.rs",
+     "contains(&&*option(key)),", "contains(&key),"),
+    ("hole-bars-unsaid", "drawings: bars in place of an axis are not explained", REPORT + "charts/mod.rs",
+     "is_given && Axis::choose", "false && is_given && Axis::choose"),
+    ("hole-gain-of-nothing", "fleets: volumes that gain 0.0 % are listed", RUNS + "fleet.rs",
+     "(1.0 - best / first >= LEAST_GAIN)", "(best < first)"),
     ("hole-causes-overlap", "time by cause: all parts of a bar begin at zero", RUNS + "times.rs",
      "            from += part;\n",
      "            let _ = &mut from;\n"),

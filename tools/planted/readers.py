@@ -15,8 +15,13 @@ W = "crates/trace/src/input/sliding_window.rs"
 K = "crates/trace/src/input/part_cursor.rs"
 O = "crates/trace/src/parse/formats/simulators/oracle_general_opns.rs"
 G = "crates/trace/src/detection.rs"
+WRITER = "crates/trace/src/writer/mod.rs"
 
 MUTANTS = [
+    ("fio-times-untold", "fio: times between microseconds are cut without a word", WRITER,
+     "u64::from(!request.time_ns.is_multiple_of(1_000))", "0"),
+    ("fio-flush-loses-flags", "fio: each flush counts as one that loses a flag", WRITER,
+     "if request.op == Op::Flush { Flags::PREFLUSH } else { Flags::empty() };", "Flags::empty();"),
     ("archive-order", "archives: members are read in the order of the archive", A,
      "members.sort_by(|one, other| one.name.cmp(&other.name));",
      "members.reverse();"),

@@ -266,7 +266,7 @@ pub fn plan_of_rows(rows: &[Value]) -> Plan {
         Row { experiment, varied }
     };
     let rows = rows.iter().map(row).collect();
-    Plan { title: String::new(), rows, claims: Vec::new(), drawings: Vec::new() }
+    Plan { rows, ..Plan::default() }
 }
 
 /// A row of a journal as JSON.

@@ -240,8 +240,10 @@ fn volumes_are_chosen_by_their_figures_and_their_distribution_is_shown() {
     assert!(text.contains("write amplification of the 3 volumes together"), "{text}");
     let page = std::fs::read_to_string(place.path("page.html")).unwrap();
     assert!(page.contains("Write amplification of the volumes"));
+    let chosen = "Of the 4 volumes of t.csv, 3 meet written";
+    assert!(text.contains(&format!("{chosen}>=2x,writes>100.")) && page.contains(chosen), "{text}");
     let table = std::fs::read_to_string(place.path("table.tex")).unwrap();
-    assert!(table.contains("\nsepgc & 3 & "), "{table}");
+    assert!(table.contains("\nsepgc & 3 & ") && table.contains(chosen), "{table}");
     assert_eq!(std::fs::read_dir(&place.directory).unwrap().count(), 4, "nothing else is left");
     let one = place.done(&["run", "t.csv", "--each-volume", "--fit", "compact", "--warmup", "0"]);
     assert!(one.contains("The 4 volumes together have a write amplification of"), "{one}");

@@ -58,6 +58,7 @@ const LABELS: &[(&str, &str)] = &[
     ("ftl.blocks", "blocks per superblock"),
     ("ftl.map_cache", "entries of the map cache"),
     ("ftl.threshold", "threshold of the detector (bytes)"),
+    ("drive.iops", "requests a second in the drive (IOPS)"),
     ("wear.max", "erases of the most worn block"),
     ("wear.stddev", "standard deviation of erases per block"),
     ("wear.cv", "coefficient of variation of erases per block"),

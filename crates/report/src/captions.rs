@@ -58,8 +58,8 @@ fn shortest(label: &str) -> &str {
 /// A title names at most this many runs.
 pub(crate) const NAMED_MAX: usize = 3;
 
-/// A sentence with the options that all rows share and that differ from the defaults; empty if
-/// there are none.
+/// The options that all rows share and that differ from the defaults, and the volumes that were
+/// chosen, in sentences; empty if there are none.
 pub fn common_options(plan: &Plan) -> String {
     let Some(first) = plan.rows.first() else { return String::new() };
     let default = Experiment::default();
@@ -72,10 +72,12 @@ pub fn common_options(plan: &Plan) -> String {
         let text = option.text(&first.experiment).unwrap_or_default();
         format!("{} {text}", option.name.replace('_', " "))
     };
-    match options().iter().filter(is_shared).map(text).collect::<Vec<_>>().join(", ") {
-        options if options.is_empty() => options,
-        options => format!("Common options: {options}."),
-    }
+    let shared = match options().iter().filter(is_shared).map(text).collect::<Vec<_>>().join(", ") {
+        options if options.is_empty() => None,
+        options => Some(format!("Common options: {options}.")),
+    };
+    let sentences: Vec<String> = shared.into_iter().chain(plan.choices.iter().cloned()).collect();
+    sentences.join(" ")
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use sim::plan::quantity::Quantity;
 use sim::sweep::Findings;
 
 use crate::axis_labels::metric_axis;
-use crate::charts::{Facets, Point, draw};
+use crate::charts::{Facets, Point, are_bars_nevertheless, draw};
 use crate::figure::{DataTable, Figure, slug};
 use crate::number_format::number;
 use crate::runs::{self, LabelledResult, capitalised};
@@ -49,8 +49,12 @@ fn points(at: usize, drawing: &Drawing, of: &Quantity, found: &Findings) -> Opti
         Point::new(cell.label.to_owned(), &rows[cell.row].varied, cell.found).times(factor)
     };
     let points: Vec<Point> = cells.iter().map(point).collect();
-    let caption = format!("{}.", capitalised(&title));
     let facets = Facets { along: drawing.along.as_deref(), each: drawing.each.as_deref() };
+    let bars = match are_bars_nevertheless(&points, facets) {
+        true => " Bars: an axis needs three numbers or more of an option that all rows set.",
+        false => "",
+    };
+    let caption = format!("{}.{bars}", capitalised(&title));
     let line = |cell: &DrawnCell| {
         let found = cell.found.map_or("–".into(), |found| number(found * factor));
         vec![cell.label.to_owned(), found]

@@ -92,7 +92,7 @@ pub enum Error {
         what: String,
     },
     /// The journal of a sweep cannot be written or read.
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot read or write {}: {source}", path.display())]
     Journal {
         /// The journal.
         path: PathBuf,
@@ -126,13 +126,12 @@ pub enum Error {
         other: OtherSweep,
     },
     /// No row of a plan has a trace that exists.
-    #[error(
-        "there is no trace `{name}`, and no other row of the plan has one that exists; names of \
-         traces are relative to `--traces`, or to the current folder"
-    )]
+    #[error("{}", no_traces(name, *is_denied))]
     NoTraces {
         /// The trace of the first row.
         name: String,
+        /// Whether its folder may not be read.
+        is_denied: bool,
     },
     /// There is no journal beside the file for the rows of a sweep.
     #[error("{}", nothing_to_merge(output))]
@@ -178,8 +177,8 @@ pub enum OtherSweep {
     Build,
     /// The options of its rows, or the names of their traces.
     #[error(
-        "was begun by another plan, or with other names of traces, such as another spelling of \
-         `--traces`"
+        "was begun with other rows: by another plan, at another scale, or with other names of \
+         traces, such as another spelling of their folder"
     )]
     Plan,
     /// The contents of a trace.
@@ -249,6 +248,7 @@ fn rows_missing(output: &Path, all: usize, rows: &[usize], shards: &[u32], of: u
     let numbers: Vec<String> = shards.iter().map(u32::to_string).collect();
     let remedy = match shards {
         [] => "Run".to_owned(),
+        [shard] => format!("Run shard {shard} of {of} again, or run"),
         _ => format!("Run shards {} of {of} again, or run", numbers.join(",")),
     };
     format!(
@@ -256,6 +256,19 @@ fn rows_missing(output: &Path, all: usize, rows: &[usize], shards: &[u32], of: u
          rows here: the same command without `--merge`",
         output.display()
     )
+}
+
+fn no_traces(name: &str, is_denied: bool) -> String {
+    match is_denied {
+        true => format!(
+            "the permission to read the trace `{name}` is missing, and no other row of the plan \
+             has a trace that exists and can be read"
+        ),
+        false => format!(
+            "there is no trace `{name}`, and no other row of the plan has one that exists; names \
+             of traces are relative to `--traces`, or to the current folder"
+        ),
+    }
 }
 
 fn nothing_to_merge(output: &Path) -> String {

@@ -102,7 +102,6 @@ fn plan(experiments: &[Experiment]) -> Result<Plan> {
     Ok(Plan {
         title: format!("The volumes of {}", report::captions::short_name(trace)),
         rows: experiments.iter().map(row).collect(),
-        claims: Vec::new(),
-        drawings: Vec::new(),
+        ..Plan::default()
     })
 }

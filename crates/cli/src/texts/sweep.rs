@@ -28,7 +28,7 @@ pub fn of_sweep(found: &Findings, out: Option<&str>, scale: Scale) -> String {
     let place = out.map_or(String::new(), |out| format!(" in {out}"));
     let mut text = format!("{headline}{}: {rows} rows{place}{}", title(plan), failures(found));
     if let Some(fleet) = Fleet::of(found) {
-        text += &fleet_text(&fleet);
+        text += &fleet_text(&fleet, &found.plan().choices);
     }
     for note in found.notes.counted_sentences() {
         text += &noted(&note);
@@ -88,15 +88,16 @@ fn failures(found: &Findings) -> String {
 }
 
 /// The distribution over the volumes, and the volumes that gain most.
-fn fleet_text(fleet: &Fleet) -> String {
+fn fleet_text(fleet: &Fleet, choices: &[String]) -> String {
     let text = |of: &DataTable| {
         let mut table = Table::new(&of.head);
         of.rows.iter().for_each(|row| table.row(row));
         format!("\n{}", table.text())
     };
-    let omissions = fleet.omissions().map_or(String::new(), |it| format!("{it}\n"));
+    let lines: String =
+        choices.iter().cloned().chain(fleet.omissions()).map(|it| it + "\n").collect();
     let gains = fleet.gains(GAINS_SHOWN).as_ref().map_or(String::new(), text);
-    text(&fleet.distribution()) + &omissions + &gains
+    text(&fleet.distribution()) + &lines + &gains
 }
 
 /// A claim and its judged cells.

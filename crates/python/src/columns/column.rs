@@ -27,6 +27,7 @@ const TEXTS: &[&str] = &["String", "string", "Utf8", "object", "category", " <U"
 const WHOLE: &str = ". If the values are whole, convert them: `.astype(\"int64\")` in NumPy and \
                      pandas, `.cast(polars.Int64)` in polars, `.cast(pyarrow.int64())` in pyarrow, \
                      `::BIGINT` in DuckDB";
+const SECONDS: &str = ". If they are seconds, multiply them by 1e9 and round them first";
 const DATES: &str = ". If they are dates, make them times: \
                      `pandas.to_datetime(…).astype(\"datetime64[ns]\")`, \
                      `.str.to_datetime(time_unit=\"ns\")` in polars, `::TIMESTAMP_NS` in DuckDB";
@@ -108,13 +109,14 @@ impl Column {
         } else {
             ""
         };
-        let of_texts = match self {
-            _ if hint != WHOLE || !is_text => "",
-            Column::TimeNs => DATES,
-            Column::Device => NAMES,
+        let other = match self {
+            _ if hint != WHOLE => "",
+            Column::TimeNs if is_text => DATES,
+            Column::TimeNs => SECONDS,
+            Column::Device if is_text => NAMES,
             _ => "",
         };
-        format!("{hint}{of_texts}")
+        format!("{hint}{other}")
     }
 
     /// The error for a value that no request can have.

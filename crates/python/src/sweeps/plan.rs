@@ -80,6 +80,14 @@ impl NativePlan {
         NativePlan::of(py, source, scale, memory, memory_limit)
     }
 
+    /// Refuses a plan of which no row has a trace that exists here.
+    ///
+    /// # Errors
+    /// `RunError`.
+    fn refuse_missing_traces(&self) -> PyResult<()> {
+        refuse_missing_traces(&self.source.plan).map_err(raised)
+    }
+
     /// The title; empty if it has none.
     #[getter]
     fn title(&self) -> &str {
@@ -153,10 +161,7 @@ impl NativePlan {
     ) -> PyResult<NativePlan> {
         let limit_bytes = self::memory_limit(memory_limit)?;
         let inputs = match memory {
-            Some(bytes) => {
-                refuse_missing_traces(&source.plan).map_err(raised)?;
-                SharedInputs::new(&source.plan, bytes, limit_bytes)
-            }
+            Some(bytes) => SharedInputs::new(&source.plan, bytes, limit_bytes),
             None => SharedInputs::uncached(&source.plan),
         };
         let digests = TraceDigests::default();

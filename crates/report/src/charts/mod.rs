@@ -23,6 +23,13 @@ pub struct Facets<'a> {
     pub each: Option<&'a str>,
 }
 
+/// Whether these points become bars although a parameter for axis or panels is given: too few of
+/// its values are numbers, or not all points have it.
+pub fn are_bars_nevertheless(points: &[Point], facets: Facets) -> bool {
+    let is_given = facets.along.or(facets.each).is_some();
+    is_given && Axis::choose(points, facets.along, facets.each).is_none()
+}
+
 /// The Vega-Lite spec of a chart of these points. `title` labels the axis of their values.
 pub fn draw(points: &[Point], title: &str, facets: Facets) -> Value {
     let (values, parts) = match Axis::choose(points, facets.along, facets.each) {

@@ -28,8 +28,11 @@ fn longest(ranking: &Ranking) -> String {
         all => all.iter().collect(),
     };
     let times = |other: &&Measure| match best.value / other.value {
-        ratio if ratio.is_finite() => format!("{} times as much as {}", rounded(ratio), other.name),
-        _ => format!("{} dies at once", other.name),
+        ratio if !ratio.is_finite() => format!("{} dies at once", other.name),
+        ratio => match &*rounded(ratio) {
+            "1.00" => format!("little more than {}", other.name),
+            times => format!("{times} times as much as {}", other.name),
+        },
     };
     let compared: Vec<String> = shown.iter().map(times).collect();
     let compared = match compared.is_empty() {
@@ -71,5 +74,7 @@ mod tests {
         assert_eq!(shown(&many), wanted);
         let dead = shown(&[("a", 2.0), ("b", 0.0)]);
         assert_eq!(dead, "a lives longest: 2.00 drive writes, b dies at once.");
+        let close = shown(&[("a", 2.008), ("b", 2.0)]);
+        assert_eq!(close, "a lives longest: 2.01 drive writes, little more than b.");
     }
 }

@@ -137,11 +137,11 @@ pub fn failures(found: &Findings) -> Option<String> {
             1 => "1 run failed:".to_owned(),
             several => format!("{} runs failed. The first one,", number(several as f64)),
         };
-        format!("{failed} row {}: {}", first.row, first.message)
+        format!("{failed} row {}: {}.", first.row, first.message)
     });
-    let unread = found.unread.iter().map(|why| format!("A trace is not drawn: {why}"));
+    let unread = found.unread.iter().map(|why| format!("A trace is not drawn: {why}."));
     let all: Vec<String> = runs.into_iter().chain(unread).collect();
-    (!all.is_empty()).then(|| all.join(". "))
+    (!all.is_empty()).then(|| all.join(" "))
 }
 
 /// One figure for each column of the overview. `prefix` makes their ids unique in a page with
@@ -349,6 +349,28 @@ mod tests {
                         2.5 measured, 2 expected, off by +25.00 %. It falls short.";
         assert_eq!(section.text, [sentence], "without a source nothing is published");
         assert_eq!(section.figures[0].table.as_ref().unwrap().head[1], "published");
+    }
+
+    #[test]
+    fn a_drawing_whose_axis_cannot_be_drawn_says_so() {
+        let caption = |more: &str| {
+            let text = format!(
+                "[base]\ntrace = \"oltp\"\n[[grid]]\nextra = [\"7%\", \"15%\", \"28%\"]\n{more}\
+                 [[drawing]]\nid = \"D\"\nsays = \"s\"\nfigure = \"write_amplification\"\n\
+                 along = \"extra\""
+            );
+            let plan = Plan::parse("p", &text, Scale::Full).unwrap();
+            let mut found = Findings::of(&plan);
+            let row = json!({"write_amplification": 2.5, "sweep": {"error": null}});
+            (0..plan.rows.len()).for_each(|at| found.see(at, &row));
+            plan_figures::figures(&found, "").remove(0).caption
+        };
+        assert!(!caption("").contains("Bars"));
+        let bars = caption("[[list]]\nftl = \"block\"\n");
+        assert!(
+            bars.contains("Bars: an axis needs three numbers or more of an option that"),
+            "{bars}"
+        );
     }
 
     #[test]

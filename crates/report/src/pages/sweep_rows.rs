@@ -101,8 +101,9 @@ fn best(values: &[f64], is_most: bool) -> Option<f64> {
 fn rivals(rows: &[Row]) -> Vec<String> {
     let placing = |row: &Row| (row.experiment.ftl.clone(), row.experiment.policy.clone());
     let has_several = rows.iter().any(|row| placing(row) != placing(&rows[0]));
+    let option = |key: &str| key.split('.').next().unwrap_or(key).to_owned();
     let is_common = |key: &str| match has_several {
-        true => !["ftl", "policy"].contains(&key),
+        true => !["ftl", "policy"].contains(&&*option(key)),
         false => ["trace", "load"].contains(&key),
     };
     let common = |row: &Row| -> Vec<String> {
@@ -153,6 +154,16 @@ mod tests {
         let table = latex_of(grids, &[1.25, 2.5, 1.5, 2.25]);
         for cells in ["1.25", "2.25"].map(|cost| format!("\\textbf{{{cost}}}")) {
             assert!(table.contains(&cells), "{cells}: {table}");
+        }
+        assert_eq!(table.matches("textbf").count(), 2, "{table}");
+    }
+
+    #[test]
+    fn ftls_that_differ_in_a_key_are_rivals() {
+        let grid = "extra = [\"3%\", \"9%\"]\nftl.victim = [\"greedy\", \"fifo\", \"random\"]";
+        let table = latex_of(grid, &[2.0, 3.0, 2.5, 1.75, 1.5, 1.25]);
+        for cells in ["greedy & \\textbf{2}", "random & \\textbf{1.25}"] {
+            assert!(table.contains(cells), "{cells}: {table}");
         }
         assert_eq!(table.matches("textbf").count(), 2, "{table}");
     }

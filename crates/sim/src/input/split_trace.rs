@@ -111,6 +111,17 @@ impl SplitTrace {
         }
     }
 
+    /// How many volumes meet the conditions of an experiment, in a sentence; none without them.
+    ///
+    /// # Errors
+    /// None does.
+    pub fn choice(&self, experiment: &Experiment) -> Result<Option<String>> {
+        let chosen = self.chosen(experiment)?.len();
+        let (all, name) = (self.volumes.len(), &self.name);
+        let says = |choice| format!("Of the {all} volumes of {name}, {chosen} meet {choice}.");
+        Ok(experiment.volumes.as_ref().map(says))
+    }
+
     /// The volume with this name.
     ///
     /// # Errors

@@ -38,8 +38,15 @@ pub(super) struct TablePart<'a, 'i> {
 
 /// Reads a document.
 pub(super) fn document(text: &str) -> OrFault<Spanned<DeTable<'_>>> {
-    DeTable::parse(text)
-        .map_err(|error| Fault::new(error.span().unwrap_or(0..0), error.message().trim()))
+    DeTable::parse(text).map_err(|error| {
+        let what = error.message().trim();
+        // `ftl = "page"` before `ftl.victim = "fifo"`.
+        let quotes = match what.starts_with("cannot extend value") {
+            true => "; put the longer key in quotes, as in `\"ftl.victim\" = \"fifo\"`",
+            false => "",
+        };
+        Fault::new(error.span().unwrap_or(0..0), format!("{what}{quotes}"))
+    })
 }
 
 /// Refuses keys that have no meaning here; the message suggests the nearest key that has one.

@@ -71,12 +71,14 @@ use std::path::Path;
 use crate::config::experiment::Experiment;
 use crate::error::{Error, Result};
 use crate::plan::claim::Claim;
-use crate::plan::document::{OrFault, document, position, refuse_unknown, tables, text_of};
+use crate::plan::document::{
+    Fault, OrFault, TablePart, document, position, refuse_unknown, tables, text_of,
+};
 use crate::plan::drawing::Drawing;
 use crate::plan::rows::{PARTS, Runs};
 
 /// The runs of a sweep, with claims and drawings.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Plan {
     /// The title.
     pub title: String,
@@ -86,6 +88,8 @@ pub struct Plan {
     pub claims: Vec<Claim>,
     /// The figures.
     pub drawings: Vec<Drawing>,
+    /// Sentences on the volumes that conditions chose; none before there is a row for each.
+    pub choices: Vec<String>,
 }
 
 impl Plan {
@@ -122,7 +126,7 @@ impl Plan {
         };
         let numbers = plans.into_iter().map(|plan| plan.rows.iter().map(&mut number).collect());
         let numbers = numbers.collect();
-        (Plan { title: String::new(), rows, claims: Vec::new(), drawings: Vec::new() }, numbers)
+        (Plan { rows, ..Plan::default() }, numbers)
     }
 
     /// The experiments of all rows, and those of the traces that are drawn.
@@ -161,13 +165,16 @@ fn parse(text: &str, scale: Scale, read: ReadOther) -> OrFault<Plan> {
     // Claims and drawings select rows by what is written, at either scale.
     let candidates = runs.written();
     let (claims, drawings) = (tables(table, "claim")?, tables(table, "drawing")?);
+    if candidates.iter().any(|row| row.experiment.each_volume) {
+        refuse_selections(&claims, &drawings)?;
+    }
     let claims = claims.iter().map(|part| claim::parse(part, candidates));
     let drawings = drawings.iter().map(|part| drawing::parse(part, candidates));
     let mut plan = Plan {
         title: text_of(table, "title")?.unwrap_or_default(),
         claims: claims.collect::<OrFault<_>>()?,
         drawings: drawings.collect::<OrFault<_>>()?,
-        rows: Vec::new(),
+        ..Plan::default()
     };
     plan.claims.iter_mut().for_each(|claim| claim.relabel(|row, label| runs.label(row, label)));
     for drawing in &mut plan.drawings {
@@ -179,6 +186,15 @@ fn parse(text: &str, scale: Scale, read: ReadOther) -> OrFault<Plan> {
         plan.drop_unused_rows();
     }
     Ok(plan)
+}
+
+/// Claims and drawings select rows, and the volumes of a trace are not known yet.
+fn refuse_selections(claims: &[TablePart], drawings: &[TablePart]) -> OrFault<()> {
+    let why = "a plan with `each_volume` has no claims and drawings: they select rows, and the \
+               volumes are known only when the trace has been read; the report draws what the \
+               volumes have in common";
+    let first = claims.iter().chain(drawings).min_by_key(|part| part.at.start);
+    first.map_or(Ok(()), |part| Err(Fault::new(part.at.clone(), why)))
 }
 
 impl Plan {

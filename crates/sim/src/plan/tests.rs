@@ -567,6 +567,26 @@ fn the_trace_of_each_load_is_drawn_if_its_capacity_is_known() {
 }
 
 #[test]
+fn claims_and_drawings_cannot_select_rows_of_a_fleet() {
+    let fleet = "[base]\ntrace = \"t.csv\"\neach_volume = true\n";
+    let rows = "rows = [{ volume = \"7\", expected = 1 }]";
+    for selection in [
+        format!("[[claim]]\nid = \"A\"\nsays = \"b\"\nfigure = \"write_amplification\"\n{rows}"),
+        "[[drawing]]\nid = \"A\"\nsays = \"b\"\nfigure = \"erases.total\"".to_owned(),
+    ] {
+        let refused = wrong(&format!("{fleet}{selection}"));
+        assert!(refused.starts_with("p.toml:4:1: a plan with `each_volume` has no"), "{refused}");
+    }
+}
+
+#[test]
+fn a_key_of_an_option_that_is_given_whole_needs_quotes() {
+    let refused = wrong("[base]\ntrace = \"uniform\"\ntrace.writes = 4");
+    assert!(refused.starts_with("p.toml:3:"), "{refused}");
+    assert!(refused.ends_with("put the longer key in quotes, as in `\"ftl.victim\" = \"fifo\"`"));
+}
+
+#[test]
 fn drawings_that_cannot_be_drawn_are_refused() {
     let drawing = |body: &str| format!("{ROWS}[[drawing]]\nid = \"d\"\nsays = \"s\"\n{body}");
     let cases = [

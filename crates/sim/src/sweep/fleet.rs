@@ -13,6 +13,7 @@ use serde_json::Map;
 use crate::config::experiment::Experiment;
 use crate::config::values::Volume;
 use crate::error::{Error, Result};
+use crate::input::split_trace::SplitTrace;
 use crate::plan::row::ROWS_MAX;
 use crate::plan::{Plan, Row};
 use crate::progress::Progress;
@@ -27,8 +28,7 @@ const EACH_VOLUME: &str = "each_volume";
 /// The plan with a row for each volume. Traces that are split stay open in `inputs` for its rows.
 ///
 /// # Errors
-/// A trace cannot be read, no volume is chosen, there are too many rows, or the plan has claims or
-/// drawings, which select rows before the volumes are known.
+/// A trace cannot be read, no volume is chosen, or there are too many rows.
 pub fn with_each_volume(
     plan: Plan,
     inputs: &SharedInputs,
@@ -38,24 +38,23 @@ pub fn with_each_volume(
     if !plan.rows.iter().any(|row| row.experiment.each_volume) {
         return Ok(plan);
     }
-    if !plan.claims.is_empty() || !plan.drawings.is_empty() {
-        let why = "a plan with `each_volume` has no claims and drawings: they select rows, and the \
-                   volumes are known only when the trace has been read; the report draws what the \
-                   volumes have in common";
-        return Err(Error::Impossible(why.into()));
-    }
-    let mut rows = Vec::new();
+    let (mut rows, mut choices) = (Vec::new(), Vec::new());
     for alike in plan.rows.chunk_by(|a, b| have_the_same_volumes(&a.experiment, &b.experiment)) {
         match alike[0].experiment.each_volume {
             false => rows.extend_from_slice(alike),
-            true => rows.extend(of_volumes(alike, inputs, digests, progress)?),
+            true => {
+                let split = inputs.split(&alike[0].experiment, digests, progress)?;
+                rows.extend(of_volumes(alike, &split)?);
+                choices.extend(split.choice(&alike[0].experiment)?);
+            }
         }
         if rows.len() > ROWS_MAX {
             let what = format!("{} rows are more than {ROWS_MAX}; split the plan", rows.len());
             return Err(Error::Impossible(what));
         }
     }
-    Ok(Plan { rows, ..plan })
+    choices.dedup();
+    Ok(Plan { rows, choices, ..plan })
 }
 
 fn have_the_same_volumes(a: &Experiment, b: &Experiment) -> bool {
@@ -64,15 +63,8 @@ fn have_the_same_volumes(a: &Experiment, b: &Experiment) -> bool {
 }
 
 /// The rows of each chosen volume, for rows that have the same volumes.
-fn of_volumes(
-    alike: &[Row],
-    inputs: &SharedInputs,
-    digests: &TraceDigests,
-    progress: &dyn Progress,
-) -> Result<Vec<Row>> {
-    let experiment = &alike[0].experiment;
-    let split = inputs.split(experiment, digests, progress)?;
-    let chosen = split.chosen(experiment)?;
+fn of_volumes(alike: &[Row], split: &SplitTrace) -> Result<Vec<Row>> {
+    let chosen = split.chosen(&alike[0].experiment)?;
     let rows =
         chosen.iter().flat_map(|volume| alike.iter().map(|row| of_volume(row, &volume.name)));
     Ok(rows.collect())
@@ -161,6 +153,10 @@ mod tests {
         };
         let (plan, _) = chosen("rewrites>=50%").unwrap();
         assert_eq!(varied(&plan), ["7 page", "7 block"]);
+        let [says] = plan.choices.as_slice() else { panic!("{:?}", plan.choices) };
+        assert!(
+            says.starts_with("Of the 2 volumes of ") && says.ends_with(", 1 meet rewrites>=50%.")
+        );
         let none = chosen("writes>2").err().unwrap();
         assert_eq!(none.exit_code(), 2);
         assert!(none.to_string().contains("none of the volumes of "), "{none}");
@@ -168,7 +164,10 @@ mod tests {
         let both = "[base]\ntrace = \"t\"\n[[list]]\neach_volume = true\n[[list]]\n\
                     each_volume = true\nvolumes = \"reads>0\"";
         let (plan, _) = expanded(both).unwrap();
-        assert_eq!(varied(&plan), ["7", "5", "5 reads>0"]);
+        assert_eq!(
+            (varied(&plan), plan.choices.len()),
+            (["7", "5", "5 reads>0"].map(str::to_owned).to_vec(), 1)
+        );
     }
 
     #[test]
@@ -183,13 +182,5 @@ mod tests {
         };
         let here = SharedInputs::new(&plan(GRID, &file), 0, None);
         assert_eq!(key(&here), key(&SharedInputs::uncached(&plan(GRID, &file))));
-    }
-
-    #[test]
-    fn claims_cannot_select_rows_of_a_fleet() {
-        let claim = "\n[[claim]]\nid = \"A\"\nsays = \"b\"\nfigure = \"write_amplification\"\n\
-                     rows = [{ ftl = \"page\", expected = 1 }]";
-        let refused = expanded(&format!("{GRID}{claim}")).err().unwrap();
-        assert!(refused.to_string().contains("no claims and drawings"), "{refused}");
     }
 }

@@ -191,7 +191,11 @@ pub fn refuse_missing_traces(plan: &Plan) -> Result<()> {
     }
     let rows: Option<Vec<&str>> = plan.rows.iter().map(missing).collect();
     match rows.as_deref() {
-        Some([name, ..]) => Err(Error::NoTraces { name: (*name).to_owned() }),
+        Some([name, ..]) => {
+            let why = std::fs::File::open(name).map_err(|error| error.kind());
+            let is_denied = matches!(why, Err(std::io::ErrorKind::PermissionDenied));
+            Err(Error::NoTraces { name: (*name).to_owned(), is_denied })
+        }
         _ => Ok(()),
     }
 }
@@ -400,8 +404,11 @@ mod tests {
             refuse_missing_traces(&Plan::parse("p", &text, Scale::Full).unwrap())
         };
         let absent = "\"no/a.csv\", \"no/b.csv\"";
-        assert!(matches!(refused(absent), Err(Error::NoTraces { name }) if name == "no/a.csv"));
+        assert!(matches!(refused(absent), Err(Error::NoTraces { name, .. }) if name == "no/a.csv"));
         refused(&format!("{absent}, \"uniform\"")).unwrap();
+        let message = |is_denied| Error::NoTraces { name: "a.csv".into(), is_denied }.to_string();
+        assert!(message(true).starts_with("the permission to read the trace `a.csv` is missing"));
+        assert!(message(false).starts_with("there is no trace `a.csv`"));
     }
 
     #[test]

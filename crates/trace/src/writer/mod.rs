@@ -1,8 +1,8 @@
 //! Writes requests as text: fio iolog version 3, blkparse in its compact form, or csv.
 //!
-//! An fio iolog has microseconds and no flags. blkparse text has nanoseconds and all flags, but
-//! only whole sectors. csv has everything; only csv has streams. Devices keep their names as far as
-//! the format can express them.
+//! An fio iolog has microseconds and no flags, and a note says what was lost. blkparse text has
+//! nanoseconds and all flags, but only whole sectors. csv has everything; only csv has streams.
+//! Devices keep their names as far as the format can express them.
 //!
 //! csv is also the form in which a live disk records what it does: a line is complete with its line
 //! end, so the lines before an interruption are a whole trace, and the reader refuses a torn one.
@@ -47,7 +47,7 @@ pub fn write_trace<E: From<Error>>(
         batch.drain(..).try_for_each(|request| writer.write(&request))?;
         check(replay.position_bytes())?;
     }
-    let changes = [writer.names.note(), writer.durability_note()].into_iter().flatten().collect();
+    let changes = [writer.names.note(), writer.lost.note()].into_iter().flatten().collect();
     writer.finish()?;
     Ok(WrittenTrace { read: replay.report(), changes })
 }
@@ -57,8 +57,8 @@ pub fn write_trace<E: From<Error>>(
 pub struct WrittenTrace {
     /// What was read besides the requests.
     pub read: ReadReport,
-    /// Sentences on what the format could not express: names of several devices, and requests that
-    /// force data or a flush.
+    /// Sentences on what the format could not express: names of several devices, flags, and times
+    /// between microseconds.
     pub changes: Vec<String>,
 }
 
@@ -74,8 +74,47 @@ pub struct TraceWriter<W> {
     devices_opened: usize,
     /// The time of the latest request.
     time_us: u64,
-    /// Requests that force data or a flush, which an fio iolog cannot express.
-    unforced: u64,
+    lost: Lost,
+}
+
+/// The requests of which an fio iolog cannot express everything.
+#[derive(Debug, Default)]
+struct Lost {
+    /// Those with flags.
+    flags: u64,
+    /// Those that force their data or a flush, which changes results.
+    forcing: u64,
+    /// Those whose time is no whole number of microseconds.
+    times: u64,
+}
+
+impl Lost {
+    fn see(&mut self, request: &Request) {
+        let implied = if request.op == Op::Flush { Flags::PREFLUSH } else { Flags::empty() };
+        let flags = request.flags - implied;
+        self.flags += u64::from(!flags.is_empty());
+        let forces = request.op != Op::Flush && flags.intersects(Flags::FUA | Flags::PREFLUSH);
+        self.forcing += u64::from(forces);
+        self.times += u64::from(!request.time_ns.is_multiple_of(1_000));
+    }
+
+    /// What is to be said if anything was lost.
+    fn note(&self) -> Option<String> {
+        let counts = [
+            ("with flags", self.flags),
+            ("that force their data or a flush (FUA, preflush)", self.forcing),
+            ("with times between microseconds", self.times),
+        ];
+        let lost = counts.iter().filter(|(_, count)| *count > 0);
+        let lost: Vec<String> = lost.map(|(what, count)| format!("{what}: {count}")).collect();
+        (!lost.is_empty()).then(|| {
+            let lost = lost.join("; ");
+            format!(
+                "An fio iolog has no flags, and whole microseconds; csv and blkparse keep all. \
+                 Requests {lost}."
+            )
+        })
+    }
 }
 
 impl<W: Write> TraceWriter<W> {
@@ -113,7 +152,7 @@ impl<W: Write> TraceWriter<W> {
             names,
             devices_opened: 0,
             time_us: 0,
-            unforced: 0,
+            lost: Lost::default(),
         })
     }
 
@@ -162,21 +201,9 @@ impl<W: Write> TraceWriter<W> {
         Ok(self.out)
     }
 
-    /// What is to be said if results change because the format has no place for flags.
-    fn durability_note(&self) -> Option<String> {
-        (self.unforced > 0).then(|| {
-            format!(
-                "{} requests force their data or a flush (FUA, preflush), which an fio iolog \
-                 cannot express; csv and blkparse can.",
-                self.unforced
-            )
-        })
-    }
-
     fn write_fio(&mut self, request: &Request) -> io::Result<()> {
         let Request { offset, bytes, device, .. } = request;
-        let forces = request.flags.intersects(Flags::FUA | Flags::PREFLUSH);
-        self.unforced += u64::from(forces && request.op != Op::Flush);
+        self.lost.see(request);
         let time_us = request.time_ns / 1_000;
         self.time_us = time_us;
         let _ = self.names.of(*device);
@@ -262,17 +289,32 @@ mod tests {
     }
 
     #[test]
-    fn durability_that_a_format_cannot_express_is_told() {
-        let mut trace = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
-        writeln!(trace, "{WRITTEN_HEADING}\n0,0,WFS,0,512\n1,0,FW,0,512\n2,0,WS,0,512").unwrap();
-        let path = trace.path().to_str().unwrap();
-        let trace = Trace::open(path, &ReadOptions::default()).unwrap();
-        for (form, told) in
-            [(OutputFormat::Fio, true), (OutputFormat::Csv, false), (OutputFormat::Blkparse, false)]
-        {
+    fn what_a_format_cannot_express_is_told() {
+        let said = |lines: &str, form| {
+            let mut trace = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
+            write!(trace, "{WRITTEN_HEADING}\n{lines}").unwrap();
+            let path = trace.path().to_str().unwrap();
+            let trace = Trace::open(path, &ReadOptions::default()).unwrap();
             let written = write_trace(&trace, Vec::new(), form, |_| Ok::<_, Error>(())).unwrap();
-            let said = written.changes.join(" ");
-            assert_eq!(said.starts_with("2 requests force"), told, "{said}");
+            written.changes.join(" ")
+        };
+        let all = "0,0,WFS,0,512\n1,0,FW,0,512\n2000,0,WS,0,512\n3000,0,FW,0,0\n3000,0,R,0,512\n";
+        for (lines, lost) in [
+            (
+                all,
+                "with flags: 3; that force their data or a flush (FUA, preflush): 2; with times \
+                 between microseconds: 1",
+            ),
+            ("0,0,WM,0,512\n", "with flags: 1"),
+            ("0,0,W,0,512\n5,0,R,0,512\n", "with times between microseconds: 1"),
+        ] {
+            let fio =
+                "An fio iolog has no flags, and whole microseconds; csv and blkparse keep all.";
+            assert_eq!(said(lines, OutputFormat::Fio), format!("{fio} Requests {lost}."));
+        }
+        assert_eq!(said("0,0,W,0,512\n7000,0,R,0,512\n8000,0,FW,0,0\n", OutputFormat::Fio), "");
+        for form in [OutputFormat::Csv, OutputFormat::Blkparse] {
+            assert_eq!(said(all, form), "");
         }
     }
 

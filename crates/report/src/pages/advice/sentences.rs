@@ -294,7 +294,8 @@ pub fn placement(bound: &Bound) -> Vec<String> {
     };
     vec![
         format!(
-            "Over a single pass, {} has {}, {}; {oracle}, which knows when each page dies, {}.{share}",
+            "Over a single pass, {} has {}, {}; {oracle}, which knows when each page dies, \
+             {}.{share}",
             own.ftl,
             decimals(own.write_amplification, 3),
             others.join(", "),
