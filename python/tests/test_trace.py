@@ -282,7 +282,7 @@ def test_a_file_that_became_shorter_is_an_error(tmp_path: Path, kept: int) -> No
 @pytest.mark.parametrize("ending", ["csv", "fio"])
 def test_written_volumes_have_their_names(tmp_path: Path, ending: str) -> None:
     source = tmp_path / "volumes.csv"
-    source.write_text("time_ns,device,rwbs,offset,bytes\n0,b1058,W,0,4096\n1,b1,W,4096,4096\n2,b1,W,0,512\n")
+    source.write_text("time_ns,device,rwbs,offset,bytes\n0,b1058,W,0,4096\n1000,b1,W,4096,4096\n2000,b1,W,0,512\n")
     copies = [tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"]
     ftlab.trace.open(source).write(copies[0])
     ftlab.trace.open(source).requests().write(copies[1])
