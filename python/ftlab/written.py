@@ -89,7 +89,12 @@ def write_file(path: str | os.PathLike[str], content: str | bytes, read: Iterabl
     refuse_no_file(path)
     refuse_read(path, read)
     refuse_missing_folder(path)
-    Path(path).write_bytes(content.encode() if isinstance(content, str) else content)
+    try:
+        Path(path).write_bytes(content.encode() if isinstance(content, str) else content)
+    except OSError as error:
+        # A full disk does not name the file.
+        error.filename = error.filename or os.fspath(path)
+        raise
 
 
 def write_page(path: str | os.PathLike[str], html: str, read: Iterable[str]) -> None:

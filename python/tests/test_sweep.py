@@ -413,7 +413,7 @@ def test_a_damaged_line_of_a_journal_costs_its_row_and_is_named(here: Path) -> N
     lines = journal.read_text().splitlines(keepends=True)
     lines[2] = lines[2].replace("schema", "sch\0ma")
     journal.write_text("".join(lines))
-    warned = r"rows\.jsonl\.journal:3: this line is damaged, so its row does not count as done"
+    warned = r"rows\.jsonl\.journal:3: this line is damaged and does not count"
     with pytest.warns(UserWarning, match=warned):
         assert len(ftlab.Sweep.read(journal)) == len(lines) - 2
     with pytest.warns(UserWarning, match=warned) as warning:

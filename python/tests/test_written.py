@@ -177,3 +177,11 @@ def test_a_missing_folder_is_named_with_its_remedy(here: Path) -> None:
         with pytest.raises(ftlab.RunError, match="there is no folder no; make it first"):
             ftlab.sweep({"base": DEVICE}, **{option: "no/rows.csv"})  # type: ignore[arg-type]
     result.write_svg("made/by/itself")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_names_the_file(here: Path) -> None:
+    figure = ftlab.figures.of(ftlab.run("uniform:writes=99", **DEVICE))[0]
+    (here / "x.svg").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left on device: 'x.svg'"):
+        figure.save("x.svg")

@@ -318,11 +318,8 @@ fn warning(path: &Path, damaged: &[usize]) -> Option<String> {
     let (first, more) = damaged.split_first()?;
     let (path, more) = (path.display(), more.len());
     Some(match more {
-        0 => format!("{path}:{first}: this line is damaged, so its row does not count as done"),
-        _ => format!(
-            "{path}:{first}: this line and {more} more are damaged, so their rows do not count as \
-             done"
-        ),
+        0 => format!("{path}:{first}: this line is damaged and does not count"),
+        _ => format!("{path}:{first}: this line and {more} more are damaged and do not count"),
     })
 }
 
