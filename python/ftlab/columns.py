@@ -103,6 +103,9 @@ class _Array:
         import numpy as np
 
         block = self._array[start:stop]
+        if block.dtype.kind == "f":
+            # Refused, but a value that is missing anywhere is the reason that helps.
+            block = self._array
         if isinstance(block, np.ma.MaskedArray):
             _refuse_nulls(builder, self._name, np.ma.getmaskarray(block))
         block = np.asarray(block)
@@ -133,6 +136,7 @@ class _Nullable:
             return _whole(builder, self._name, whole)
         if self._name == "op" and kind in "OU":
             return _codes(builder, block.to_numpy(dtype=object))
+        _refuse_nulls(builder, self._name, self._series.isna().to_numpy())
         builder.wrong_type(self._name, f"its type is {block.dtype}")
 
 

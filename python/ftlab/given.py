@@ -169,12 +169,16 @@ def _run_options() -> dict[str, dict[str, Any]]:
     return {option["name"]: option for option in _native.run_options()}
 
 
-def there(place: int, count: int, what: str) -> int:
+def there(place: int | str, count: int, what: str) -> int:
     """A place among this many, from the end if it is negative.
 
     Raises:
         IndexError: there is no such place.
+        TypeError: it is a text, such as the name of a field.
     """
+    if isinstance(place, str):
+        of_all = f"[it[{place!r}] for it in …]"
+        raise TypeError(f"a {what} is found by its place, not by {place!r}; a field of all: {of_all}")
     if not -count <= operator.index(place) < count:
         last = f"the last one is {count - 1}" if count else "there are none"
         raise IndexError(f"there is no {what} {place}; {last}")

@@ -229,8 +229,10 @@ def info(
         for it, too. By default 4 KiB, and for a workload the page of the chip.
     brief
         Leave out the locality of writes, which needs a second pass over the trace.
-    format, skip_bad, sort, limit, volume
-        For a path, as for :func:`open`; of all volumes, or the one with this name.
+    format, skip_bad, sort, limit
+        For a path, as for :func:`open`.
+    volume
+        For a path, the name of a volume; all of them together without it.
     capacity, chip, seed, limit
         For a workload, as for :func:`ftlab.run`.
     each_volume

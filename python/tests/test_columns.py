@@ -338,6 +338,17 @@ def test_nulls_are_refused_with_their_row() -> None:
             ftlab.Requests(table)
 
 
+def test_the_value_that_is_missing_is_named_wherever_it_is() -> None:
+    rows = 1 << 17
+    frame = pd.DataFrame({"op": ["w"] * rows, "offset": np.arange(rows) * 4096, "bytes": 4096})
+    frame["device"] = pd.Series([0] * (rows - 1))
+    with pytest.raises(ftlab.UsageError, match=rf"`device`, row {rows - 1} .*no value \(null\)"):
+        ftlab.Requests(frame)
+    frame["device"] = frame["device"].astype("Float64")
+    with pytest.raises(ftlab.UsageError, match=rf"`device`, row {rows - 1} .*no value \(null\)"):
+        ftlab.Requests(frame)
+
+
 TYPES: list[tuple[str, Any, str]] = [
     ("bytes", np.ones(4), "column `bytes`: its type is float64; it takes whole numbers"),
     ("bytes", np.array([1, 2, np.nan, 4]), "column `bytes`, row 2 (counted from 0): there is no"),
@@ -385,6 +396,11 @@ REMEDIES: list[tuple[str, Any, str]] = [
     ("time_ns", pl.Series([0, 1, 2, 3]).cast(pl.Duration("us")), '.cast(polars.Duration("ns"))'),
     ("time_ns", np.ones(4), '.astype("int64")'),
     ("time_ns", np.array([0.0, 0.1, 0.2, 0.3]), "multiply them by 1e9"),
+    (
+        "time_ns",
+        pd.Series(pd.to_datetime([0, 1, 2, 3]).to_period("s")),
+        '.dt.to_timestamp().astype("datetime64[ns]")',
+    ),
     ("bytes", pd.Series([1, 2, 3, 4], dtype="Float64"), '.astype("int64")'),
     ("bytes", pl.Series([1.0, 2, 3, 4]), ".cast(polars.Int64)"),
     ("offset", pa.array([1, 2, 3, 4]).cast(pa.decimal128(38, 0)), "::BIGINT"),

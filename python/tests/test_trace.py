@@ -310,7 +310,7 @@ def test_flags_and_times_that_fio_cannot_express_are_warned_of(tmp_path: Path) -
 
 def test_requests_that_were_written_are_the_same(tmp_path: Path) -> None:
     kinds = {"op": ["w", "r", "t", "f"], "offset": [0, 4096, 8192, 0], "bytes": [512, 4096, 700, 0]}
-    requests = ftlab.Requests({**kinds, "time_ns": [0, 5, 5, 9], "flags": [1, 0, 0, 2]})
+    requests = ftlab.Requests({**kinds, "time_ns": [0, 5, 5, 9], "flags": [1, 0, 0, 0]})
     requests.write(tmp_path / "x.csv")
     again = ftlab.trace.open(tmp_path / "x.csv").requests()
     assert again.to_pandas().equals(requests.to_pandas())

@@ -3,6 +3,7 @@
 PACKAGES = ["ftlab-sim --lib"]
 
 PLAN = "crates/sim/src/plan/mod.rs"
+ASSIGNMENT = "crates/sim/src/plan/assignment.rs"
 DRAWING = "crates/sim/src/plan/drawing.rs"
 SWEEP = "crates/sim/src/sweep/mod.rs"
 FLEET = "crates/sim/src/sweep/fleet.rs"
@@ -33,6 +34,10 @@ MUTANTS = [
     ("fleet-choice-untold", "fleets: a plan does not say which volumes conditions chose", FLEET,
      "                choices.extend(split.choice(&alike[0].experiment)?);\n",
      "                choices.extend(split.choice(&alike[0].experiment)?.filter(|_| false));\n"),
+    ("rows-by-value-alone", "plans: rows are not found by the options that name them", ASSIGNMENT,
+     "|| has.is_some() && has == with_keys(option, written, row)", "|| false && has == with_keys(option, written, row)"),
+    ("drawing-of-nothing", "plans: rows that have nothing of what is drawn are accepted", DRAWING,
+     "        (!has).then_some(what)", "        (!has && what.is_empty()).then_some(what)"),
     ("drawing-selection-unnamed", "plans: the caption of a drawing of one selection does not name it", DRAWING,
      "[only] => mem::take(&mut only.label),", "[_] => String::new(),"),
     ("fleet-empty-volumes", "fleets: volumes of which all lines were skipped have rows", SPLIT,

@@ -11,6 +11,10 @@ NUMBERS = REPORT + "number_format.rs"
 
 # Name, description, file, original text, replacement.
 MUTANTS = [
+    ("hole-ids-alike", "pages: two figures have one file", REPORT + "html_page/mod.rs",
+     "number += 1;", "number += 1;\n            break;"),
+    ("hole-interval-of-most", "series: a caption has the longest interval alone", RUNS + "series.rs",
+     "most if most > least =>", "most if most < least =>"),
     ("hole-keys-no-rivals", "tables: FTLs that differ in a key are no rivals", REPORT + "pages/sweep_rows.rs",
      "contains(&&*option(key)),", "contains(&key),"),
     ("hole-bars-unsaid", "drawings: bars in place of an axis are not explained", REPORT + "charts/mod.rs",

@@ -18,6 +18,8 @@ G = "crates/trace/src/detection.rs"
 WRITER = "crates/trace/src/writer/mod.rs"
 
 MUTANTS = [
+    ("flush-gets-preflush", "csv, blkparse: each flush is written with a preflush", WRITER,
+     "Op::Flush if is_plain => 'F',", "Op::Flush if is_plain => 'W',"),
     ("fio-times-untold", "fio: times between microseconds are cut without a word", WRITER,
      "u64::from(!request.time_ns.is_multiple_of(1_000))", "0"),
     ("fio-flush-loses-flags", "fio: each flush counts as one that loses a flag", WRITER,

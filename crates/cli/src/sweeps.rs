@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use report::html_page::HtmlPage;
 use report::pages::{sweep as sweep_page, sweep_rows};
 use serde_json::Value;
 use sim::input::trace_stats::TraceStatsCache;
@@ -184,7 +185,7 @@ impl SweepOutputs {
         })?;
         if self.page.is_some() || !self.figures.is_empty() {
             found.survey(&mut TraceStatsCache::default());
-            let drawn = sweep_page::page(&found, scale, made_by("sweep"));
+            let drawn = page(&found, scale);
             if let Some(page) = &self.page {
                 page.write(|out| write_text(out, &drawn.html()))?;
             }
@@ -197,6 +198,11 @@ impl SweepOutputs {
         }
         Ok(found)
     }
+}
+
+/// The page of a sweep.
+pub fn page(found: &Findings, scale: Scale) -> HtmlPage {
+    sweep_page::page(found, scale, made_by("sweep"))
 }
 
 /// Rows that were read from a file.

@@ -279,6 +279,10 @@ fn what_has_no_volumes_or_no_rows_is_refused_with_the_remedy() {
             "`ftlab trace info t.csv --each-volume` lists their figures",
         ),
         (run(&["--volumes", "writes>1G", "--limit", "50"]), "--each-volume --limit 50` lists"),
+        (
+            run(&["--volumes", "writes>1G", "--format", "alibaba"]),
+            "--each-volume --format alibaba` lists",
+        ),
         (run(&["--volumes", "write>1"]), "did you mean `writes`?"),
         (run(&["--csv", "rows.txt"]), "ends in .csv or .jsonl"),
         (vec!["run", "t.csv", "--volumes", "writes>1"], "among the rows of `--each-volume`"),

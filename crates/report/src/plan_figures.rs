@@ -16,14 +16,7 @@ use crate::traces::{self, LabelledTrace};
 pub fn figures(found: &Findings, prefix: &str) -> Vec<Figure> {
     let drawings = found.plan().drawings.iter().enumerate();
     let figure = |(at, drawing): (usize, &Drawing)| {
-        let figure = match &drawing.of {
-            Drawn::Figure(of) => points(at, drawing, of, found),
-            Drawn::Portrait(portrait) => portraits(at, *portrait, found),
-            Drawn::Traces(portrait) => {
-                let traces = found.traces(at).map(|(label, found)| LabelledTrace { label, found });
-                traces::portrait(*portrait, &traces.collect::<Vec<_>>())
-            }
-        }?;
+        let figure = content(at, drawing, found)?;
         let mut caption = figure.caption;
         if !drawing.common.is_empty() {
             caption += &format!(" Runs shown: {}.", drawing.common);
@@ -36,6 +29,31 @@ pub fn figures(found: &Findings, prefix: &str) -> Vec<Figure> {
         Some(Figure { id, title, caption, ..figure })
     };
     drawings.filter_map(figure).collect()
+}
+
+/// A sentence on each drawing that is left out because its rows have nothing to show. Traces
+/// that could not be read are named elsewhere.
+pub fn left_out(found: &Findings) -> Vec<String> {
+    let drawings = found.plan().drawings.iter().enumerate();
+    let of_rows = drawings.filter(|(_, drawing)| !matches!(drawing.of, Drawn::Traces(_)));
+    let empty = of_rows.filter(|(at, drawing)| content(*at, drawing, found).is_none());
+    let says = |drawing: &Drawing| {
+        let id = &drawing.id;
+        format!("Drawing {id} is left out: its rows have nothing to show, or it never changes.")
+    };
+    empty.map(|(_, drawing)| says(drawing)).collect()
+}
+
+/// The content of a drawing, without its own title and caption.
+fn content(at: usize, drawing: &Drawing, found: &Findings) -> Option<Figure> {
+    match &drawing.of {
+        Drawn::Figure(of) => points(at, drawing, of, found),
+        Drawn::Portrait(portrait) => portraits(at, *portrait, found),
+        Drawn::Traces(portrait) => {
+            let traces = found.traces(at).map(|(label, found)| LabelledTrace { label, found });
+            traces::portrait(*portrait, &traces.collect::<Vec<_>>())
+        }
+    }
 }
 
 /// One point per row.

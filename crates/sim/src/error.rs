@@ -1,6 +1,7 @@
 //! Errors of runs, plans and sweeps. Every message is a sentence with its numbers, and every error
 //! has the exit code of the command.
 
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -126,12 +127,12 @@ pub enum Error {
         other: OtherSweep,
     },
     /// No row of a plan has a trace that exists.
-    #[error("{}", no_traces(name, *is_denied))]
+    #[error("{}", no_traces(name, *why))]
     NoTraces {
         /// The trace of the first row.
         name: String,
-        /// Whether its folder may not be read.
-        is_denied: bool,
+        /// Why it cannot be read.
+        why: NoTrace,
     },
     /// There is no journal beside the file for the rows of a sweep.
     #[error("{}", nothing_to_merge(output))]
@@ -167,6 +168,40 @@ pub enum Error {
     /// The run was stopped.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// Why the trace of a row cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoTrace {
+    /// There is none of this name.
+    Missing,
+    /// It may not be read, or its folder may not.
+    Denied,
+    /// It is a folder without traces.
+    Empty,
+}
+
+impl NoTrace {
+    /// Why the trace of this name cannot be read; none if its files can be opened.
+    pub(crate) fn of(name: &str) -> Option<NoTrace> {
+        let opened = |path: &Path| match fs::metadata(path)? {
+            // To open a pipe would wait for its writer.
+            about if about.is_file() || about.is_dir() => File::open(path).map(drop),
+            _ => Ok(()),
+        };
+        let is_denied = |path: &Path| {
+            opened(path).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+        };
+        let files = trace::stored_files(name);
+        match Path::new(name) {
+            path if is_denied(path) || files.iter().any(|file| is_denied(file)) => {
+                Some(NoTrace::Denied)
+            }
+            path if files.is_empty() && path.is_dir() => Some(NoTrace::Empty),
+            _ if files.is_empty() => Some(NoTrace::Missing),
+            _ => None,
+        }
+    }
 }
 
 /// In what the sweep that began a journal differs from this one.
@@ -258,17 +293,20 @@ fn rows_missing(output: &Path, all: usize, rows: &[usize], shards: &[u32], of: u
     )
 }
 
-fn no_traces(name: &str, is_denied: bool) -> String {
-    match is_denied {
-        true => format!(
-            "the permission to read the trace `{name}` is missing, and no other row of the plan \
-             has a trace that exists and can be read"
+fn no_traces(name: &str, why: NoTrace) -> String {
+    let why = match why {
+        NoTrace::Missing => {
+            return format!(
+                "there is no trace `{name}`, and no other row of the plan has one that exists; \
+                 names of traces are relative to `--traces`, or to the current folder"
+            );
+        }
+        NoTrace::Denied => format!("the permission to read the trace `{name}` is missing"),
+        NoTrace::Empty => format!(
+            "no file in the folder `{name}` is a trace: hidden and empty files are left out"
         ),
-        false => format!(
-            "there is no trace `{name}`, and no other row of the plan has one that exists; names \
-             of traces are relative to `--traces`, or to the current folder"
-        ),
-    }
+    };
+    format!("{why}; and no other row of the plan has a trace that exists and can be read")
 }
 
 fn nothing_to_merge(output: &Path) -> String {

@@ -19,7 +19,7 @@ use common::{open, surveyed, traces};
 use shelf::Shelved;
 use trace::analysis::survey::{PageCounts, Survey};
 use trace::writer::{CSV_SPEC, OutputFormat, TraceWriter};
-use trace::{Flags, Op, ReadOptions, Request, Trace};
+use trace::{Flags, ReadOptions, Request, Trace};
 
 /// For each file a line with its name without `.zst`, and a line with its figures.
 static FOUND: &str = "\
@@ -348,10 +348,7 @@ fn conversions_keep(directory: &Path, shelved: &Shelved, most: usize) {
     assert_eq!(csv.len(), requests.len(), "{file}");
     for (back, request) in csv.iter().zip(&requests) {
         let device = names[back.device as usize].parse().unwrap();
-        let mut expected = Request { time_ns: request.time_ns - first_ns, ..*request };
-        if expected.op == Op::Flush {
-            expected.flags |= Flags::PREFLUSH;
-        }
+        let expected = Request { time_ns: request.time_ns - first_ns, ..*request };
         assert_eq!(Request { device, ..*back }, expected, "{file}");
     }
 }

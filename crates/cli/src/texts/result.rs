@@ -56,7 +56,7 @@ fn rounds(steady: &SteadyPart) -> String {
     }
     let percent = |share: Option<f64>| share.map_or("?".to_owned(), |it| decimals(100.0 * it, 1));
     format!(
-        "{} to {} measured, {} host pages each: {}; write amplification {}, range {} %, slope {} %",
+        "{} to {} measured, {} host pages each: {}; write amplification {}, range {} %, rise {} %",
         steady.first_measured,
         steady.rounds,
         count(steady.round_pages),

@@ -102,6 +102,9 @@ impl Column {
             ". Convert them: `.astype(\"timedelta64[ns]\")` in NumPy and pandas, \
              `.cast(polars.Duration(\"ns\"))` in polars, `.cast(pyarrow.duration(\"ns\"))` in \
              pyarrow, `epoch_ns(…)` in DuckDB"
+        } else if is_time && names(&["period"]) {
+            ". Convert them: `.dt.to_timestamp().astype(\"datetime64[ns]\")`, or of an index \
+             `.to_timestamp().as_unit(\"ns\")`"
         } else if self == Column::Op && names(&["bool", "Bool"]) {
             ". Name them: `numpy.where(is_write, \"write\", \"read\")`"
         } else if names(&["Decimal", "Float", "float"]) || self != Column::Op && is_text {

@@ -12,7 +12,7 @@ use ftl::contract::page_policy::PolicySource;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use report::html_page::HtmlPage;
-use report::pages::{sweep as sweep_page, sweep_rows};
+use report::pages::sweep_rows;
 use serde_json::{Value, json};
 use sim::plan::Scale;
 use sim::plan::claim::{Claim, Verdict, Wanted};
@@ -324,7 +324,7 @@ impl NativeRows {
 impl NativeRows {
     /// The rows in the file `out`, if they are kept in one, and what was found in them.
     fn of(rows: Vec<String>, found: &Findings, scale: Scale, out: Option<&str>) -> NativeRows {
-        let page = sweep_page::page(found, scale, String::new());
+        let page = cli::sweeps::page(found, scale);
         NativeRows {
             rows,
             failed: found.failed.iter().map(|row| row.row).collect(),

@@ -1,5 +1,7 @@
 //! A self-contained HTML file with text, tables and figures.
 
+use std::collections::HashSet;
+
 use minijinja::{Environment, context};
 use serde::Serialize;
 
@@ -72,6 +74,19 @@ impl Section {
     /// A section that consists of a table.
     pub fn of_table(title: impl Into<String>, table: DataTable) -> Section {
         Section { title: title.into(), table: Some(table), ..Section::default() }
+    }
+}
+
+/// Gives figures whose ids are alike ids of their own, such as `fig-3-2` for a second `fig-3`: the
+/// files and links of a page are named by them.
+pub fn number_alike(sections: &mut [Section]) {
+    let mut taken = HashSet::new();
+    for figure in sections.iter_mut().flat_map(|section| &mut section.figures) {
+        let (id, mut number) = (figure.id.clone(), 1);
+        while !taken.insert(figure.id.clone()) {
+            number += 1;
+            figure.id = format!("{id}-{number}");
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use sim::sweep::Findings;
 use crate::captions::{QUICK_NOTE, common_options};
 use crate::figure::DataTable;
 use crate::headline;
-use crate::html_page::{HtmlPage, Link, Section};
+use crate::html_page::{HtmlPage, Link, Section, number_alike};
 use crate::pages::sweep::{self, JudgedClaim};
 use crate::plan_figures;
 
@@ -223,6 +223,7 @@ pub fn page(
     let claims = summaries(paper, experiments);
     let mut sections = vec![Section::of_table("Claims", table(&claims))];
     sections.extend(experiments.iter().map(section));
+    number_alike(&mut sections);
     HtmlPage {
         title: format!("{}: published and measured", paper.id),
         headline: outcomes(&claims),

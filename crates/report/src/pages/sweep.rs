@@ -12,7 +12,7 @@ use crate::captions::{QUICK_PLAN_NOTE, common_options, short_name};
 use crate::charts::{Facets, Point, draw};
 use crate::figure::{DataTable, Figure, slug};
 use crate::headline;
-use crate::html_page::{HtmlPage, Section};
+use crate::html_page::{HtmlPage, Section, number_alike};
 use crate::number_format::number;
 use crate::pages::sweep_rows;
 use crate::plan_figures;
@@ -84,6 +84,7 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
     let mut lead = Vec::new();
     lead.extend((!plan.rows.is_empty()).then(runs));
     lead.extend(failures(found));
+    lead.extend(plan_figures::left_out(found));
     lead.extend((scale == Scale::Quick).then(|| QUICK_PLAN_NOTE.to_owned()));
     lead.extend(caveats(plan));
     let judged = judged_claims(found);
@@ -114,6 +115,7 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
             ..Section::of_figures("All runs", figures)
         });
     }
+    number_alike(&mut sections);
     let headline = headline::sweep::of(found);
     HtmlPage { title, headline, lead, sections, made_by, ..HtmlPage::default() }
 }
@@ -371,6 +373,25 @@ mod tests {
             bars.contains("Bars: an axis needs three numbers or more of an option that"),
             "{bars}"
         );
+    }
+
+    #[test]
+    fn figures_with_the_same_id_have_files_of_their_own() {
+        let text = "[base]\ntrace = \"oltp\"\n[[grid]]\nseed = [1, 2, 3]\n\
+                    [[claim]]\nid = \"Fig. 3\"\nsays = \"s\"\nfigure = \"write_amplification\"\n\
+                    rows = [{ at_most = 3 }]\n\
+                    [[drawing]]\nid = \"fig 3\"\nsays = \"t\"\nfigure = \"erases.total\"\n\
+                    [[drawing]]\nid = \"none\"\nsays = \"u\"\nfigure = \"merges.full\"";
+        let plan = Plan::parse("p", text, Scale::Full).unwrap();
+        let mut found = Findings::of(&plan);
+        let row = json!({"write_amplification": 2.5, "erases": {"total": 7},
+                         "sweep": {"error": null}});
+        (0..3).for_each(|at| found.see(at, &row));
+        let page = page(&found, Scale::Full, String::new());
+        let ids = page.sections.iter().flat_map(|section| &section.figures).map(|it| &it.id);
+        assert_eq!(ids.collect::<Vec<_>>()[..2], ["fig-3", "fig-3-2"]);
+        let left_out = page.lead.iter().filter(|it| it.starts_with("Drawing none is left out: "));
+        assert_eq!(left_out.count(), 1, "{:?}", page.lead);
     }
 
     #[test]

@@ -48,14 +48,18 @@ pub fn table(found: &Findings) -> DataTable {
 /// The table for a paper. The caption says what was run and what came out.
 pub fn latex(found: &Findings, scale: Scale) -> String {
     let plan = found.plan();
-    let DataTable { head, rows, text_columns } = match Fleet::of(found) {
+    let fleet = Fleet::of(found);
+    let DataTable { head, rows, text_columns } = match &fleet {
         Some(fleet) => fleet.distribution(),
         None => without_numbers(table(found)),
     };
+    let omissions = fleet.and_then(|fleet| fleet.omissions()).unwrap_or_default();
     let title = if plan.title.is_empty() { String::new() } else { format!("{}.", plan.title) };
     let runs = format!("{} runs.", number(plan.rows.len() as f64));
     let quick = if scale == Scale::Quick { QUICK_PLAN_NOTE } else { "" };
-    let parts = [&[title][..], &headline::sweep::of(found), &[runs, common_options(plan)]].concat();
+    let parts =
+        [&[title][..], &headline::sweep::of(found), &[runs, common_options(plan), omissions]]
+            .concat();
     let parts = parts.iter().map(String::as_str).chain([quick]).filter(|part| !part.is_empty());
     let caption = parts.collect::<Vec<_>>().join(" ");
     latex::table(&caption, &head, text_columns, &[LatexGroup { title: String::new(), rows }])

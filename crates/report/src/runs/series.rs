@@ -72,8 +72,8 @@ pub(super) fn over_requests(runs: &[LabelledResult], of: &Series) -> Option<Figu
         return None;
     }
     let axis_title = format!("{}{}", of.label, of.unit);
-    let rows = curves.iter().filter(|(_, samples)| !samples.is_empty());
-    let table = DataTable::new(head("run"), rows.map(summary));
+    let curves: Vec<_> = curves.into_iter().filter(|(_, samples)| !samples.is_empty()).collect();
+    let (sampled, table) = (curves.len(), DataTable::new(head("run"), curves.iter().map(summary)));
     let curves = distinct(curves);
     let values = curves::values(
         &curves,
@@ -89,7 +89,6 @@ pub(super) fn over_requests(runs: &[LabelledResult], of: &Series) -> Option<Figu
     })];
     layer.extend(of.has_floor.then(rule_at_one));
     let view = json!({"height": 220, "layer": layer});
-    let every = float(&runs[0].result["series"]["every"]);
     let since = match of.is_of_interval {
         true => " A sample covers the requests since the previous one.",
         false => "",
@@ -97,12 +96,23 @@ pub(super) fn over_requests(runs: &[LabelledResult], of: &Series) -> Option<Figu
     let caption = format!(
         "{} during the measured pass, sampled every {} requests.{since}{}",
         capitalised(of.label),
-        number(every),
-        shared_note(&curves, runs.len()),
+        intervals(runs),
+        shared_note(&curves, sampled),
     );
     let title = format!("{} along the trace", capitalised(of.label));
     let spec = spec(values, drawn("run", &curves::labels(&curves), view));
     Some(Figure { id: slug(&title), title, caption, spec, table: Some(table) })
+}
+
+/// The numbers of requests between two samples: that of all runs, or the least and the largest.
+fn intervals(runs: &[LabelledResult]) -> String {
+    let every = runs.iter().map(|run| float(&run.result["series"]["every"]));
+    let every: Vec<f64> = every.filter(|every| *every > 0.0).collect();
+    let least = every.iter().copied().fold(f64::INFINITY, f64::min);
+    match every.into_iter().fold(0.0, f64::max) {
+        most if most > least => format!("{} to {}", number(least), number(most)),
+        most => number(most),
+    }
 }
 
 /// The head of a table of samples.
@@ -228,5 +238,17 @@ mod tests {
         let drawn: Vec<&Value> = values.iter().map(|value| &value["run"]).collect();
         assert_eq!(drawn, ["flat", "flat", "a, b", "a, b"]);
         assert_eq!(figure.table.unwrap().rows.len(), 3);
+    }
+
+    #[test]
+    fn a_caption_has_the_intervals_of_all_runs_and_counts_those_with_samples() {
+        let (none, mut rare, often) = (json!({}), result(&[3, 1], &[]), result(&[3, 2], &[]));
+        rare["series"]["every"] = json!(256);
+        let run = |label, result| LabelledResult { label, result };
+        let caption = |runs: &[LabelledResult]| over_requests(runs, &FREE_BLOCKS).unwrap().caption;
+        let both = caption(&[run("none", &none), run("rare", &rare), run("often", &often)]);
+        assert!(both.contains("sampled every 1 to 256 requests."), "{both}");
+        let one = caption(&[run("none", &none), run("rare", &rare)]);
+        assert!(one.contains("every 256 requests.") && !one.contains("the same"), "{one}");
     }
 }

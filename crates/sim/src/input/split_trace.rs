@@ -97,12 +97,17 @@ impl SplitTrace {
         match (chosen.is_empty(), &experiment.volumes) {
             (true, Some(choice)) => {
                 let limit = experiment.limit.map(|limit| format!(" --limit {limit}"));
+                let format = experiment
+                    .format
+                    .as_ref()
+                    .map(|format| format!(" --format {}", spec::shell_word(&format.to_string())));
                 Err(Error::Impossible(format!(
                     "none of the volumes of {} ({}) meets `{choice}`; `ftlab trace info {} \
-                     --each-volume{}` lists their figures",
+                     --each-volume{}{}` lists their figures",
                     self.name,
                     self.volumes.len(),
                     spec::shell_word(&self.name),
+                    format.unwrap_or_default(),
                     limit.unwrap_or_default()
                 )))
             }

@@ -13,6 +13,7 @@ use crate::config::named_trace::{DEFAULT_TRACE, NamedTrace};
 use crate::config::setup::check_each;
 use crate::error::{Error, Result};
 use crate::plan::document::{Fault, OrFault, in_order, list_or_scalar, scalar, unknown_key};
+use crate::plan::row::Row;
 
 /// The name that an assignment has on its left.
 #[derive(Clone, Debug)]
@@ -218,22 +219,23 @@ fn check(experiment: &Experiment) -> Result<()> {
     check_each(experiment)
 }
 
-/// What an experiment must have to be selected.
+/// What a row must have to be selected.
 pub(super) enum Condition {
-    /// This value of an option.
-    Whole(&'static ExperimentOption, Option<String>),
+    /// This value of an option, and as it is written. Keys inside it that grids and lists set by
+    /// themselves may be added.
+    Whole(&'static ExperimentOption, Option<String>, String),
     /// This value of a key inside an option that is a spec, as it is written.
     Inside(&'static ExperimentOption, String, String),
 }
 
 impl Condition {
-    /// The condition that an experiment has the assigned value.
+    /// The condition that a row has the assigned value.
     pub(super) fn of(assignment: &Assignment) -> OrFault<Condition> {
         Ok(match &assignment.key {
             OptionKey::Whole(option) => {
                 let alone = std::slice::from_ref(assignment);
                 let experiment = assigned(&Experiment::default(), alone)?;
-                Condition::Whole(option, option.text(&experiment))
+                Condition::Whole(option, option.text(&experiment), assignment.text())
             }
             OptionKey::Inside(option, key) => {
                 Condition::Inside(option, key.clone(), assignment.text())
@@ -241,15 +243,38 @@ impl Condition {
         })
     }
 
-    /// Whether an experiment meets it.
-    pub(super) fn holds(&self, experiment: &Experiment) -> bool {
+    /// Whether a row meets it.
+    pub(super) fn holds(&self, row: &Row) -> bool {
+        let of_row = |option: &ExperimentOption| option.text(&row.experiment);
         match self {
-            Condition::Whole(option, text) => option.text(experiment) == *text,
+            Condition::Whole(option, text, written) => {
+                let has = of_row(option);
+                has == *text || has.is_some() && has == with_keys(option, written, row)
+            }
             Condition::Inside(option, key, value) => {
-                let spec = option.text(experiment).and_then(|text| Spec::parse(&text).ok());
+                let spec = of_row(option).and_then(|text| Spec::parse(&text).ok());
                 let pairs = spec.map(|spec| spec.pairs).unwrap_or_default();
                 pairs.iter().any(|(known, has)| known == key && has == value)
             }
         }
     }
+}
+
+/// The value of an option after the keys inside it are set as in a row, which is named like this:
+/// `page` and the key `ftl.victim=fifo` make `page:victim=fifo`. None if a key is set already.
+fn with_keys(option: &ExperimentOption, written: &str, row: &Row) -> Option<String> {
+    let mut experiment = Experiment::default();
+    option.set(&mut experiment, written).ok()?;
+    for (name, value) in &row.varied {
+        let key = name.strip_prefix(option.name).and_then(|rest| rest.strip_prefix('.'));
+        if let Some(key) = key {
+            let is_set =
+                Spec::parse(written).is_ok_and(|it| it.pairs.iter().any(|own| own.0 == key));
+            if is_set {
+                return None;
+            }
+            set_inside(&mut experiment, option, key, text(value)).ok()?;
+        }
+    }
+    option.text(&experiment)
 }

@@ -25,8 +25,12 @@
 
 use core::mem;
 
+use toml::Spanned;
 use toml::de::DeTable;
 
+use crate::config::choices::Timing;
+use crate::config::experiment::Experiment;
+use crate::config::replay::Replay;
 use crate::plan::document::{
     Fault, OrFault, TablePart, refuse_unknown, table_list, text_needed, text_of,
 };
@@ -89,6 +93,33 @@ named_enum! {
         ResponsesOverTime = "responses over time",
         /// The utilisation of dies and channels.
         Utilisation = "utilisation of dies and channels",
+    }
+}
+
+impl Portrait {
+    /// What it needs and an experiment does not have, as a plan sets it.
+    fn lacks(self, experiment: &Experiment) -> Option<&'static str> {
+        let Experiment { ftl, timing, interval, replay, load, .. } = experiment;
+        let has_drive = *timing == Timing::Drive;
+        let has_waiting = has_drive || *replay != Replay::CLOSED || !load.is_empty();
+        let has_groups = ["superblock", "lsb"].iter().any(|it| ftl.split(':').next() == Some(it));
+        let (has, what) = match self {
+            Portrait::WriteAmplification
+            | Portrait::FreeBlocks
+            | Portrait::ServiceCourse
+            | Portrait::Throughput => (interval.is_some(), "an `interval`"),
+            Portrait::ResponsesOverTime if has_drive => (interval.is_some(), "an `interval`"),
+            Portrait::LatencyAgainstDepth
+            | Portrait::PartsOfResponses
+            | Portrait::ResponsesOverTime
+            | Portrait::Utilisation => (has_drive, "`timing = \"drive\"`"),
+            Portrait::ResponseOfWrites | Portrait::ResponseOfReads => {
+                (has_waiting, "a `replay` with waiting, or `timing = \"drive\"`")
+            }
+            Portrait::VictimUtilisation => (has_groups, "`ftl = \"superblock\"` or `\"lsb\"`"),
+            _ => (true, ""),
+        };
+        (!has).then_some(what)
     }
 }
 
@@ -216,6 +247,9 @@ pub(super) fn parse(part: &TablePart, candidates: &[Row]) -> OrFault<Drawing> {
         None => Drawn::Figure(Quantity::parse(part, "drawing")?),
     };
     let (common, cells) = cells(part, candidates)?;
+    if let Drawn::Portrait(portrait) = of {
+        refuse_undrawable(part, portrait, &cells, candidates)?;
+    }
     Ok(Drawing {
         id: text_needed(part, "drawing", "id")?,
         says: text_needed(part, "drawing", "says")?,
@@ -244,6 +278,25 @@ fn portrait(part: &TablePart) -> OrFault<Option<Drawn>> {
         let names = [Portrait::NAMES, TracePortrait::NAMES].concat();
         Fault::new(value.span(), spec::unknown("drawing", &word, &names).to_string())
     })
+}
+
+/// Refuses rows that have nothing of what is drawn.
+fn refuse_undrawable(
+    part: &TablePart,
+    portrait: Portrait,
+    cells: &[(String, CellRows)],
+    candidates: &[Row],
+) -> OrFault<()> {
+    let lack = |(label, cell): &(String, CellRows)| {
+        let what = portrait.lacks(&candidates[cell.row].experiment)?;
+        Some((label.clone(), what))
+    };
+    let Some((label, what)) = cells.iter().find_map(lack) else { return Ok(()) };
+    let row = if label.is_empty() { "its row".to_owned() } else { format!("the row {label}") };
+    let at = part.table.get("draws").map_or(part.at.clone(), Spanned::span);
+    let why =
+        format!("this drawing needs {what}, which {row} does not have; select the rows that do");
+    Err(Fault::new(at, format!("{why}, with `where` or `rows`")))
 }
 
 /// An option that a grid or list sets.

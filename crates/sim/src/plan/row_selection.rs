@@ -80,7 +80,7 @@ impl RowSelection {
         let named = |by| format!("{}{}", as_written(by), over_text.as_deref().unwrap_or(""));
         let (label, whole) = (named(&selected_by[common.len()..]), named(&selected_by));
         let conditions = selected_by.iter().map(Condition::of).collect::<OrFault<Vec<_>>>()?;
-        let meets = |row: &Row| conditions.iter().all(|it| it.holds(&row.experiment));
+        let meets = |row: &Row| conditions.iter().all(|it| it.holds(row));
         let selected = (0..candidates.len()).filter(|&row| meets(&candidates[row]));
         let cell = |row: usize| {
             let divisor = |over| divisor(row, over, candidates, &whole, part);

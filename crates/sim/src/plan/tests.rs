@@ -567,6 +567,48 @@ fn the_trace_of_each_load_is_drawn_if_its_capacity_is_known() {
 }
 
 #[test]
+fn rows_are_found_by_the_options_that_name_them() {
+    let found = |grids: &str, selection: &str| -> usize {
+        let drawn = "[[drawing]]\nid = \"d\"\nsays = \"s\"\nfigure = \"erases.total\"";
+        plan(&format!("{grids}{drawn}\nwhere = {{ {selection} }}")).drawings[0].rows().count()
+    };
+    let keys = "[[grid]]\nftl = [\"page\", \"dac\"]\n\"ftl.victim\" = [\"greedy\", \"fifo\"]\n";
+    assert_eq!(found(keys, "ftl = \"dac\""), 2);
+    assert_eq!(found(keys, "ftl = \"dac\", \"ftl.victim\" = \"fifo\""), 1);
+    assert_eq!(found(keys, "ftl = \"dac:victim=fifo\""), 1);
+    let both = format!("{keys}[[list]]\nftl = \"dac\"\n");
+    assert_eq!(found(&both, "ftl = \"dac\""), 3);
+    let base = "[base]\nreplay = \"closed\"\n[[grid]]\nreplay.depth = [1, 8]\n";
+    assert_eq!(found(base, "replay = \"closed\""), 2);
+    assert_eq!(found(base, "replay = \"closed:depth=8\""), 1);
+    let whole = "[[grid]]\nftl = [\"page\", \"page:victim=fifo\"]\n";
+    assert_eq!(found(whole, "ftl = \"page\""), 1, "the other one is named differently");
+}
+
+#[test]
+fn rows_without_what_a_drawing_shows_are_refused() {
+    let drawing = |base: &str, draws: &str| {
+        let drawn = format!("[[drawing]]\nid = \"d\"\nsays = \"s\"\ndraws = \"{draws}\"");
+        format!("[base]\n{base}\n[[grid]]\nseed = [1, 2]\n{drawn}")
+    };
+    let (drive, depth) = ("timing = \"drive\"", "replay = \"closed:depth=2\"");
+    for (draws, base, lack) in [
+        ("write amplification", "interval = 9", "an `interval`"),
+        ("responses over time", "timing = \"drive\"\ninterval = 9", "`timing = \"drive\"`"),
+        ("utilisation of dies and channels", drive, "`timing = \"drive\"`"),
+        ("response times of reads", depth, "a `replay` with waiting, or `timing = \"drive\"`"),
+        ("response times of reads", "load = [\"oltp\", \"skew\"]", "a `replay` with waiting"),
+        ("utilisation of victims", "ftl = \"lsb:blocks=4\"", "`ftl = \"superblock\"` or `\"lsb\"`"),
+    ] {
+        plan(&drawing(base, draws));
+        let refused = wrong(&drawing("", draws));
+        let says = format!("p.toml:8:9: this drawing needs {lack}");
+        assert!(refused.starts_with(&says), "{refused}");
+        assert!(refused.contains("which the row seed=1 does not have; select"), "{refused}");
+    }
+}
+
+#[test]
 fn claims_and_drawings_cannot_select_rows_of_a_fleet() {
     let fleet = "[base]\ntrace = \"t.csv\"\neach_volume = true\n";
     let rows = "rows = [{ volume = \"7\", expected = 1 }]";

@@ -36,7 +36,7 @@ use std::sync::mpsc;
 use ftl::contract::page_policy::PolicySource;
 
 use crate::config::setup::Setup;
-use crate::error::{Error, Result};
+use crate::error::{Error, NoTrace, Result};
 use crate::memory::MemoryBudget;
 use crate::plan::{Plan, Row};
 use crate::progress::{NoProgress, Progress, Stage};
@@ -185,17 +185,13 @@ pub fn refuse_missing_policies(plan: &Plan, policies: &Policies) -> Result<()> {
 /// # Errors
 /// No row can run.
 pub fn refuse_missing_traces(plan: &Plan) -> Result<()> {
-    fn missing(row: &Row) -> Option<&str> {
+    fn missing(row: &Row) -> Option<(&str, NoTrace)> {
         let mut files = row.experiment.trace_files().into_iter();
-        files.find(|name| trace::stored_files(name).is_empty())
+        files.find_map(|name| Some((name, NoTrace::of(name)?)))
     }
-    let rows: Option<Vec<&str>> = plan.rows.iter().map(missing).collect();
+    let rows: Option<Vec<(&str, NoTrace)>> = plan.rows.iter().map(missing).collect();
     match rows.as_deref() {
-        Some([name, ..]) => {
-            let why = std::fs::File::open(name).map_err(|error| error.kind());
-            let is_denied = matches!(why, Err(std::io::ErrorKind::PermissionDenied));
-            Err(Error::NoTraces { name: (*name).to_owned(), is_denied })
-        }
+        Some([(name, why), ..]) => Err(Error::NoTraces { name: (*name).to_owned(), why: *why }),
         _ => Ok(()),
     }
 }
@@ -406,9 +402,11 @@ mod tests {
         let absent = "\"no/a.csv\", \"no/b.csv\"";
         assert!(matches!(refused(absent), Err(Error::NoTraces { name, .. }) if name == "no/a.csv"));
         refused(&format!("{absent}, \"uniform\"")).unwrap();
-        let message = |is_denied| Error::NoTraces { name: "a.csv".into(), is_denied }.to_string();
-        assert!(message(true).starts_with("the permission to read the trace `a.csv` is missing"));
-        assert!(message(false).starts_with("there is no trace `a.csv`"));
+        let folder = tempfile::tempdir().unwrap();
+        let empty = refused(&format!("\"{}\"", folder.path().display())).unwrap_err().to_string();
+        assert!(empty.starts_with("no file in the folder ") && empty.ends_with("can be read"));
+        let denied = Error::NoTraces { name: "a.csv".into(), why: NoTrace::Denied }.to_string();
+        assert!(denied.starts_with("the permission to read the trace `a.csv` is missing; and no"));
     }
 
     #[test]

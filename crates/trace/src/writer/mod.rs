@@ -240,15 +240,18 @@ impl<W: Write> TraceWriter<W> {
     }
 }
 
-/// The RWBS word of operation and flags. A flush is written as a preflush.
+/// The RWBS word of operation and flags. A flush is written as a write with a preflush, or as `F`
+/// if it has no such flag; only one with FUA alone, which no kernel makes, gets a preflush.
 fn rwbs(request: &Request) -> String {
+    let is_plain = !request.flags.intersects(Flags::PREFLUSH | Flags::FUA);
     let letter = match request.op {
         Op::Read => 'R',
+        Op::Flush if is_plain => 'F',
         Op::Write | Op::Flush => 'W',
         Op::Trim => 'D',
     };
     let mut rwbs = String::new();
-    if request.op == Op::Flush || request.flags.contains(Flags::PREFLUSH) {
+    if request.op == Op::Flush && !is_plain || request.flags.contains(Flags::PREFLUSH) {
         rwbs.push('F');
     }
     rwbs.push(letter);
@@ -360,7 +363,8 @@ mod tests {
         let all = [Flags::FUA, Flags::PREFLUSH, Flags::SYNC, Flags::META, Flags::READAHEAD];
         let chosen = all.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
         let flags = chosen.fold(Flags::empty(), |flags, (_, &flag)| flags | flag);
-        if op == Op::Flush { flags | Flags::PREFLUSH } else { flags }
+        let is_of_no_kernel = op == Op::Flush && flags.contains(Flags::FUA);
+        if is_of_no_kernel { flags | Flags::PREFLUSH } else { flags }
     }
 
     proptest! {
