@@ -249,7 +249,7 @@ fn an_interrupt_ends_a_sweep_with_130_and_keeps_the_journal() {
     // The journal of another plan is refused and kept.
     std::fs::write(place.path("plan.toml"), PLAN).unwrap();
     let stderr = place.refused(2, "rows.csv", &[]);
-    assert!(stderr.contains("rows.csv.journal was begun by another plan"), "{stderr}");
+    assert!(stderr.contains("rows.csv.journal was begun with other rows"), "{stderr}");
     assert_eq!(lines(&place.path("rows.csv.journal")), 2);
 }
 
