@@ -44,7 +44,7 @@ const NOT_PUBLISHED: &str = "assumed; not published";
 pub static PRESETS: &[Preset] = &[
     Preset {
         name: "ideal",
-        summary: "one die with the latencies of `--chip`, no overhead: serial time, with a queue",
+        summary: "one die with the latencies of `--chip`, no overhead: serial time at depth 1",
         source: "the serial clock of the papers",
         figures: &[
             figure("page", "any", BY_DEFINITION),
