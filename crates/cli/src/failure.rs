@@ -78,9 +78,14 @@ impl Failure {
     pub fn report(self, arguments: &[OsString]) -> u8 {
         let mut text = format!("ftlab: {}\n", self.message);
         if let Some(option) = self.remedy {
-            text += "`ftlab list formats` says how other columns and units are read. This command \
-                     skips and counts bad lines:\n";
-            text += &format!("    {} {option}\n", command_line(arguments));
+            text += "`ftlab list formats` says how other columns and units are read. ";
+            text += &match arguments.get(1).is_some_and(|word| word == "sweep") {
+                true => "`skip_bad = true` in the plan skips and counts bad lines.\n".to_owned(),
+                false => format!(
+                    "This command skips and counts bad lines:\n    {} {option}\n",
+                    command_line(arguments)
+                ),
+            };
         }
         if let Some(width) = terminal::error_width() {
             text = terminal::folded_message(&text, width);

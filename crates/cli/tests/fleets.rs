@@ -294,3 +294,27 @@ fn what_has_no_volumes_or_no_rows_is_refused_with_the_remedy() {
         assert!(stderr.contains(why), "{words:?}: {stderr}");
     }
 }
+
+#[test]
+fn a_plan_skips_bad_lines_and_a_proposal_tells_how_volumes_are_named() {
+    let place = Place::new(100);
+    let failed = |words: &[&str]| {
+        let output = place.command(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let write = |name: &str, text: &str| std::fs::write(place.path(name), text).unwrap();
+    write("bad.csv", &format!("{}bad,line\n", trace(100)));
+    write("bad.toml", "[base]\ntrace = \"bad.csv\"\neach_volume = true\n");
+    let why = failed(&["sweep", "bad.toml", "--out", "rows.csv"]);
+    assert!(why.contains("`skip_bad = true` in the plan") && !why.contains("--skip-bad"), "{why}");
+    let why = failed(&["run", "bad.csv", "--each-volume"]);
+    assert!(why.contains("ftlab run bad.csv --each-volume --skip-bad"), "{why}");
+    let line = |at: u64| format!("{},v{},W,{},4096\n", at * 1000, at % 3, (at * 37 % 50) * 4096);
+    write("other.csv", &(0..99).map(line).collect::<String>());
+    let why = failed(&["run", "other.csv", "--each-volume"]);
+    assert!(
+        why.contains("+_+op") && why.contains("call the one that names the volume `dev`"),
+        "{why}"
+    );
+}

@@ -436,9 +436,25 @@ fn recipes_clause(name: &str, text: &str, readings: &[PossibleReading]) -> Strin
             argument(name)
         ),
         readings => format!(
-            "This reads its beginning; check that units and figures are right:{}\n",
-            commands(name, readings)
+            "This reads its beginning; check that units and figures are right:{}\n{}",
+            commands(name, readings),
+            volume_clause(readings)
         ),
+    }
+}
+
+/// What a column is called that the readings leave out, but which may name the volume.
+fn volume_clause(readings: &[PossibleReading]) -> &'static str {
+    let columns = |reading: &PossibleReading| {
+        let columns = reading.spec.split("columns=").nth(1)?.split(',').next()?;
+        Some(columns.split('+').map(str::to_owned).collect::<Vec<_>>())
+    };
+    let leaves_out = |columns: Vec<String>| {
+        columns.iter().any(|one| one == "_") && !columns.iter().any(|one| one == "dev")
+    };
+    match readings.iter().filter_map(columns).any(leaves_out) {
+        true => "A column called `_` is left out; call the one that names the volume `dev`.\n",
+        false => "",
     }
 }
 
