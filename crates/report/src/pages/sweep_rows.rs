@@ -105,9 +105,8 @@ fn best(values: &[f64], is_most: bool) -> Option<f64> {
 fn rivals(rows: &[Row]) -> Vec<String> {
     let placing = |row: &Row| (row.experiment.ftl.clone(), row.experiment.policy.clone());
     let has_several = rows.iter().any(|row| placing(row) != placing(&rows[0]));
-    let option = |key: &str| key.split('.').next().unwrap_or(key).to_owned();
     let is_common = |key: &str| match has_several {
-        true => !["ftl", "policy"].contains(&&*option(key)),
+        true => !["ftl", "policy"].contains(&key.split('.').next().unwrap_or(key)),
         false => ["trace", "load"].contains(&key),
     };
     let common = |row: &Row| -> Vec<String> {
