@@ -62,10 +62,17 @@ def spelt(function: Callable[P, R]) -> Callable[P, R]:
             raise TypeError(f"arguments without a name are {', '.join(first)}; name the others")
         for option in options:
             if option not in known and not (passes_on and option in _run_options()):
-                raise TypeError(f"there is no option `{option}`{hint(option, known)}")
+                near = hint(option, known) or f"; `help({_place(function)})` describes them all"
+                raise TypeError(f"there is no option `{option}`{near}")
         return function(*args, **options)
 
     return checked
+
+
+def _place(function: Callable[..., object]) -> str:
+    """How users name a function or class of the package."""
+    module = function.__module__ if function.__module__ == "ftlab.trace" else "ftlab"
+    return f"{module}.{function.__qualname__.removesuffix('.__init__')}"
 
 
 def plain(text: str) -> str:

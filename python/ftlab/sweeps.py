@@ -291,7 +291,8 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
     def _say_how_many(self, planned: int) -> None:
         """Say how many rows of a plan are there, if some are missing; the summary counts all."""
         if len(self) < planned:
-            all_rows = f"{planned:,} rows in "
+            rows = "row" if planned == 1 else "rows"
+            all_rows = f"{planned:,} {rows} in "
             there = f"{len(self):,} of {all_rows}"
             self._summary = self._summary.replace(f": {all_rows}", f": {there}", 1)
 

@@ -58,7 +58,14 @@ def test_misspelt_options_are_named_with_the_right_one(tmp_path: Path) -> None:
         sentence = f"there is no option `{option}`; did you mean `{meant}`"
         refused(sentence, lambda: function(WORKLOAD, **{option: 1}), TypeError)
     sweep: Any = ftlab.sweep
-    refused("there is no option `xyzzy`$", lambda: sweep(PLAN, xyzzy=1), TypeError)
+    described = r"there is no option `xyzzy`; `help\(ftlab.{}\)` describes them all$"
+    refused(described.format("sweep"), lambda: sweep(PLAN, xyzzy=1), TypeError)
+    run: Any = ftlab.run
+    refused(described.format("run"), lambda: run(WORKLOAD, xyzzy=1), TypeError)
+    info: Any = ftlab.trace.info
+    refused(described.format("trace.info"), lambda: info(WORKLOAD, xyzzy=1), TypeError)
+    requests: Any = ftlab.Requests
+    refused(described.format("Requests"), lambda: requests({}, xyzzy=1), TypeError)
 
 
 def test_several_ftls_are_compared() -> None:

@@ -155,7 +155,7 @@ def test_a_plan_can_be_a_dict() -> None:
         ({"base": {"trace": "oltp", "sed": 3}}, r"^base of the plan: an experiment has no key `sed`"),
         ({"grid": [{"ftl": ["page"], "sed": [3]}]}, r"^grid\[0\] of the plan: .*`sed`"),
         ({"bse": {"trace": "oltp"}}, r"^the plan: a plan has no key `bse`; did you mean `base`"),
-        ({"base": {"trace": "oltp", "load": ["oltp"]}}, r"^the plan: give either TRACE or `load="),
+        ({"base": {"trace": "oltp", "load": ["oltp"]}}, r"^base.load of the plan: give either TRACE or `load="),
     ],
 )
 def test_a_mistake_in_a_dict_has_its_place_in_the_dict(plan: dict[str, Any], says: str) -> None:

@@ -8,6 +8,9 @@ DRAWING = "crates/sim/src/plan/drawing.rs"
 SWEEP = "crates/sim/src/sweep/mod.rs"
 FLEET = "crates/sim/src/sweep/fleet.rs"
 ROW = "crates/sim/src/sweep/row.rs"
+ROWS = "crates/sim/src/plan/rows.rs"
+SELECTION = "crates/sim/src/plan/row_selection.rs"
+NOTES = "crates/sim/src/result/notes/shared.rs"
 SPLIT = "crates/sim/src/input/split_trace.rs"
 MEMORY = "crates/sim/src/memory/mod.rs"
 CACHE = "crates/sim/src/input/request_cache.rs"
@@ -40,6 +43,12 @@ MUTANTS = [
      "        (!has).then_some(what)", "        (!has && what.is_empty()).then_some(what)"),
     ("drawing-selection-unnamed", "plans: the caption of a drawing of one selection does not name it", DRAWING,
      "[only] => mem::take(&mut only.label),", "[_] => String::new(),"),
+    ("over-without-keys", "plans: `over` never keeps the keys that grids set", SELECTION,
+     ".or_else(with_keys)", ".or_else(|| with_keys().filter(|_| false))"),
+    ("fault-at-the-last-option", "plans: options that exclude each other are reported at the last of the row", ROWS,
+     ".find(is_cause)", ".find(|at| is_cause(at) || true)"),
+    ("notes-alike-are-equal", "sweeps: notes that differ in their words become one", NOTES,
+     "words(one) == words(other)", "words(one) == words(other) || true"),
     ("fleet-empty-volumes", "fleets: volumes of which all lines were skipped have rows", SPLIT,
      "volumes.filter(|volume| volume.requests > 0)", "volumes.filter(|_| true)"),
     ("fleet-failed-rows-nameless", "fleets: a row that failed does not name its volume and its trace", ROW,

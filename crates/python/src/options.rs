@@ -32,7 +32,10 @@ fn option(name: &str) -> PyResult<&'static ExperimentOption> {
     let known = || options().iter().map(|option| option.name);
     options().iter().find(|option| option.name == name).ok_or_else(|| {
         let nearest = spec::nearest(name, known());
-        let hint = nearest.map_or(String::new(), |nearest| format!("; did you mean `{nearest}`?"));
+        let hint = match nearest {
+            Some(nearest) => format!("; did you mean `{nearest}`?"),
+            None => "; `help(ftlab.run)` describes them all".to_owned(),
+        };
         PyTypeError::new_err(format!("there is no option `{name}`{hint}"))
     })
 }

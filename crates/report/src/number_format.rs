@@ -8,6 +8,12 @@ pub fn count(n: u64) -> String {
     grouped(&n.to_string())
 }
 
+/// A count of things: `1 row`, `1,234 rows`.
+pub fn counted(n: u64, thing: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", count(n))
+}
+
 /// A number with this many decimals: `12,345.7`.
 pub fn decimals(value: f64, places: usize) -> String {
     if value.is_infinite() {

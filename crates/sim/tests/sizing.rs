@@ -108,7 +108,7 @@ fn a_target_that_no_size_reaches_has_no_answer() {
     let grid = Grid { step: 1, most: 10, is_fixed: true };
     let curve = least_extra(1.5, grid, |care, blocks| sized.runs(care, blocks)).unwrap();
     assert!(curve.least().is_none());
-    let largest = curve.probes().last().unwrap();
+    let (largest, _) = curve.probes().last().unwrap();
     assert!(largest.extra_blocks == 10 && largest.write_amplification > Some(1.5));
     // Below its least number the FTL refuses to work, which is a point of the curve.
     let few = sized.runs(Care::Quick, &[0]).unwrap();

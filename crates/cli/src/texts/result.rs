@@ -265,7 +265,8 @@ fn throughput(result: &RunResult) -> String {
             format!("{}{SERIAL_CAVEAT}\n", line(iops, mb_per_s, "serial time"))
         }
         Some(drive) => {
-            let throughput = line(drive.iops, drive.mb_per_s, "the drive's time");
+            let throughput =
+                line(drive.iops, drive.mb_per_s, "the drive's time, until it was idle");
             format!("{throughput}{}{DRIVE_CAVEAT}\n", response_shares(drive))
         }
     }

@@ -2,7 +2,7 @@
 
 use report::headline::sizing::in_the_long_run;
 use report::headline::{self, as_lines};
-use report::number_format::{bytes, count, decimals, percent, tbw};
+use report::number_format::{bytes, count, counted, decimals, percent, tbw};
 
 use sim::sizing::answer::{EndurancePart, SizedPoint, Sizing};
 use sim::sizing::data_sheet::Effective;
@@ -85,7 +85,7 @@ fn least_lines(sizing: &Sizing, least: &SizedPoint) -> Vec<(String, String)> {
     vec![
         (
             "least extra".to_owned(),
-            format!("{} blocks, {}", count(probe.extra_blocks), bytes(extra_bytes)),
+            format!("{}, {}", counted(probe.extra_blocks, "block"), bytes(extra_bytes)),
         ),
         over_provisioning(&least.over_provisioning),
         ("uncertainty".to_owned(), sizing.range.as_ref().map_or("–".to_owned(), in_the_long_run)),
@@ -101,10 +101,13 @@ fn over_provisioning(found: &OverProvisioning) -> (String, String) {
     ("over-provisioning".to_owned(), format!("(T − U) / U = {capacity} %, (T − U) / T = {flash} %"))
 }
 
+/// What the mark of quick runs says.
+const QUICK: &str = "q: quick, only to find the place; runs without it are measured for longer\n";
+
 /// All runs; the answer has a star.
 fn curve(sizing: &Sizing) -> String {
     let is_unsteady = |point: &SizedPoint| point.probe.steady == Some(false);
-    let has_unsteady = sizing.curve.iter().any(is_unsteady);
+    let is_quick = |point: &SizedPoint| point.settled == Some(false);
     let mut table =
         Table::new(&["extra blocks", "", "(T − U) / U", "(T − U) / T", "write amplification"]);
     let answer = sizing.least.as_ref().map(|least| least.probe.extra_blocks);
@@ -113,6 +116,7 @@ fn curve(sizing: &Sizing) -> String {
         let mark = match answer == Some(probe.extra_blocks) {
             true => "*",
             false if is_unsteady(point) => "u",
+            false if is_quick(point) => "q",
             false => "",
         };
         table.row(&[
@@ -123,8 +127,10 @@ fn curve(sizing: &Sizing) -> String {
             probe.write_amplification.map_or("too few".to_owned(), |it| decimals(it, 4)),
         ]);
     }
-    let legend = if has_unsteady { "u: not steady\n" } else { "" };
-    format!("{}{legend}", table.text())
+    let legend = |has: bool, text| if has { text } else { "" };
+    let quick = legend(sizing.curve.iter().any(is_quick), QUICK);
+    let unsteady = legend(sizing.curve.iter().any(is_unsteady), "u: not steady\n");
+    format!("{}{quick}{unsteady}", table.text())
 }
 
 /// What a data sheet says.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use report::figure::DataTable;
 use report::headline::{self, as_lines};
-use report::number_format::{count, number};
-use report::pages::sweep::wanted;
+use report::number_format::{count, counted, number};
+use report::pages::sweep::{off_by, wanted};
 use report::runs::fleet::Fleet;
 use sim::plan::claim::{Claim, Judgement, Verdict};
 use sim::plan::{Plan, Scale};
@@ -23,10 +23,10 @@ const GAINS_SHOWN: usize = 5;
 /// The summary of a sweep whose rows were written to `out`, if anywhere.
 pub fn of_sweep(found: &Findings, out: Option<&str>, scale: Scale) -> String {
     let plan = found.plan();
-    let rows = count(plan.rows.len() as u64);
+    let rows = counted(plan.rows.len() as u64, "row");
     let headline = as_lines(&headline::sweep::of(found));
     let place = out.map_or(String::new(), |out| format!(" in {out}"));
-    let mut text = format!("{headline}{}: {rows} rows{place}{}", title(plan), failures(found));
+    let mut text = format!("{headline}{}: {rows}{place}{}", title(plan), failures(found));
     if let Some(fleet) = Fleet::of(found) {
         text += &fleet_text(&fleet, &found.plan().choices);
     }
@@ -114,12 +114,11 @@ fn claim_text(claim: &Claim, verdicts: &[Verdict], scale: Scale) -> String {
         "",
     ]);
     for verdict in verdicts {
-        let off = verdict.deviation().map(|deviation| 100.0 * deviation);
         table.row(&[
             format!("  {}", verdict.label),
             wanted(verdict.wanted, 1.0),
             verdict.found.map_or("–".into(), number),
-            off.map_or("–".into(), |off| format!("{off:+.2} %")),
+            off_by(verdict).unwrap_or("–".into()),
             verdict.judgement.word().to_owned(),
         ]);
     }

@@ -1,7 +1,7 @@
 //! The figures of each volume of a trace, by which `--volumes` chooses: `ftlab trace info
 //! --each-volume`.
 
-use report::number_format::{bytes, count, decimals};
+use report::number_format::{bytes, count, counted, decimals};
 use serde_json::{Value, json};
 use sim::input::source::RequestSource;
 use sim::input::split_trace::{SplitTrace, Splitting};
@@ -59,12 +59,11 @@ impl Volumes {
             chosen if chosen == self.all => String::new(),
             chosen => format!(", of which {} are chosen", count(chosen as u64)),
         };
-        let noun = if self.all == 1 { "volume" } else { "volumes" };
         format!(
-            "{}: {} {noun}{chosen}\n{}Working set: distinct pages of 4 KiB that are written. \
+            "{}: {}{chosen}\n{}Working set: distinct pages of 4 KiB that are written. \
              `written /`: bytes written per working set.\n",
             self.trace,
-            count(self.all as u64),
+            counted(self.all as u64, "volume"),
             table.text()
         )
     }

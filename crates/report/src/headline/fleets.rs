@@ -28,6 +28,14 @@ pub fn of(fleet: &Fleet) -> Option<String> {
         1 => ("has", format!(", with a median of {median}")),
         _ => ("have", String::new()),
     };
+    if best.len() == ranking.len() {
+        return Some(format!(
+            "All {} settings have about the same write amplification of the {volumes} volumes \
+             together: {}.",
+            ranking.len(),
+            rounded(least)
+        ));
+    }
     let next = ranking.get(best.len()).map(|(cost, it)| (it.label(), rounded(*cost)));
     let next = next.map_or(String::new(), |(label, cost)| format!("; then {label} with {cost}"));
     Some(format!(
@@ -77,6 +85,11 @@ mod tests {
             said("[\"page\", \"dac\", \"fast\"]", &[100, 100, 400, 301, 300, 400]),
             "Of 3 settings, dac and page have the least write amplification of the 2 volumes \
              together: 2.00; then fast with 4.00."
+        );
+        assert_eq!(
+            said("[\"page\", \"dac\"]", &[100, 100, 300, 301]),
+            "All 2 settings have about the same write amplification of the 2 volumes together: \
+             2.00."
         );
         assert_eq!(
             said("\"page\"", &[100, 300]),

@@ -76,7 +76,9 @@ pub(crate) mod tests {
             steady: Some(true),
             ..Probe::default()
         };
-        SizedPoint { probe, over_provisioning: OverProvisioning::of_blocks(100, extra_blocks) }
+        let over_provisioning = OverProvisioning::of_blocks(100, extra_blocks);
+        let settled = write_amplification.map(|_| extra_blocks == 50);
+        SizedPoint { probe, over_provisioning, settled }
     }
 
     fn range(from: u64, to: Option<u64>) -> SizedRange {

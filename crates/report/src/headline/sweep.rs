@@ -6,7 +6,7 @@ use sim::sweep::findings::{Findings, OVERVIEW};
 
 use super::words::{list, rounded};
 use crate::headline::fleets;
-use crate::number_format::count;
+use crate::number_format::{count, counted};
 use crate::runs::fleet::Fleet;
 
 /// The headline of a sweep: its claims, or the range of its rows; then rows that failed or were not
@@ -76,11 +76,14 @@ fn doubts(found: &Findings) -> Option<String> {
     let (seen, unsteady) = found.notes.having(|note| concern(note) == Concern::State);
     let failed = match found.failed.len() {
         0 => None,
-        failed => Some(format!("{} of {} runs failed", count(failed as u64), count(rows as u64))),
+        failed => {
+            Some(format!("{} of {} failed", count(failed as u64), counted(rows as u64, "run")))
+        }
     };
     let unsteady = (unsteady > 0).then(|| {
-        let (unsteady, seen) = (count(unsteady as u64), count(seen as u64));
-        format!("{unsteady} of {seen} runs were not in a steady state, so longer ones may differ")
+        let were = if unsteady == 1 { "was" } else { "were" };
+        let (unsteady, seen) = (count(unsteady as u64), counted(seen as u64, "run"));
+        format!("{unsteady} of {seen} {were} not in a steady state, so longer ones may differ")
     });
     let parts: Vec<String> = failed.into_iter().chain(unsteady).collect();
     (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))

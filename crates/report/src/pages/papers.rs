@@ -9,6 +9,7 @@ use crate::captions::{QUICK_NOTE, common_options};
 use crate::figure::DataTable;
 use crate::headline;
 use crate::html_page::{HtmlPage, Link, Section, number_alike};
+use crate::number_format::counted;
 use crate::pages::sweep::{self, JudgedClaim};
 use crate::plan_figures;
 
@@ -255,8 +256,7 @@ fn section(experiment: &ExperimentFindings) -> Section {
 fn runs(rows: usize) -> String {
     match rows {
         0 => "traces only".to_owned(),
-        1 => "1 run".to_owned(),
-        rows => format!("{rows} runs"),
+        rows => counted(rows as u64, "run"),
     }
 }
 

@@ -88,24 +88,15 @@ fn classes() -> Vec<Mark> {
 /// and at the target, and what is marked.
 pub fn curve(target: f64, sizings: &[Sizing], marks: &[Mark]) -> Figure {
     let labels: Vec<String> = sizings.iter().map(|sizing| sizing.ftl.clone()).collect();
-    let (mut values, mut costs) = (Vec::new(), vec![1.0, target]);
-    let mut ends = (f64::INFINITY, 0.0_f64);
-    for (sizing, point) in points(sizings) {
-        let share = point.over_provisioning.of_capacity;
-        if let Some(amplification) = point.probe.write_amplification {
-            ends = (ends.0.min(share), ends.1.max(share));
-            costs.push(amplification);
-            values.push(json!({
-                "kind": "curve", "ftl": sizing.ftl, "extra": share, "amplification": amplification,
-                "blocks": point.probe.extra_blocks,
-            }));
-        }
-    }
-    for mark in marks.iter().filter(|mark| mark.is_on_curve) {
-        let ftl = labels.first().cloned().unwrap_or_default();
-        values.push(json!({"kind": "curve", "ftl": ftl, "extra": mark.extra,
-                           "amplification": mark.amplification}));
-    }
+    let mut values = curve_values(sizings, marks, &labels);
+    let of = |values: &[Value], field: &str| -> Vec<f64> {
+        values.iter().filter_map(|value| value[field].as_f64()).collect()
+    };
+    let ends = of(&values, "extra")
+        .into_iter()
+        .fold((f64::INFINITY, 0.0_f64), |ends, share| (ends.0.min(share), ends.1.max(share)));
+    let mut costs = of(&values, "amplification");
+    costs.extend([1.0, target]);
     costs.extend(marks.iter().filter_map(|mark| mark.amplification));
     let has_place =
         |mark: &&Mark| mark.amplification.is_some() || ends.0 <= mark.extra && mark.extra <= ends.1;
@@ -128,14 +119,45 @@ pub fn curve(target: f64, sizings: &[Sizing], marks: &[Mark]) -> Figure {
         id: "write-amplification-against-over-provisioning".into(),
         title: "Write amplification against over-provisioning".into(),
         caption: format!(
-            "Every point of a curve is a run. Circles are the answers for the target, the dashed \
-             rule. {}The search halves the extra blocks until the target is missed, and then \
-             narrows the bracket.",
+            "Every point of a curve is a run. {}Circles are the answers for the target, the \
+             dashed rule. {}The search halves the extra blocks until the target is missed, and \
+             then narrows the bracket.",
+            if points(sizings).any(|(_, it)| it.settled.is_some()) { SETTLED } else { "" },
             if marks.is_empty() { "" } else { MARKED }
         ),
         spec: spec(values, parts),
         table: Some(table(sizings)),
     }
+}
+
+/// The points of the curves, in the order of `labels`, and once more those that are settled. A
+/// point with a mark takes its write amplification from there.
+fn curve_values(sizings: &[Sizing], marks: &[Mark], labels: &[String]) -> Vec<Value> {
+    let on_curve = || marks.iter().filter(|mark| mark.is_on_curve);
+    let mut values = Vec::new();
+    for (sizing, colour) in sizings.iter().zip(colours::of(labels)) {
+        for point in &sizing.curve {
+            let share = point.over_provisioning.of_capacity;
+            let is_marked = on_curve().any(|mark| mark.extra == share);
+            let Some(amplification) = point.probe.write_amplification.filter(|_| !is_marked) else {
+                continue;
+            };
+            let mut value = json!({"kind": "curve", "ftl": sizing.ftl, "extra": share,
+                                   "amplification": amplification,
+                                   "blocks": point.probe.extra_blocks});
+            values.push(value.clone());
+            if point.settled == Some(true) {
+                value["kind"] = "settled".into();
+                value["colour"] = colour.as_str().into();
+                values.push(value);
+            }
+        }
+    }
+    values.extend(on_curve().map(|mark| {
+        json!({"kind": "curve", "ftl": labels.first(), "extra": mark.extra,
+               "amplification": mark.amplification})
+    }));
+    values
 }
 
 fn marked_value(mark: &Mark) -> Value {
@@ -169,6 +191,9 @@ fn place_names(marked: &mut [Value], x: [f64; 2], y: [f64; 2], height: impl Fn(f
 /// The height of the view, in pixels.
 const HEIGHT: f64 = 320.0;
 
+/// Which points are sure, for the caption.
+const SETTLED: &str = "Large points are settled runs, which are measured for longer; small ones \
+                       are quick runs, which only find the place and may be some per cent off. ";
 /// What the marks are, for the caption.
 const MARKED: &str = "What drives of today have is marked. ";
 
@@ -212,6 +237,9 @@ fn view(target: f64, y: Value) -> Value {
         "layer": [
             {"transform": of("curve"),
              "mark": {"type": "line", "point": {"size": 18}, "tooltip": true}, "encoding": both},
+            {"transform": of("settled"),
+             "mark": {"type": "point", "size": 55, "filled": true, "opacity": 1, "tooltip": true},
+             "encoding": coloured},
             {"data": {"values": [{}]},
              "mark": {"type": "rule", "strokeDash": [5, 4]},
              "encoding": {"y": {"datum": target}}},
@@ -244,12 +272,21 @@ fn points(sizings: &[Sizing]) -> impl Iterator<Item = (&Sizing, &SizedPoint)> {
 }
 
 fn table(sizings: &[Sizing]) -> DataTable {
-    let head =
-        ["FTL", "extra blocks", "extra", "(T − U) / U", "(T − U) / T", "write amplification"];
+    let head = [
+        "FTL",
+        "run",
+        "extra blocks",
+        "extra",
+        "(T − U) / U",
+        "(T − U) / T",
+        "write amplification",
+    ];
+    let care = |settled| if settled { "settled" } else { "quick" };
     let row = |(sizing, point): (&Sizing, &SizedPoint)| {
         let (probe, share) = (&point.probe, point.over_provisioning);
         vec![
             sizing.ftl.clone(),
+            point.settled.map_or("–", care).to_owned(),
             count(probe.extra_blocks),
             bytes(probe.extra_blocks.saturating_mul(sizing.block_bytes)),
             format!("{} %", percent(share.of_capacity)),
@@ -257,7 +294,7 @@ fn table(sizings: &[Sizing]) -> DataTable {
             probe.write_amplification.map_or("refused".into(), |it| decimals(it, 4)),
         ]
     };
-    DataTable::new(head, points(sizings).map(row))
+    DataTable { text_columns: 2, ..DataTable::new(head, points(sizings).map(row)) }
 }
 
 #[cfg(test)]
@@ -274,12 +311,14 @@ mod tests {
         let values = figure.spec["data"]["values"].as_array().unwrap();
         let of = |kind: &str| values.iter().filter(|it| it["kind"] == kind).collect::<Vec<_>>();
         assert_eq!(of("curve").len(), 2 * 2, "runs that were refused have no point");
+        assert_eq!(of("settled").len(), 2, "the answer, and 50 blocks of the other");
+        assert!(figure.caption.contains("Large points are settled runs"), "{}", figure.caption);
         assert_eq!(of("answer")[0]["name"], "50.0 %");
         assert_eq!(of("answer").len(), 1);
         let rules: Vec<&Value> = of("rule").iter().map(|it| &it["name"]).collect();
         assert_eq!(rules, ["mixed-use"], "the others are outside of the curve");
         let rows = &figure.table.as_ref().unwrap().rows;
-        assert_eq!(rows[0][5], "refused");
-        assert_eq!(rows[1][3..5], ["25.00 %", "20.00 %"]);
+        assert_eq!(rows[0][6], "refused");
+        assert_eq!(rows[1][4..6], ["25.00 %", "20.00 %"]);
     }
 }

@@ -13,7 +13,7 @@ use crate::charts::{Facets, Point, draw};
 use crate::figure::{DataTable, Figure, slug};
 use crate::headline;
 use crate::html_page::{HtmlPage, Section, number_alike};
-use crate::number_format::number;
+use crate::number_format::{count, counted, number};
 use crate::pages::sweep_rows;
 use crate::plan_figures;
 use crate::runs::capitalised;
@@ -80,7 +80,7 @@ fn caveats(plan: &Plan) -> impl Iterator<Item = String> {
 pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
     let plan = found.plan();
     let title = if plan.title.is_empty() { unnamed(plan) } else { plan.title.clone() };
-    let runs = || format!("{} runs. {}", number(plan.rows.len() as f64), common_options(plan));
+    let runs = || format!("{}. {}", counted(plan.rows.len() as u64, "run"), common_options(plan));
     let mut lead = Vec::new();
     lead.extend((!plan.rows.is_empty()).then(runs));
     lead.extend(failures(found));
@@ -122,7 +122,7 @@ pub fn page(found: &Findings, scale: Scale, made_by: String) -> HtmlPage {
 
 /// The title of a plan that has none: its number of runs, with the trace if all have the same.
 fn unnamed(plan: &Plan) -> String {
-    let runs = format!("sweep of {} runs", number(plan.rows.len() as f64));
+    let runs = format!("sweep of {}", counted(plan.rows.len() as u64, "run"));
     let mut traces = plan.rows.iter().map(|row| row.experiment.trace_names());
     match traces.next() {
         Some(first) if first.len() == 1 && traces.all(|it| it == first) => {
@@ -137,7 +137,7 @@ pub fn failures(found: &Findings) -> Option<String> {
     let runs = found.failed.first().map(|first| {
         let failed = match found.failed.len() {
             1 => "1 run failed:".to_owned(),
-            several => format!("{} runs failed. The first one,", number(several as f64)),
+            several => format!("{} runs failed. The first one,", count(several as u64)),
         };
         format!("{failed} row {}: {}.", first.row, first.message)
     });
@@ -190,7 +190,7 @@ fn sentence(judged: &JudgedClaim) -> String {
     let (factor, title) =
         metric_axis(&claim.figure.to_string(), &claim.says, claim.is_relative(), cell.found);
     let measured = cell.found.map_or("–".to_owned(), |found| number(found * factor));
-    let off = cell.deviation().map(|off| format!(", off by {:+.2} %", 100.0 * off));
+    let off = off_by(cell).map(|off| format!(", off by {off}"));
     format!(
         "{}: {}. {} of {}: {measured} measured, {} {}{}. It {}.",
         claim.id,
@@ -271,17 +271,23 @@ fn word(claim: &Claim) -> &'static str {
 /// A table with the published and the measured value of each cell.
 fn cell_table(judged: &JudgedClaim, factor: f64) -> DataTable {
     let row = |cell: &Verdict| {
-        let off = cell.deviation().map(|off| format!("{:+.2} %", 100.0 * off));
         vec![
             cell.label.clone(),
             wanted(cell.wanted, factor),
             cell.found.map_or("–".into(), |found| number(found * factor)),
-            off.unwrap_or("–".into()),
+            off_by(cell).unwrap_or("–".into()),
             cell.judgement.word().to_owned(),
         ]
     };
     let head = ["runs", word(judged.claim), "measured", "deviation", "verdict"];
     DataTable::new(head, judged.verdicts.iter().map(row))
+}
+
+/// How far a cell is from its value in per cent; none inside of a range, or if it is unknown.
+pub fn off_by(cell: &Verdict) -> Option<String> {
+    let has_value = matches!(cell.wanted, Wanted::About(_));
+    let off = cell.deviation().filter(|&off| has_value || off != 0.0);
+    off.map(|off| format!("{:+.2} %", 100.0 * off))
 }
 
 /// The wanted value of a cell, multiplied by `factor`.

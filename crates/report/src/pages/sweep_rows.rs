@@ -12,7 +12,7 @@ use crate::captions::{QUICK_PLAN_NOTE, common_options};
 use crate::figure::DataTable;
 use crate::headline;
 use crate::latex::{self, LatexGroup};
-use crate::number_format::number;
+use crate::number_format::{counted, number};
 use crate::runs::fleet::Fleet;
 
 /// Whether the largest value of each column of the overview is the best one.
@@ -55,7 +55,7 @@ pub fn latex(found: &Findings, scale: Scale) -> String {
     };
     let omissions = fleet.and_then(|fleet| fleet.omissions()).unwrap_or_default();
     let title = if plan.title.is_empty() { String::new() } else { format!("{}.", plan.title) };
-    let runs = format!("{} runs.", number(plan.rows.len() as f64));
+    let runs = format!("{}.", counted(plan.rows.len() as u64, "run"));
     let quick = if scale == Scale::Quick { QUICK_PLAN_NOTE } else { "" };
     let parts =
         [&[title][..], &headline::sweep::of(found), &[runs, common_options(plan), omissions]]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sim::result::run_result::half_range;
 
-use crate::number_format::{bytes, count, decimals, number};
+use crate::number_format::{bytes, count, counted, decimals, number};
 
 /// A result with its label in the figures.
 #[derive(Clone, Copy, Debug)]
@@ -76,9 +76,9 @@ pub fn extra(device: &Value) -> String {
     let share = decimals(100.0 * extra as f64 / logical.max(1) as f64, 1);
     let log = match integer(&device["sector_log_blocks"]) {
         0 => String::new(),
-        log => format!(", sector log of {} blocks", count(log)),
+        log => format!(", sector log of {}", counted(log, "block")),
     };
-    format!("{share} % extra ({} blocks){log}", count(extra))
+    format!("{share} % extra ({}){log}", counted(extra, "block"))
 }
 
 /// What happened to the device before it was measured, given the `run` part of a result.

@@ -154,8 +154,8 @@ experiment! {
     capacity_bytes ("capacity"): Option<u64> = None, SIZE, DEVICE.value("SIZE"),
         |&bytes| at_least_one(bytes, "a device of capacity 0 holds nothing");
 
-    /// Blocks beyond the capacity: a share of the logical blocks such as 7%, or a number such as
-    /// 20blocks; by default 7%, but at least 8 blocks
+    /// Over-provisioning: blocks beyond the capacity, as a share of the logical blocks such as 7%,
+    /// or as a number such as 20blocks; by default 7%, but at least 8 blocks
     extra: Option<Extra> = None, Notation::OWN, DEVICE.value("SHARE|Nblocks");
 
     /// How flash fails: `perfect` never; `real[:factory_bad=SHARE][,endurance=N][,spread=SHARE]

@@ -7,6 +7,7 @@ use core::cmp::Ordering;
 use core::fmt;
 use core::str::FromStr;
 
+use nand::geometry::SECTOR_BYTES;
 use spec::Share;
 
 use crate::config::option_text::OptionValue;
@@ -118,7 +119,11 @@ fn read_limit(figure: &str, text: &str) -> Option<Limit> {
     match (figure, times) {
         (_, Some(times)) => multiple(times),
         ("requests" | "reads" | "writes", _) => spec::parse_count(text).ok().map(Limit::Count),
-        ("written" | "working_set", _) => spec::parse_size(text).ok().map(Limit::Bytes),
+        // Fewer bytes than a sector, as in `written>=2`, are a multiple without its `x`.
+        ("written" | "working_set", _) => {
+            let bytes = spec::parse_size(text).ok();
+            bytes.filter(|&bytes| bytes == 0 || bytes >= u64::from(SECTOR_BYTES)).map(Limit::Bytes)
+        }
         _ => Share::parse(text).ok().map(Limit::Share),
     }
 }
@@ -174,6 +179,8 @@ mod tests {
             ("working_set>=40KiB", true),
             ("working_set<40KiB", false),
             ("written>=1x", true),
+            ("written>0", true),
+            ("written>=512", true),
             ("written>=1.5x", false),
             ("written>1x", false),
             ("rewrites>=37.5%,rewrites<38%", true),
@@ -195,6 +202,7 @@ mod tests {
         assert!(why("writtn>=2x").contains("did you mean `written`"), "{}", why("writtn>=2x"));
         assert!(why("written").contains("such as `written>=2x`"));
         assert!(why("written=2x").contains("such as `written>=2x`"));
+        assert!(why("written>=2").contains("a multiple of the working set such as `2x`"));
         assert!(why("rewrites>=2x").contains("a share of page writes such as `50%`"));
         assert!(why("writes>=10%").contains("a count such as `1M`"));
         assert!(why("").contains("such as `written>=2x`"));

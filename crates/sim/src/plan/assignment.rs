@@ -260,6 +260,20 @@ impl Condition {
     }
 }
 
+/// The assignments, those of whole options with the keys that the row sets inside them.
+pub(super) fn with_keys_of(row: &Row, assignments: &[Assignment]) -> Vec<Assignment> {
+    let with_keys = |assignment: &Assignment| {
+        let value = match assignment.key {
+            OptionKey::Whole(option) if option.usage.has_keys && !assignment.value.is_array() => {
+                with_keys(option, &assignment.text(), row).map(Value::String)
+            }
+            _ => None,
+        };
+        Assignment { value: value.unwrap_or(assignment.value.clone()), ..assignment.clone() }
+    };
+    assignments.iter().map(with_keys).collect()
+}
+
 /// The value of an option after the keys inside it are set as in a row, which is named like this:
 /// `page` and the key `ftl.victim=fifo` make `page:victim=fifo`. None if a key is set already.
 fn with_keys(option: &ExperimentOption, written: &str, row: &Row) -> Option<String> {

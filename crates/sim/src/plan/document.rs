@@ -63,9 +63,23 @@ pub(super) fn unknown_key(what: &str, key: &str, known: &[&str]) -> String {
         what: what.to_owned(),
         key: key.to_owned(),
         nearest: spec::nearest(key, known.iter().copied()).map(str::to_owned),
-        known: known.iter().map(|&name| name.to_owned()).collect(),
+        known: listed(known),
     };
     error.to_string()
+}
+
+/// Names for a message. Of many, those before a dot are named by it: `reads.…`.
+fn listed(names: &[&str]) -> Vec<String> {
+    const FEW: usize = 60;
+    let mut listed: Vec<String> = names
+        .iter()
+        .map(|name| match name.split_once('.') {
+            Some((group, _)) if names.len() > FEW => format!("{group}.…"),
+            _ => (*name).to_owned(),
+        })
+        .collect();
+    listed.dedup();
+    listed
 }
 
 /// A key and its value.

@@ -14,7 +14,10 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::plan::assignment::{Assignment, Condition, assigned, assignments, entries};
+use crate::config::experiment::Experiment;
+use crate::plan::assignment::{
+    Assignment, Condition, assigned, assignments, entries, with_keys_of,
+};
 use crate::plan::document::{Fault, OrFault, TablePart};
 use crate::plan::quantity::ratio;
 use crate::plan::row::Row;
@@ -124,7 +127,8 @@ fn table_of_options(value: &Spanned<DeValue>, name: &str) -> OrFault<Vec<Assignm
     }
 }
 
-/// The row that differs from this one only in the options of `over`.
+/// The row that differs from this one only in the options of `over`. If none does, keys inside
+/// these options that grids and lists set by themselves stay as they are.
 fn divisor(
     row: usize,
     over: &[Assignment],
@@ -132,9 +136,13 @@ fn divisor(
     label: &str,
     part: &TablePart,
 ) -> OrFault<usize> {
-    let other = assigned(&candidates[row].experiment, over)?;
-    let found = candidates.iter().position(|row| row.experiment == other);
-    found.ok_or_else(|| Fault::new(part.at.clone(), format!("{label}: there is no such other row")))
+    let row = &candidates[row];
+    let find = |other: Experiment| candidates.iter().position(|row| row.experiment == other);
+    let exact = find(assigned(&row.experiment, over)?);
+    let with_keys = || find(assigned(&row.experiment, &with_keys_of(row, over)).ok()?);
+    exact
+        .or_else(with_keys)
+        .ok_or_else(|| Fault::new(part.at.clone(), format!("{label}: there is no such other row")))
 }
 
 /// Assignments as users write them.

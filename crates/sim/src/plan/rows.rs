@@ -1,5 +1,7 @@
 //! The rows of a plan: those that its base, grids and lists make, or those of the plans it names.
 
+use core::ops::Range;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -61,13 +63,13 @@ impl Runs {
             refuse_too_many(&part, written.len(), combinations.len())?;
             for combination in &combinations {
                 let own: Vec<Assignment> = combination.iter().copied().cloned().collect();
-                written.push(row(&base, &own)?);
-                quick.push(row(&base, &replacements.replaced(combination))?);
+                written.push(row(&base, &given, &own)?);
+                quick.push(row(&base, &given, &replacements.replaced(combination))?);
             }
         }
         if written.is_empty() {
-            written.push(row(&base, &[])?);
-            quick.push(row(&base, &[])?);
+            written.push(row(&base, &given, &[])?);
+            quick.push(row(&base, &given, &[])?);
         }
         let values = written.iter().flat_map(|row| row.varied.values());
         let texts: Vec<&str> = values.flat_map(quick_scale::texts).collect();
@@ -210,12 +212,26 @@ fn sets<'a, 'i>(table: &'a DeTable<'i>) -> OrFault<Vec<(bool, TablePart<'a, 'i>)
     Ok(sets)
 }
 
-fn row(base: &Experiment, own: &[Assignment]) -> OrFault<Row> {
+/// The row that changes the base, which `given` makes, by its own assignments.
+fn row(base: &Experiment, given: &[Assignment], own: &[Assignment]) -> OrFault<Row> {
     let varied = own.iter().map(|it| (it.key.to_string(), it.value.clone())).collect();
     let experiment = assigned(base, own)?;
-    let at = own.last().map_or(0..0, |last| last.at.clone());
-    Setup::new(&experiment).map_err(|why| Fault::new(at, why.to_string()))?;
+    Setup::new(&experiment).map_err(|why| {
+        let why = why.to_string();
+        Fault::new(cause(&overridden(given, own), &why), why)
+    })?;
     Ok(Row { experiment, varied })
+}
+
+/// The place of the last assignment without which a row would not be refused for this reason.
+fn cause(all: &[Assignment], why: &str) -> Range<usize> {
+    let is_cause = |at: &usize| {
+        let rest = [&all[..*at], &all[at + 1..]].concat();
+        let without = assigned(&Experiment::default(), &rest).ok();
+        without.is_some_and(|it| !Setup::new(&it).is_err_and(|other| other.to_string() == why))
+    };
+    let found = (0..all.len()).rev().find(is_cause).map(|at| &all[at]);
+    found.or(all.last()).map_or(0..0, |assignment| assignment.at.clone())
 }
 
 fn refuse_too_many(part: &TablePart, before: usize, more: usize) -> OrFault<()> {

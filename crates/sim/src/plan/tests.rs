@@ -249,6 +249,14 @@ fn mistakes_are_reported_with_line_and_column() {
         ),
         ("[base]\ntrace = \"/t\"\ntrace_ = 1", "p.toml:3:1: "),
         ("[base]\ntrace = \"/t\"\n[[grid]]\ntrace.writes = 1", "p.toml:4:16: `/t` is a file; only"),
+        (
+            "[base]\ntrace = \"uniform\"\nload = [\"uniform\"]\n[[grid]]\nextra = \"7%\"",
+            "p.toml:3:8: give either TRACE or `--load`",
+        ),
+        (
+            "[base]\nvolumes = \"written>=1MiB\"\nextra = \"7%\"\nseed = 3",
+            "p.toml:2:11: `--volumes` chooses among the rows of `--each-volume`",
+        ),
         ("[quick]\nftl = \"pgae\"", "p.toml:2:7: unknown scheme"),
         ("grid = 3", "p.toml:1:8: `grid` is not an array of tables"),
         ("[[grid]]", "p.toml:1:1: there is nothing to vary here"),
@@ -343,6 +351,23 @@ fn a_value_may_be_divided_by_that_of_a_row_that_differs_only_in_over() {
 }
 
 #[test]
+fn the_row_of_over_has_the_same_keys_unless_there_is_one_without() {
+    let grid = "[base]\ntrace = \"uniform:writes=10\"\n[[grid]]\nftl = [\"page\", \"dac\"]\n\
+                \"ftl.victim\" = [\"greedy\", \"fifo\"]\n";
+    let claim = "[[claim]]\nid = \"c\"\nsays = \"s\"\nfigure = \"write_amplification\"\n\
+                 rows = [{ ftl = \"dac\", over = { ftl = \"page\" }, at_most = 2 }]";
+    let rows = |plan: Plan| plan.claims[0].rows().collect::<Vec<_>>();
+    assert_eq!(rows(plan(&format!("{grid}{claim}"))), [2, 0, 3, 1]);
+    let alone = format!("{grid}[[grid]]\nftl = \"page\"\n{claim}");
+    assert_eq!(rows(plan(&alone)), [2, 4, 3, 4]);
+    let named = "over = { ftl = \"page\", \"ftl.victim\" = \"fifo\" }";
+    let named = claim.replace("over = { ftl = \"page\" }", named);
+    assert_eq!(rows(plan(&format!("{grid}{named}"))), [2, 1, 3, 1]);
+    let other = claim.replace("over = { ftl = \"page\" }", "over = { ftl = \"bast\" }");
+    assert!(wrong(&format!("{grid}{other}")).contains("there is no such other row"));
+}
+
+#[test]
 fn undecided_cells_do_not_count() {
     let claim = &plan(&claim("rows = [{ expected = 1 }]")).claims[0];
     let judgement = |figures: [Option<f64>; 4]| claim.judgement(&claim.judge(|row| figures[row]));
@@ -405,6 +430,8 @@ fn claims_that_cannot_be_judged_are_refused() {
     }
     let found = wrong(&claim("rows = []").replace("write_amp", "wirte_amp"));
     assert!(found.contains("did you mean `write_amplification`?"), "{found}");
+    let found = wrong(&claim("rows = []").replace("write_amp", "xyzzy"));
+    assert!(found.contains("known: sweep.…, schema, run.…, "), "{found}");
     let found = wrong("[[claim]]\nid = \"x\"");
     assert!(found.starts_with("p.toml:1:1: this claim has no `says`"), "{found}");
 }

@@ -6,7 +6,7 @@ use crate::config::command_line::replay_command;
 use crate::config::setup::Setup;
 use crate::sizing::endurance::{Endurance, Lifetime};
 use crate::sizing::over_provisioning::OverProvisioning;
-use crate::sizing::probe::{Probe, setup_with};
+use crate::sizing::probe::{Care, Probe, setup_with};
 use crate::sizing::reach::Reach;
 use crate::sizing::search::Curve;
 
@@ -41,6 +41,9 @@ pub struct SizedPoint {
     pub probe: Probe,
     /// Its over-provisioning.
     pub over_provisioning: OverProvisioning,
+    /// Whether it was settled, that is, measured in longer rounds; none if all runs are measured
+    /// alike.
+    pub settled: Option<bool>,
 }
 
 /// The numbers of extra blocks between which the answer is in the long run.
@@ -114,11 +117,16 @@ impl Sizing {
     ) -> Sizing {
         let block_bytes = ftl::device::block_bytes(&setup.chip);
         let capacity_bytes = logical_blocks.saturating_mul(block_bytes);
-        let point = |probe: &Probe| SizedPoint {
+        let point = |(probe, care): (&Probe, Option<Care>)| SizedPoint {
             probe: probe.clone(),
             over_provisioning: OverProvisioning::of_blocks(logical_blocks, probe.extra_blocks),
+            settled: care.map(|care| care == Care::Settled),
         };
+        let points: Vec<SizedPoint> = curve.probes().map(point).collect();
         let least = curve.least();
+        let is_least = |point: &&SizedPoint| {
+            least.is_some_and(|least| least.extra_blocks == point.probe.extra_blocks)
+        };
         let command =
             |least: &Probe| replay_command(&setup_with(setup, least.extra_blocks).experiment);
         let spare = |extra_blocks| SizedSpare {
@@ -132,12 +140,12 @@ impl Sizing {
             logical_blocks,
             block_bytes,
             capacity_bytes,
-            least: least.map(point),
+            least: points.iter().find(is_least).cloned(),
             range: curve
                 .range()
                 .map(|(from, to)| SizedRange { from: spare(from), to: to.map(spare) }),
             command: least.map(command),
-            curve: curve.probes().map(point).collect(),
+            curve: points,
             endurance: bytes.and_then(|bytes| question.answer(bytes, Some(capacity_bytes))),
             written_share: reach.map(Reach::written_share),
             notes: notes(curve, reach),

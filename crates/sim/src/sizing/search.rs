@@ -52,14 +52,19 @@ pub struct Curve {
     settled: Probes,
     target: f64,
     step: u64,
+    is_fixed: bool,
 }
 
 impl Curve {
-    /// All runs, by their extra blocks; of two with the same number the settled one.
-    pub fn probes(&self) -> impl Iterator<Item = &Probe> {
-        let mut all: BTreeMap<u64, &Probe> = self.quick.iter().map(|(&at, it)| (at, it)).collect();
-        all.extend(self.settled.iter().map(|(&at, it)| (at, it)));
-        all.into_values()
+    /// All runs, by their extra blocks, with their care; of two with the same number the settled
+    /// one. The care is none if all runs are measured alike.
+    pub fn probes(&self) -> impl Iterator<Item = (&Probe, Option<Care>)> {
+        let of = |probes, care| {
+            let care = (!self.is_fixed).then_some(care);
+            Probes::iter(probes).map(move |(&at, probe)| (at, (probe, care)))
+        };
+        let all = of(&self.quick, Care::Quick).chain(of(&self.settled, Care::Settled));
+        all.collect::<BTreeMap<_, _>>().into_values()
     }
 
     /// The run that is the answer; none if the target is missed with the most extra blocks.
@@ -128,7 +133,8 @@ pub fn least_extra<E>(
     run: impl FnMut(Care, &[u64]) -> Result<Vec<Probe>, E>,
 ) -> Result<Curve, E> {
     assert!(grid.step > 0 && grid.most >= grid.step, "{grid:?} has no numbers");
-    let curve = Curve { target, step: grid.step, ..Curve::default() };
+    let Grid { step, is_fixed, .. } = grid;
+    let curve = Curve { target, step, is_fixed, ..Curve::default() };
     let mut search = Search { curve, grid, run };
     search.descend()?;
     search.narrow()?;

@@ -9,7 +9,7 @@ use check::failed_case::FailedCase;
 use check::finding::Verdict;
 use check::subject::Subject;
 use nand::Outcome;
-use report::number_format::{count, number};
+use report::number_format::{count, counted, number};
 
 use crate::process::signals;
 use crate::texts::table::Table;
@@ -39,10 +39,9 @@ pub fn text(report: &CampaignReport) -> String {
     if crashed {
         text += &losses(&total.crashes);
     }
-    let (seconds, seeds) = (report.wall.as_secs_f64(), count(report.seeds));
+    let (seconds, seeds) = (report.wall.as_secs_f64(), counted(report.seeds, "seed"));
     text += &unfinished(report).unwrap_or_default();
-    let word = if report.seeds == 1 { "seed" } else { "seeds" };
-    text += &format!("{seeds} {word} in {seconds:.1} s");
+    text += &format!("{seeds} in {seconds:.1} s");
     if total.drawn_anew > 0 {
         text += &format!("; {} drawn chips refused and drawn anew", count(total.drawn_anew));
     }

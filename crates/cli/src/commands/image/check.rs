@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use report::number_format::count;
+use report::number_format::{count, counted};
 use serde_json::json;
 
 use super::failures::unsalvageable;
@@ -55,12 +55,11 @@ pub fn run(args: &Args) -> Result<()> {
         damages => Err(Failure::coded(
             DAMAGED,
             format!(
-                "{}: {} {}; {pages} logical pages can be read, {} are lost. If a record or \
+                "{}: {}; {pages} logical pages can be read, {} are lost. If a record or \
                  the journal is damaged, a page can be older than it should be. `ftlab image \
                  dump` extracts what can be read",
                 path.display(),
-                count(damages as u64),
-                if damages == 1 { "damage" } else { "damages" },
+                counted(damages as u64, "damage"),
                 count(lost),
             ),
         )),

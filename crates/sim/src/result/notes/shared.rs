@@ -48,10 +48,37 @@ impl SharedNotes {
         (self.results, having.len())
     }
 
-    /// The sentences; one that only some results share begins with their number.
+    /// The sentences; one that only some results share begins with their number. Of those that
+    /// differ only in their figures the first one stands for all.
     pub fn counted_sentences(&self) -> Vec<String> {
-        self.sentences(|some| format!("{} of {} runs", some.len(), self.results))
+        let mut kinds: Vec<(&str, BTreeSet<usize>, bool)> = Vec::new();
+        for (note, results) in &self.notes {
+            match kinds.iter_mut().find(|(first, ..)| differ_in_figures(first, note)) {
+                Some((_, having, differ)) => {
+                    having.extend(results);
+                    *differ = true;
+                }
+                None => kinds.push((note, results.iter().copied().collect(), false)),
+            }
+        }
+        let sentence = |(first, having, differ): &(&str, BTreeSet<usize>, bool)| {
+            let some = format!("{} of {} runs", having.len(), self.results);
+            match (differ, having.len() == self.results) {
+                (true, _) => format!("{some}, with figures of their own: {first}"),
+                (false, true) => (*first).to_owned(),
+                (false, false) => format!("{some}: {first}"),
+            }
+        };
+        kinds.iter().map(sentence).collect()
     }
+}
+
+/// Whether two sentences are equal but for their figures.
+fn differ_in_figures(one: &str, other: &str) -> bool {
+    let words = |text: &str| -> String {
+        text.chars().filter(|c| !c.is_ascii_digit() && !matches!(c, '.' | ',' | '−')).collect()
+    };
+    words(one) == words(other)
 }
 
 #[cfg(test)]
@@ -72,5 +99,16 @@ mod tests {
         let having = |letter: &str| notes.having(|note| note.starts_with(letter));
         assert_eq!([having("A"), having("B"), having("D")], [(2, 1), (2, 2), (2, 0)]);
         assert!(SharedNotes::default().counted_sentences().is_empty());
+    }
+
+    #[test]
+    fn of_sentences_that_differ_in_figures_the_first_stands_for_all() {
+        let mut notes = SharedNotes::default();
+        notes.add(["It was 2.00, then 1,234.", "Odd."]);
+        notes.add(["It was 3.14, then 5."]);
+        notes.add(["It was 3.14, then many."]);
+        let first = "2 of 3 runs, with figures of their own: It was 2.00, then 1,234.";
+        let others = ["1 of 3 runs: Odd.", "1 of 3 runs: It was 3.14, then many."];
+        assert_eq!(notes.counted_sentences(), [&[first][..], &others].concat());
     }
 }
