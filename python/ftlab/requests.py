@@ -87,7 +87,7 @@ class Requests:
         return table if isinstance(table, Requests) else cls(table)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The name and the columns. Requests from a file also know what was skipped in it."""
+        """Pickles requests of columns. Those of a file or workload are refused: they know more."""
         if not self._is_of_columns:
             raise TypeError(
                 f"requests of a file or workload ({self.name}) cannot be pickled without what is "

@@ -1,6 +1,7 @@
 //! Several runs at a time, and the arguments about them.
 
 use std::num::NonZeroUsize;
+use std::str::FromStr;
 
 use sim::input::request_cache::needed_bytes;
 use sim::parallel_runs::{self, CACHE_BYTES};
@@ -9,11 +10,19 @@ use sim::{Input, MemoryBudget, RunOptions, Setup};
 use crate::failure::Result;
 use crate::progress::ComparisonMonitor;
 
+/// Reads a number of at least 1.
+///
+/// # Errors
+/// A sentence for a text that is none.
+pub fn at_least_one<N: FromStr>(text: &str) -> core::result::Result<N, &'static str> {
+    text.parse().map_err(|_| "a whole number of at least 1 is wanted")
+}
+
 /// Arguments that say how several runs share the machine.
 #[derive(clap::Args)]
 pub struct ParallelArgs {
     /// Number of runs at a time; by default the number of cores
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
 
     /// Memory for the requests of traces that several runs share, 24 bytes per request; what does
@@ -43,7 +52,7 @@ impl ParallelArgs {
 #[derive(clap::Args)]
 pub struct JobsArg {
     /// Number of runs at a time; by default the number of cores
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
 }
 

@@ -336,7 +336,8 @@ fn impossible_devices_are_refused_with_a_reason() {
 
 #[test]
 fn unknown_words_are_refused_with_the_nearest() {
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 13] = [
+        (&["compare", SHORT, "--ftl", "page", "--jobs", "0"], "a whole number of at least 1"),
         (&["run", SHORT, "--ftl", "pgae"], "did you mean `page`?"),
         (&["run", SHORT, "--ftl", "page:victm=fifo"], "did you mean `victim`?"),
         (&["run", SHORT, "--ftl", "page:victim=greey"], "did you mean `greedy`?"),

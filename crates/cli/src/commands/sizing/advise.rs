@@ -19,7 +19,7 @@ use crate::experiment_args::{ExperimentArgs, Selection};
 use crate::failure::{Failure, Result};
 use crate::output::command_files::CommandFiles;
 use crate::output::write_text;
-use crate::parallel_args::JobsArg;
+use crate::parallel_args::{JobsArg, at_least_one};
 use crate::progress::{ComparisonMonitor, RunMonitor};
 use crate::result_outputs::{JsonArg, write_answer};
 use crate::texts::advise::Advices;
@@ -40,6 +40,7 @@ pub struct Args {
         long,
         value_name = "N,…",
         value_delimiter = ',',
+        value_parser = at_least_one::<NonZeroU32>,
         default_values = ["1", "8", "32", "128"],
         help_heading = "Advice"
     )]
