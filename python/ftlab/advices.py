@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from ftlab import _native, frozen
 from ftlab.given import hint, in_python
@@ -21,6 +21,9 @@ class Advice(frozen.Fields, Reported):
         self._native = native
         self._read = read
         self._advice: dict[str, Any] = frozen.read(native.to_json())["advices"][0]
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an advice cannot be pickled; to_json() has all of it")
 
     def _fields(self) -> dict[str, Any]:
         return self._advice

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+from typing import NoReturn
 
 from ftlab import _native
 from ftlab.errors import UsageError
@@ -62,6 +63,9 @@ class Film:
             There is no such folder.
         """
         write_page(path, self.to_html(), self.results._read)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a film cannot be pickled; write() makes a page of it")
 
     def __repr__(self) -> str:
         return f"<ftlab.Film: {' beside '.join(self.labels)}>"

@@ -25,6 +25,15 @@ def read(text: str) -> Any:
     return frozen(json.loads(text))
 
 
+def refuse_attribute(fields: Mapping[str, Any], name: str) -> NoReturn:
+    """Say what was probably meant by an attribute that is none."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    is_field = f"; {name!r} is a field: […][{name!r}]"
+    how = is_field if name in fields else hint(name, (*dir(fields), *fields))
+    raise AttributeError(f"{kind(fields)} has no attribute {name!r}{how}")
+
+
 class Fields(Mapping[str, Any]):
     """Fields that are read by their names, as ``result["erases"]``."""
 
@@ -44,11 +53,7 @@ class Fields(Mapping[str, Any]):
 
     def __getattr__(self, name: str) -> NoReturn:
         """A field is no attribute: say how it is read."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        is_field = f"; {name!r} is a field: […][{name!r}]"
-        how = is_field if name in self else hint(name, (*dir(self), *self))
-        raise AttributeError(f"{kind(self)} has no attribute {name!r}{how}")
+        refuse_attribute(self, name)
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)
@@ -56,6 +61,10 @@ class Fields(Mapping[str, Any]):
 
 class FrozenDict(dict[str, Any]):
     """A dict of figures. A deep copy of it is an ordinary dict."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """A field is no attribute: say how it is read."""
+        refuse_attribute(self, name)
 
     def __missing__(self, name: object) -> NoReturn:
         """Say which field was probably meant."""

@@ -59,7 +59,7 @@ def spelt(function: Callable[P, R]) -> Callable[P, R]:
         known = inspect.signature(checked).parameters
         if len(args) > by_place:
             first = [name for name in list(known)[:by_place] if name not in ("self", "cls")]
-            raise TypeError(f"arguments without a name are {', '.join(first)}; name the others")
+            raise TypeError(f"only {' and '.join(first)} can do without a name; name the others")
         for option in options:
             if option not in known and not (passes_on and option in _run_options()):
                 near = hint(option, known) or f"; `help({_place(function)})` describes them all"

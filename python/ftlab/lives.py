@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 from ftlab import _native, frozen
 from ftlab.given import in_python, place_of, there
@@ -25,6 +25,9 @@ class Lives(Sequence[Life], Reported):
         self._read = read
         self._lives: list[Life] = frozen.read(native.to_json())["lives"]
         self.labels: list[str] = frozen.frozen([str(life["ftl"]) for life in self._lives])
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("lives cannot be pickled; to_json() has all of them")
 
     @overload
     def __getitem__(self, index: int | str) -> Life: ...

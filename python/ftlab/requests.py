@@ -86,6 +86,13 @@ class Requests:
         """Requests, or what makes them."""
         return table if isinstance(table, Requests) else cls(table)
 
+    def __copy__(self) -> Requests:
+        """Requests cannot be changed, so a copy is the same."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Requests:
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles requests of columns. Those of a file or workload are refused: they know more."""
         if not self._is_of_columns:

@@ -322,7 +322,10 @@ class Sweep(ArrowRows, Sequence["dict[str, Any]"]):
                 trace would be overwritten.
         """
         if self._native is None:
-            raise UsageError("a sweep that came by pickle draws no figures: write them where it ran")
+            raise UsageError(
+                "a sweep that came by pickle writes no figures for a paper: write them where it "
+                "ran, or save those of `figures` one by one"
+            )
         write_files(folder, self._native.svg(), self._read)
 
     def write_report(self, path: str | os.PathLike[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import pickle
 import sys
@@ -168,8 +169,10 @@ def test_requests_of_columns_can_be_pickled(tmp_path: Path) -> None:
     assert ftlab.run(other, **OPTIONS) == ftlab.run(requests, **OPTIONS)
     assert pickle.loads(pickle.dumps(other)).sha256 == DIGEST
     path = write_csv(tmp_path / "requests.csv", DATA)
+    of_file = ftlab.trace.open(path).requests()
     with pytest.raises(TypeError, match="pickle its path"):
-        pickle.dumps(ftlab.trace.open(path).requests())
+        pickle.dumps(of_file)
+    assert copy.copy(of_file) is of_file and copy.deepcopy([of_file])[0] is of_file
 
 
 def test_optional_columns_have_defaults() -> None:

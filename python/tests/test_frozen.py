@@ -149,6 +149,7 @@ def test_a_field_that_is_read_as_an_attribute_is_named() -> None:
         (result, "time_us", "Result has no attribute 'time_us'; 'time_us' is a field: […]['time_us']"),
         (info, "requests", "TraceInfo has no attribute 'requests'; 'requests' is a field"),
         (advice, "spare", "Advice has no attribute 'spare'; 'spare' is a field"),
+        (result["erases"], "gc", "FrozenDict has no attribute 'gc'; 'gc' is a field"),
         (result, "headlin", "Result has no attribute 'headlin'; did you mean `headline`?"),
         (result, "write_amp", "no attribute 'write_amp'; did you mean `write_amplification`?"),
         (result, "nothing_like_it", "Result has no attribute 'nothing_like_it'$"),

@@ -68,6 +68,12 @@ def test_misspelt_options_are_named_with_the_right_one(tmp_path: Path) -> None:
     refused(described.format("Requests"), lambda: requests({}, xyzzy=1), TypeError)
 
 
+def test_a_wrong_value_is_named_with_its_option() -> None:
+    wrong: dict[str, Any] = {"seed": "x", "capacity": "64 miB", "extra": "20 blocks", "limit": "k"}
+    for option, value in wrong.items():
+        refused(f"^`{option}`: ", lambda: ftlab.run(WORKLOAD, **{option: value}))
+
+
 def test_several_ftls_are_compared() -> None:
     run: Any = ftlab.run
     sentence = r"^a run has one FTL; several are compared, as in ftlab\.compare\(trace, \['page'"
@@ -100,8 +106,8 @@ def test_what_is_given_twice_or_by_its_place_is_named() -> None:
         twice: Any = call
         refused("two results are called `page`; give it once", lambda: twice(WORKLOAD, ["page"] * 2))
     run: Any = ftlab.run
-    refused("arguments without a name are trace; name the others", lambda: run(WORKLOAD, "page"), TypeError)
-    with pytest.raises(TypeError, match="arguments without a name are trace, ftl; name"):
+    refused("only trace can do without a name; name the others", lambda: run(WORKLOAD, "page"), TypeError)
+    with pytest.raises(TypeError, match="only trace and ftl can do without a name; name"):
         ftlab.compare(WORKLOAD, ["page"], "full")  # type: ignore[misc]
 
 
@@ -219,6 +225,7 @@ def test_wrong_names_of_files_and_libraries_are_wrong_options(
     both = ftlab.compare(path, ["page", "block"], **DEVICE)
     figure = ftlab.figures.of(result)[0]
     film = ftlab.film(WORKLOAD, capacity="2MiB", extra="12blocks")
+    refused(r"^a film cannot be pickled; write\(\)", lambda: pickle.dumps(film), TypeError)
     trace = ftlab.trace.open(path)
     for call, why in [
         (lambda: both.frame("polar"), "not of 'polar'; did you mean `polars`"),
@@ -302,6 +309,7 @@ def test_what_is_no_result_is_refused(result: ftlab.Result) -> None:
 
 def test_questions_of_an_advice_are_named() -> None:
     advice = ftlab.advise("oltp:requests=2K,reads=30%", capacity="32MiB")
+    refused(r"^an advice cannot be pickled; to_json\(\)", lambda: pickle.dumps(advice), TypeError)
     for question in ("spare", "endurance", "latency"):
         advice.found(question)
     for question, sentence in [("spar", "; did you mean `spare`"), ("notes", "")]:
@@ -310,7 +318,9 @@ def test_questions_of_an_advice_are_named() -> None:
 
 
 def test_no_ftl_is_the_default_one() -> None:
-    assert ftlab.life(WORKLOAD, None, media="real:endurance=20", **DEVICE).labels == ["page"]
+    lives = ftlab.life(WORKLOAD, None, media="real:endurance=20", **DEVICE)
+    assert lives.labels == ["page"]
+    refused(r"^lives cannot be pickled; to_json\(\)", lambda: pickle.dumps(lives), TypeError)
     assert ftlab.film("uniform:writes=99", None, capacity="1MiB").labels == ["page"]
     compare: Any = ftlab.compare
     for nothing in (None, [], ()):

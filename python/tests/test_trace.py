@@ -60,6 +60,28 @@ def test_a_file_that_becomes_columns_has_the_same_result(path: Path) -> None:
     assert file["trace"]["requests"] == len(requests) + sum(requests.skipped.values())
 
 
+def test_a_sorted_file_has_its_volumes_in_the_order_of_its_table(tmp_path: Path) -> None:
+    path = tmp_path / "two.csv"
+    times = {"a": 1000, "b": 5, "c": 9000}
+    lines = [f"{d},{n * 7919 % 4000 * 4096},4096,W,{times[d] + n}\n" for d in times for n in range(2000)]
+    path.write_text("".join(lines))
+    read: dict[str, Any] = {"format": "csv:columns=dev+off.bytes+len.bytes+op+time.us", "sort": True}
+    for limit, devices in [(None, ["b", "a", "c"]), (900, ["b"])]:
+        trace = ftlab.trace.open(path, limit=limit, **read)
+        requests = trace.requests()
+        assert requests.devices == devices
+        first = requests.to_pandas()["device"].drop_duplicates().tolist()
+        assert first == list(range(len(devices)))
+        options: dict[str, Any] = {"chip": "slc-lsb", "ftl": "superblock"}
+        file = ftlab.run(path, limit=limit, **read, **options)
+        trace.write(tmp_path / "sorted.csv")
+        for same in (requests, requests.to_pandas(), tmp_path / "sorted.csv"):
+            result = ftlab.run(same, **options)
+            assert result["programs"] == file["programs"] and result["time_us"] == file["time_us"]
+        infos = ftlab.trace.info(path, limit=limit, each_volume=True, **read)
+        assert [info["volume"] for info in infos] == devices
+
+
 def test_batches_and_streams_are_the_whole_trace(path: Path) -> None:
     trace = ftlab.trace.open(path)
     whole = trace.requests()

@@ -16,8 +16,13 @@ K = "crates/trace/src/input/part_cursor.rs"
 O = "crates/trace/src/parse/formats/simulators/oracle_general_opns.rs"
 G = "crates/trace/src/detection.rs"
 WRITER = "crates/trace/src/writer/mod.rs"
+SORT = "crates/trace/src/sort.rs"
 
 MUTANTS = [
+    ("sorted-devices-of-the-file", "sort: devices keep the numbers that they have before sorting", SORT,
+     "out.push(Request { device, ..request });", "out.push(Request { device: device.max(request.device).min(request.device), ..request });"),
+    ("sorted-devices-all-named", "sort: devices without a request that was delivered are named", SORT,
+     "matches!(&self.state, State::Merging(merge) if merge.order.is_empty())", "true"),
     ("flush-gets-preflush", "csv, blkparse: each flush is written with a preflush", WRITER,
      "Op::Flush if is_plain => 'F',", "Op::Flush if is_plain => 'W',"),
     ("fio-times-untold", "fio: times between microseconds are cut without a word", WRITER,

@@ -55,7 +55,11 @@ fn set(
         (true, None) => option.set_all(experiment, &[&text(option, value)?]),
         (false, _) => option.set(experiment, &text(option, value)?),
     };
-    set.map_err(raised)
+    // Messages about specs say what they are about; those about values do not.
+    set.map_err(|why| match option.usage.has_keys {
+        true => raised(why),
+        false => raised(sim::Error::Impossible(format!("`{}`: {why}", option.name))),
+    })
 }
 
 /// The items of a list or tuple.

@@ -118,7 +118,7 @@ pub enum Error {
         what: String,
     },
     /// Reading the file fails.
-    #[error("trace `{name}`: cannot continue reading after line {line}: {source}")]
+    #[error("trace `{name}`: {}: {source}", after(*line))]
     Read {
         /// The trace.
         name: String,
@@ -174,9 +174,9 @@ pub enum Error {
     },
     /// The trace has no volume of this name.
     #[error(
-        "trace {name} has no volume `{volume}`{}; {}",
-        nearest.as_ref().map_or(String::new(), |it| format!("; did you mean `{it}`?")),
-        listed(volumes)
+        "trace {name} has no volume `{volume}`; {}{}",
+        listed(volumes),
+        nearest.as_ref().map_or(String::new(), |it| format!("; did you mean `{it}`?"))
     )]
     NoVolume {
         /// The trace.
@@ -389,6 +389,14 @@ pub struct PossibleReading {
 
 /// The most volumes that a message names.
 const VOLUMES_LISTED: usize = 8;
+
+/// Where reading failed.
+fn after(line: u64) -> String {
+    match line {
+        0 => "cannot read the first line".to_owned(),
+        _ => format!("cannot continue reading after line {line}"),
+    }
+}
 
 /// The volumes of a trace, as its message names them.
 fn listed(volumes: &[String]) -> String {

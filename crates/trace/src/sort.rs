@@ -10,6 +10,7 @@
 //! bounded: a run of [`RUN_REQUESTS`] takes 128 MiB, and another 64 MiB while it is sorted. A trace
 //! with fewer requests needs no disk space. A longer one takes 24 bytes per request in temporary
 //! files, which are deleted with the reader. No request is delivered before all have been read.
+//! Devices are numbered in the order of their first requests as they are delivered.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -35,6 +36,7 @@ pub(crate) struct SortedReader {
     /// The earliest and the latest time so far.
     span: Option<(i64, i64)>,
     state: State,
+    devices: Renumbered,
 }
 
 /// Runs are collected until the trace has been read; then they are merged.
@@ -47,7 +49,8 @@ impl SortedReader {
     /// Sorts the requests of `reader`, which must deliver their times unchanged.
     pub(crate) fn new(reader: Box<dyn Reader>) -> SortedReader {
         let state = State::Reading { runs: Vec::new(), run: Vec::new() };
-        SortedReader { reader, run_requests: RUN_REQUESTS, span: None, state }
+        let devices = Renumbered::default();
+        SortedReader { reader, run_requests: RUN_REQUESTS, span: None, state, devices }
     }
 }
 
@@ -83,7 +86,10 @@ impl Reader for SortedReader {
         let before = out.len();
         while out.len() - before < max {
             match merge.next()? {
-                Some(request) => out.push(request),
+                Some(request) => {
+                    let device = self.devices.number(request.device);
+                    out.push(Request { device, ..request });
+                }
                 None => break,
             }
         }
@@ -96,11 +102,56 @@ impl Reader for SortedReader {
 
     fn report(&self) -> ReadReport {
         let mut report = self.reader.report();
+        let is_delivered = matches!(&self.state, State::Merging(merge) if merge.order.is_empty());
+        report.devices = self.devices.names(report.devices, is_delivered);
         // Requests without times, or all at one time, are as they were.
         if self.span.is_some_and(|(earliest, latest)| earliest < latest) {
             report.notes.push(String::from("The requests are sorted by time."));
         }
         report
+    }
+}
+
+/// Numbers of devices in the order in which their first requests are delivered.
+#[derive(Default)]
+struct Renumbered {
+    /// For each number of the trace its own, if it has one.
+    numbers: Vec<Option<u32>>,
+    /// The numbers of the trace, by their own.
+    old: Vec<u32>,
+}
+
+impl Renumbered {
+    #[inline]
+    fn number(&mut self, old: u32) -> u32 {
+        match self.numbers.get(old as usize) {
+            Some(&Some(number)) => number,
+            _ => self.add(old),
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, old: u32) -> u32 {
+        let number = self.old.len() as u32;
+        self.old.push(old);
+        if self.numbers.len() <= old as usize {
+            self.numbers.resize(old as usize + 1, None);
+        }
+        self.numbers[old as usize] = Some(number);
+        number
+    }
+
+    /// The names of the devices that were delivered, given those of the trace. If all requests were
+    /// delivered, those without a request follow.
+    fn names(&self, mut of_trace: Vec<String>, with_others: bool) -> Vec<String> {
+        let taken = |&old: &u32| std::mem::take(&mut of_trace[old as usize]);
+        let mut names: Vec<String> = self.old.iter().map(taken).collect();
+        if with_others {
+            let is_other = |at: &usize| self.numbers.get(*at).is_none_or(|it| it.is_none());
+            let others = (0..of_trace.len()).filter(is_other);
+            names.extend(others.map(|at| std::mem::take(&mut of_trace[at])).collect::<Vec<_>>());
+        }
+        names
     }
 }
 
@@ -194,7 +245,7 @@ mod tests {
     use crate::request::{Flags, Op};
     use proptest::prelude::*;
 
-    /// Delivers the given requests unchanged.
+    /// Delivers the given requests unchanged, of devices `0`, `1` and so on.
     struct Given(std::vec::IntoIter<Request>);
 
     impl Reader for Given {
@@ -209,8 +260,15 @@ mod tests {
         }
 
         fn report(&self) -> ReadReport {
-            ReadReport::default()
+            ReadReport { devices: names(0..DEVICES), ..ReadReport::default() }
         }
+    }
+
+    /// The number of devices, of which the last one has no requests.
+    const DEVICES: u32 = 5;
+
+    fn names(devices: impl IntoIterator<Item = u32>) -> Vec<String> {
+        devices.into_iter().map(|device| device.to_string()).collect()
     }
 
     fn requests(times: &[u64]) -> Vec<Request> {
@@ -218,7 +276,7 @@ mod tests {
             time_ns,
             offset: index as u64,
             bytes: u64::MAX / 2,
-            device: index as u32,
+            device: index as u32 * 7 % (DEVICES - 1),
             op: Op::ALL[index % 4],
             flags: Flags::from_bits(index as u8 % 32).unwrap(),
             stream: index as u8 % 64,
@@ -226,12 +284,15 @@ mod tests {
         times.iter().enumerate().map(request).collect()
     }
 
-    fn sorted(requests: Vec<Request>, run_requests: usize) -> Vec<Request> {
-        let reader = Box::new(Given(requests.into_iter()));
-        let mut sorted = SortedReader { run_requests, ..SortedReader::new(reader) };
-        let mut out = Vec::new();
-        while sorted.next_batch(&mut out, 5).unwrap() > 0 {}
-        out
+    /// The devices in the order of their first requests.
+    fn in_order(requests: &[Request]) -> Vec<u32> {
+        let mut devices = Vec::new();
+        for request in requests {
+            if !devices.contains(&request.device) {
+                devices.push(request.device);
+            }
+        }
+        devices
     }
 
     proptest! {
@@ -243,10 +304,26 @@ mod tests {
             let mut expected = requests(&times);
             expected.sort_by_key(|request| request.time_ns);
             let first_ns = expected.first().map_or(0, |request| request.time_ns);
+            let mut devices = in_order(&expected);
             for request in &mut expected {
                 request.time_ns -= first_ns;
+                request.device =
+                    devices.iter().position(|&it| it == request.device).unwrap() as u32;
             }
-            prop_assert_eq!(sorted(requests(&times), run_requests), expected);
+            let reader = Box::new(Given(requests(&times).into_iter()));
+            let mut sorted = SortedReader { run_requests, ..SortedReader::new(reader) };
+            let mut found = Vec::new();
+            while sorted.next_batch(&mut found, 5).unwrap() > 0 {
+                let delivered = in_order(&found).len();
+                let named = sorted.report().devices;
+                prop_assert_eq!(&named[..delivered], names(devices[..delivered].iter().copied()));
+                let has_others = named.len() > delivered;
+                prop_assert_eq!(has_others, found.len() == expected.len(), "{:?}", named);
+            }
+            prop_assert_eq!(found, expected);
+            let others = (0..DEVICES).filter(|device| !devices.contains(device));
+            devices.extend(others.collect::<Vec<_>>());
+            prop_assert_eq!(sorted.report().devices, names(devices));
         }
     }
 }

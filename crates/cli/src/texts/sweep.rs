@@ -132,13 +132,16 @@ fn claim_text(claim: &Claim, verdicts: &[Verdict], scale: Scale) -> String {
         Scale::Quick => "; quick scale, which settles nothing",
         Scale::Full => "",
     };
+    let within = match claim.within {
+        0.0 => String::new(),
+        within => format!(" within {:.3} %", 100.0 * within),
+    };
     format!(
-        "\n{}{}  {}: {} ({holding} of {} within {:.3} %{silent_text}{quick})\n",
+        "\n{}{}  {}: {} ({holding} of {}{within}{silent_text}{quick})\n",
         table.text(),
         claim.id,
         claim.judgement(verdicts).word(),
         claim.says,
-        verdicts.len() - silent,
-        100.0 * claim.within
+        verdicts.len() - silent
     )
 }

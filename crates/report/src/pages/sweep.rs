@@ -283,10 +283,11 @@ fn cell_table(judged: &JudgedClaim, factor: f64) -> DataTable {
     DataTable::new(head, judged.verdicts.iter().map(row))
 }
 
-/// How far a cell is from its value in per cent; none inside of a range, or if it is unknown.
+/// How far a cell is from its value in per cent; none if it is on the wanted side of a limit, or if
+/// it is unknown.
 pub fn off_by(cell: &Verdict) -> Option<String> {
     let has_value = matches!(cell.wanted, Wanted::About(_));
-    let off = cell.deviation().filter(|&off| has_value || off != 0.0);
+    let off = cell.deviation().filter(|_| has_value || cell.judgement != Judgement::Holds);
     off.map(|off| format!("{:+.2} %", 100.0 * off))
 }
 

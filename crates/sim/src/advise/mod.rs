@@ -182,7 +182,7 @@ pub fn advise(choices: &Choices, question: &Question, bench: &Bench) -> Result<A
         };
         return Ok(Advice { latency, ..Advice::none(subject.look.clone(), device, &refusal) });
     }
-    let own = match possible(own(&subject, bench))? {
+    let own = match possible(own(&subject, bench), THESE)? {
         Answer::Found(own) => own,
         Answer::Refused(refusal) => {
             let device = Some(AdvisedDevice::of(&subject));
@@ -192,12 +192,12 @@ pub fn advise(choices: &Choices, question: &Question, bench: &Bench) -> Result<A
     Ok(Advice {
         schema: SCHEMA,
         device: Some(AdvisedDevice::of(&subject)),
-        spare: possible(spare::spare(&subject, &own, question.target, bench))?,
-        endurance: possible(endurance::endurance(&subject, bench))?,
+        spare: possible(spare::spare(&subject, &own, question.target, bench), THESE)?,
+        endurance: possible(endurance::endurance(&subject, bench), CLASSES)?,
         latency: latency()?,
-        effects: possible(effects::effects(&subject, &own, bench))?,
-        placement: possible(placement::placement(&subject, bench))?,
-        confidence: possible(confidence::confidence(choices, &subject, &own, bench))?,
+        effects: possible(effects::effects(&subject, &own, bench), THESE)?,
+        placement: possible(placement::placement(&subject, bench), THESE)?,
+        confidence: possible(confidence::confidence(choices, &subject, &own, bench), THESE)?,
         notes: notes(&subject.look, &own),
         look: subject.look,
     })
@@ -209,13 +209,21 @@ fn notes(look: &Look, run: &RunResult) -> Vec<String> {
     look.notes.iter().chain(of_run).cloned().collect()
 }
 
+/// What a device is too small for, and what helps.
+type Need = [&'static str; 2];
+const THESE: Need =
+    ["these runs", "Take a chip with smaller blocks, or give more extra blocks (`--extra`)."];
+/// The extra blocks of a class of drives are its own.
+const CLASSES: Need =
+    ["runs with the extra blocks of each class of drives", "Take a chip with smaller blocks."];
+
 /// An answer, unless a scheme needs more extra blocks than the device has.
-fn possible<T>(answer: Result<T>) -> Result<Answer<T>> {
+fn possible<T>(answer: Result<T>, [runs, instead]: Need) -> Result<Answer<T>> {
     match answer {
         Ok(found) => Ok(Answer::Found(found)),
         Err(error) if is_for_want_of_blocks(&error) => Ok(Answer::Refused(Refusal::with(
-            format!("The device is too small for these runs: {error}."),
-            "Take a chip with smaller blocks, or give more extra blocks (`--extra`).",
+            format!("The device is too small for {runs}: {error}."),
+            instead,
         ))),
         Err(error) => Err(error),
     }

@@ -14,11 +14,11 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::config::experiment::Experiment;
+use crate::config::experiment::{Experiment, options};
 use crate::plan::assignment::{
     Assignment, Condition, assigned, assignments, entries, with_keys_of,
 };
-use crate::plan::document::{Fault, OrFault, TablePart};
+use crate::plan::document::{Fault, OrFault, TablePart, unknown_key};
 use crate::plan::quantity::ratio;
 use crate::plan::row::Row;
 
@@ -76,7 +76,10 @@ impl RowSelection {
             match name.as_str() {
                 name if except.contains(&name) => {}
                 "over" => over = Some(table_of_options(value, "over")?),
-                _ => selected_by.push(Assignment::new(&name, at, value)?),
+                _ => {
+                    refuse_unknown_option(&name, &at, except)?;
+                    selected_by.push(Assignment::new(&name, at, value)?);
+                }
             }
         }
         let over_text = over.as_ref().map(|over| format!(" over {}", as_written(over)));
@@ -109,6 +112,17 @@ impl RowSelection {
         let text = |(key, value): (&String, &Value)| format!(" {key}={value}").replace('"', "");
         let varied = rows[cell.row].varied.iter();
         varied.filter(|(key, _)| differs(key)).map(text).collect()
+    }
+}
+
+/// Refuses a name that is neither that of an option nor one of `keys`, which may stand beside them.
+fn refuse_unknown_option(name: &str, at: &Range<usize>, keys: &[&str]) -> OrFault<()> {
+    let option = name.split('.').next().unwrap_or(name);
+    let options = options().iter().map(|option| option.name);
+    let known: Vec<&str> = keys.iter().copied().chain(["over"]).chain(options).collect();
+    match known.contains(&option) {
+        true => Ok(()),
+        false => Err(Fault::new(at.clone(), unknown_key("a selection of rows", option, &known))),
     }
 }
 

@@ -404,7 +404,12 @@ fn claims_that_cannot_be_judged_are_refused() {
         ("", "a claim has one of `rows`, `falling` and `rising`"),
         ("rows = 3", "`rows` is not a list of tables"),
         ("rows = [{ seed = 9, expected = 1 }]", "no row has seed=9"),
-        ("rows = [{ sed = 9, expected = 1 }]", "an experiment has no key `sed`"),
+        (
+            "rows = [{ sed = 9, expected = 1 }]",
+            "a selection of rows has no key `sed`; did you mean `seed`?",
+        ),
+        ("rows = [{ seed = 1, at_mots = 1 }]", "did you mean `at_most`?"),
+        ("rows = [{ seed = 1, ovr = { seed = 1 }, at_most = 1 }]", "did you mean `over`?"),
         ("rows = [{ extra = \"7%\" }]", "the expected value is missing"),
         ("rows = [{ expected = \"x\" }]", "the expected value is not a number"),
         ("rows = [{ between = [2, 1] }]", "`between` takes two numbers, the lower one first"),
