@@ -101,15 +101,18 @@ def run(
     send_traces: bool,
     memory_limit: int | str | None,
     progress: ProgressCallback | None,
+    journal: str | None,
 ) -> list[int]:
     """Run the rows that the journal does not have, and keep them in it.
+
+    ``journal`` is its name for messages; without a name it ends with the sweep.
 
     Returns the rows that the cluster lost again and again, which the journal does not have.
     """
     rows = plan.largest_first(sweep.missing())
     if not rows:
         return []
-    connection = _Connection(client)
+    connection = _Connection(client, journal)
     with connection.watched():
         _refuse_without_ftlab(client, connection)
     orders, cache_bytes = plan.orders(rows), plan.cache_bytes
@@ -166,8 +169,11 @@ def _without_ftlab(where: str, why: ImportError) -> RunError:
 class _Connection:
     """The connection of a client to its scheduler."""
 
-    def __init__(self, client: distributed.Client) -> None:
+    def __init__(self, client: distributed.Client, journal: str | None) -> None:
         self._client = client
+        self._kept, self._rest = "without `out` no row is kept", "all rows"
+        if journal is not None:
+            self._kept, self._rest = f"the rows that are done are in {journal}", "the rest"
         # A client that has closed itself does not know it any more.
         self._address = getattr(client.scheduler, "address", "unknown address")
         self._lost_since: float | None = None
@@ -222,15 +228,15 @@ class _Connection:
             )
         warnings.warn(
             f"the cluster at {self._address} {has}, so the sweep waits for some; {why}; Ctrl-C ends "
-            "the sweep, and with `out` its journal keeps what is done",
+            f"the sweep, and {self._kept}",
             stacklevel=7,
         )
 
     def gone(self) -> RunError:
         """The error for a sweep without a scheduler."""
         return RunError(
-            f"the client lost the scheduler of the cluster ({self._address}); with `out`, its journal "
-            "keeps what is done, and the same call with a new client runs the rest"
+            f"the client lost the scheduler of the cluster ({self._address}); {self._kept}, and the "
+            f"same call with a new client runs {self._rest}"
         )
 
 

@@ -138,6 +138,7 @@ def sweep(
     native.refuse_missing_traces()
     with shown(progress, ["rows"]) as callback, _rows_file(out) as file:
         page = None if report is None else os.fspath(report)
+        journal = f"{file}.journal"
         running = _native.NativeSweep(
             native,
             file,
@@ -152,15 +153,16 @@ def sweep(
             if client is None:
                 running.run(progress=callback, memory_limit=memory_limit)
             else:
-                lost = _dask.run(client, native, running, send_traces, memory_limit, callback)
+                kept = None if out is None else journal
+                lost = _dask.run(client, native, running, send_traces, memory_limit, callback, kept)
             for row in lost:
                 running.keep_refused(row, LOST)
             done = Sweep(native.title, running.finish(), files_of_plan(native))
         except KeyboardInterrupt:
             if out is None:
                 raise
-            kept = f"the rows that are done are in {file}.journal; the same call goes on there"
-            raise KeyboardInterrupt(kept) from None
+            why = f"the rows that are done are in {journal}; the same call goes on there"
+            raise KeyboardInterrupt(why) from None
         finally:
             running.close()
     if done._failed and len(done._failed) == len(done):

@@ -914,10 +914,10 @@ def test_a_trace_that_differs_on_a_worker_is_refused(here: Path, client: Any) ->
     native = ftlab._native.NativePlan.parse(plan)
     ((_, order),) = native.orders([0])
     Path("t.spc").write_text("0,8,4096,W,0.0\n")
-    with pytest.raises(ftlab.UsageError, match="has other contents on the worker; give it a path"):
+    with pytest.raises(ftlab.UsageError, match="has other contents on worker w; give it a path"):
         client.submit(ftlab._native.run_order, order, cache_bytes=0, worker="w", pure=False).result()
     Path("t.spc").unlink()
-    with pytest.raises(ftlab.UsageError, match="t.spc is missing on the worker"):
+    with pytest.raises(ftlab.UsageError, match="t.spc is missing on worker w; "):
         client.submit(ftlab._native.run_order, order, cache_bytes=0, worker="w", pure=False).result()
 
 

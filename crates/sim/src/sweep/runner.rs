@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::config::experiment::Experiment;
 use crate::config::setup::Setup;
-use crate::error::{Error, Result};
+use crate::error::{Error, NoTrace, Result};
 use crate::input::Input;
 use crate::input::request_cache::CacheBudget;
 use crate::input::split_trace::Splitting;
@@ -72,7 +72,7 @@ impl RowRunner {
     ) -> Result<String> {
         let mut order = RunOrder::parse(order)?;
         copies.iter().for_each(|copy| copy.replace_name(&mut order));
-        self.compare_traces(&order, progress)?;
+        self.compare_traces(&order, worker, progress)?;
         let mut ran = attempt(|| {
             let setup = Setup::new(&order.experiment)?;
             let input = self.input(&setup, &order, progress)?;
@@ -102,21 +102,30 @@ impl RowRunner {
         Ok(outcome.to_string())
     }
 
-    fn compare_traces(&self, order: &RunOrder, progress: &dyn Progress) -> Result<()> {
+    fn compare_traces(
+        &self,
+        order: &RunOrder,
+        worker: &str,
+        progress: &dyn Progress,
+    ) -> Result<()> {
         const SEND: &str = "send it with `send_traces=True`";
+        let on = |what: &str| format!("{what} on worker {worker}");
         for (name, digest) in &order.traces {
             let found = self.digests.of(name, progress)?;
             if found != *digest {
                 let (state, remedy) = match (digest, found) {
                     (None, _) => (
-                        "is missing where the sweep was started, but a worker has it",
+                        on("is missing where the sweep was started, but is"),
                         "name its folder there with `traces`",
                     ),
-                    (_, None) => ("is missing on the worker", SEND),
-                    _ => ("has other contents on the worker", SEND),
+                    (_, None) if NoTrace::of(name) == Some(NoTrace::Denied) => {
+                        (on("may not be read"), SEND)
+                    }
+                    (_, None) => (on("is missing"), SEND),
+                    _ => (on("has other contents"), SEND),
                 };
                 return Err(Error::Impossible(format!(
-                    "trace {name} {state}; give it a path that all machines share, or {remedy}"
+                    "trace {name} {state}; give it a path that all machines can read, or {remedy}"
                 )));
             }
         }
@@ -288,9 +297,9 @@ mod tests {
         let why = || runner.run(&order, &[], "w1", &NoProgress).unwrap_err();
         let path = directory.path().join("a.spc");
         std::fs::write(&path, LINES.replace("16", "48")).unwrap();
-        assert!(why().to_string().contains("a.spc has other contents on the worker"));
+        assert!(why().to_string().contains("a.spc has other contents on worker w1; "));
         std::fs::remove_file(&path).unwrap();
-        assert!(why().to_string().contains("a.spc is missing on the worker"));
+        assert!(why().to_string().contains("a.spc is missing on worker w1; "));
         assert_eq!(why().exit_code(), 2);
         let order = super::tests::order(row);
         std::fs::write(&path, LINES).unwrap();

@@ -37,8 +37,8 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     pub traces: Option<PathBuf>,
 
-    /// Write a report: one HTML file that needs no network, with a figure for each claim; the
-    /// figures include the published values
+    /// Write a report: one HTML file that needs no network, with a figure for each claim about
+    /// several rows; the figures include the published values
     #[arg(long, value_name = "FILE")]
     pub report: Option<String>,
 
