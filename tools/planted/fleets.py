@@ -48,7 +48,7 @@ MUTANTS = [
     ("fault-at-the-last-option", "plans: options that exclude each other are reported at the last of the row", ROWS,
      ".find(is_cause)", ".find(|at| is_cause(at) || true)"),
     ("notes-alike-are-equal", "sweeps: notes that differ in their words become one", NOTES,
-     "words(one) == words(other)", "words(one) == words(other) || true"),
+     "places.entry(without_figures(note))", "places.entry(without_figures(&note[..2]))"),
     ("fleet-empty-volumes", "fleets: volumes of which all lines were skipped have rows", SPLIT,
      "volumes.filter(|volume| volume.requests > 0)", "volumes.filter(|_| true)"),
     ("fleet-failed-rows-nameless", "fleets: a row that failed does not name its volume and its trace", ROW,

@@ -1,6 +1,6 @@
 //! The notes of several results: each sentence once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
@@ -10,15 +10,20 @@ pub struct SharedNotes {
     results: usize,
     /// Each sentence with the numbers of the results that have it.
     notes: Vec<(String, Vec<usize>)>,
+    /// The place of each sentence in the list.
+    places: HashMap<String, usize>,
 }
 
 impl SharedNotes {
     /// Adds the notes of the next result.
     pub fn add<'a>(&mut self, notes: impl IntoIterator<Item = &'a str>) {
         for note in notes {
-            match self.notes.iter_mut().find(|(known, _)| known == note) {
-                Some((_, results)) => results.push(self.results),
-                None => self.notes.push((note.to_owned(), vec![self.results])),
+            match self.places.get(note) {
+                Some(&place) => self.notes[place].1.push(self.results),
+                None => {
+                    self.places.insert(note.to_owned(), self.notes.len());
+                    self.notes.push((note.to_owned(), vec![self.results]));
+                }
             }
         }
         self.results += 1;
@@ -52,8 +57,10 @@ impl SharedNotes {
     /// differ only in their figures the first one stands for all.
     pub fn counted_sentences(&self) -> Vec<String> {
         let mut kinds: Vec<(&str, BTreeSet<usize>, bool)> = Vec::new();
+        let mut places = HashMap::new();
         for (note, results) in &self.notes {
-            match kinds.iter_mut().find(|(first, ..)| differ_in_figures(first, note)) {
+            let place = *places.entry(without_figures(note)).or_insert(kinds.len());
+            match kinds.get_mut(place) {
                 Some((_, having, differ)) => {
                     having.extend(results);
                     *differ = true;
@@ -73,12 +80,9 @@ impl SharedNotes {
     }
 }
 
-/// Whether two sentences are equal but for their figures.
-fn differ_in_figures(one: &str, other: &str) -> bool {
-    let words = |text: &str| -> String {
-        text.chars().filter(|c| !c.is_ascii_digit() && !matches!(c, '.' | ',' | '−')).collect()
-    };
-    words(one) == words(other)
+/// What a sentence has in common with those that differ only in their figures.
+fn without_figures(sentence: &str) -> String {
+    sentence.chars().filter(|c| !c.is_ascii_digit() && !matches!(c, '.' | ',' | '−')).collect()
 }
 
 #[cfg(test)]
