@@ -43,6 +43,8 @@ MUTANTS = [
      "        (!has).then_some(what)", "        (!has && what.is_empty()).then_some(what)"),
     ("drawing-selection-unnamed", "plans: the caption of a drawing of one selection does not name it", DRAWING,
      "[only] => mem::take(&mut only.label),", "[_] => String::new(),"),
+    ("default-key-not-found", "plans: rows are not found by a key that its option leaves out", ASSIGNMENT,
+     "|| changes_nothing()", "|| false && changes_nothing()"),
     ("over-without-keys", "plans: `over` never keeps the keys that grids set", SELECTION,
      ".or_else(with_keys)", ".or_else(|| with_keys().filter(|_| false))"),
     ("fault-at-the-last-option", "plans: options that exclude each other are reported at the last of the row", ROWS,

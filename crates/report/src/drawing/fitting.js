@@ -13,7 +13,8 @@ const figures = (function () {
       axis: { labelColor: text, titleColor: text, gridColor: line, domainColor: soft, tickColor: soft,
               labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelLimit: 0, titleLimit: 0,
               labelSeparation: 5 },
-      axisX: { labelFlush: false, labelBound: 8 },
+      // Half the space between panels: numbers at their ends do not meet.
+      axisX: { labelFlush: false, labelBound: 10 },
       legend: { labelColor: text, titleColor: soft, labelFontSize: 12, labelLimit: 0, orient: "top",
                 symbolLimit: 0 },
       header: { labelColor: text, titleColor: text, labelFontSize: 12, labelLimit: 0 },

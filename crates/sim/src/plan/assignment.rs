@@ -254,7 +254,13 @@ impl Condition {
             Condition::Inside(option, key, value) => {
                 let spec = of_row(option).and_then(|text| Spec::parse(&text).ok());
                 let pairs = spec.map(|spec| spec.pairs).unwrap_or_default();
-                pairs.iter().any(|(known, has)| known == key && has == value)
+                // An option may leave out a key that has its default, as `closed:depth=1` does.
+                let changes_nothing = || {
+                    let mut other = row.experiment.clone();
+                    let set = set_inside(&mut other, option, key, value.clone());
+                    set.is_ok() && option.text(&other) == of_row(option)
+                };
+                pairs.iter().any(|(known, has)| known == key && has == value) || changes_nothing()
             }
         }
     }

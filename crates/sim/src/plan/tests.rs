@@ -613,6 +613,12 @@ fn rows_are_found_by_the_options_that_name_them() {
     let base = "[base]\nreplay = \"closed\"\n[[grid]]\nreplay.depth = [1, 8]\n";
     assert_eq!(found(base, "replay = \"closed\""), 2);
     assert_eq!(found(base, "replay = \"closed:depth=8\""), 1);
+    // A depth of 1 is the default, so `closed` is all that is left of it.
+    for depth in [1, 8] {
+        assert_eq!(found(base, &format!("replay.depth = {depth}")), 1);
+    }
+    let speeds = "[base]\nreplay = \"open\"\n[[grid]]\nreplay.speed = [1, 50]\n";
+    assert_eq!(found(speeds, "replay.speed = 1"), 1);
     let whole = "[[grid]]\nftl = [\"page\", \"page:victim=fifo\"]\n";
     assert_eq!(found(whole, "ftl = \"page\""), 1, "the other one is named differently");
 }
