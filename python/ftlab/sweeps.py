@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from ftlab import _native, frozen
 from ftlab._plan_text import placed, plan_text
-from ftlab.errors import UsageError
+from ftlab.errors import RunError, UsageError
 from ftlab.figures import Figure, drawn
 from ftlab.given import in_python, kind, spelt, there
 from ftlab.progress import Progress, shown
@@ -139,6 +139,7 @@ def sweep(
     with shown(progress, ["rows"]) as callback, _rows_file(out) as file:
         page = None if report is None else os.fspath(report)
         journal = f"{file}.journal"
+        there = f"in {journal}; the same call goes on there"
         running = _native.NativeSweep(
             native,
             file,
@@ -161,8 +162,12 @@ def sweep(
         except KeyboardInterrupt:
             if out is None:
                 raise
-            why = f"the rows that are done are in {journal}; the same call goes on there"
-            raise KeyboardInterrupt(why) from None
+            raise KeyboardInterrupt(f"the rows that are done are {there}") from None
+        except (RunError, UsageError) as error:
+            # One that names the journal says what is to be done about it.
+            if out is not None and os.path.exists(journal) and journal not in str(error):
+                error.args = (f"{error}; the rows that are done are {there}",)
+            raise
         finally:
             running.close()
     if done._failed and len(done._failed) == len(done):

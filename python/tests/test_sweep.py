@@ -921,6 +921,18 @@ def test_a_trace_that_differs_on_a_worker_is_refused(here: Path, client: Any) ->
         client.submit(ftlab._native.run_order, order, cache_bytes=0, worker="w", pure=False).result()
 
 
+def test_a_sweep_that_ends_early_says_where_its_rows_are(here: Path, client: Any) -> None:
+    # A worker has a folder of its own, so it does not find a relative name.
+    Path("t.spc").write_text("0,0,4096,W,0.0\n")
+    plan = {"base": {"warmup": 0, "trace": "t.spc"}}
+    kept = "t.spc is missing on worker .*; the rows that are done are in rows.csv.journal; the same call"
+    with pytest.raises(ftlab.UsageError, match=kept):
+        ftlab.sweep(plan, client, out="rows.csv")
+    with pytest.raises(ftlab.UsageError, match="t.spc is missing") as without:
+        ftlab.sweep(plan, client)
+    assert "journal" not in str(without.value)
+
+
 def test_rows_stay_if_no_trace_exists_where_the_cluster_is_asked(here: Path, client: Any) -> None:
     Path("rows.csv").write_text("rows of before\n")
     with pytest.raises(ftlab.RunError, match="there is no trace `away/t.spc`"):

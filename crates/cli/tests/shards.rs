@@ -136,8 +136,10 @@ fn a_merge_without_all_rows_lists_what_is_missing_and_loses_nothing() {
     for shard in ["1/4", "3/4"] {
         place.shard(shard);
     }
-    let why = place.refused(1, &["--merge"]);
+    let figures = place.path("figures");
+    let why = place.refused(1, &["--merge", "--svg", figures.to_str().unwrap()]);
     assert!(why.contains("6 of 12 rows are missing"), "{why}");
+    assert!(!figures.exists(), "an empty folder stays");
     assert!(why.contains("Run shards 2,4 of 4 again, or run the missing rows here"), "{why}");
     // A shard that was killed in the middle is missing, too.
     let journal = place.path("rows.csv.3of4.journal");

@@ -41,10 +41,11 @@ impl FigureArgs {
         let mut folders: Vec<FigureFolder> = Vec::new();
         for (name, form) in [(&self.svg, FigureForm::Svg), (&self.pdf, FigureForm::Pdf)] {
             let Some(name) = name else { continue };
+            let is_new = !Path::new(name).exists();
             let path = writable(Path::new(name))?;
             match folders.iter_mut().find(|folder| folder.path == path) {
                 Some(same) => same.forms.push(form),
-                None => folders.push(FigureFolder { path, forms: vec![form] }),
+                None => folders.push(FigureFolder { path, forms: vec![form], is_new }),
             }
         }
         Ok(folders)
@@ -74,6 +75,17 @@ enum FigureForm {
 pub struct FigureFolder {
     path: PathBuf,
     forms: Vec<FigureForm>,
+    /// Whether it was made for this command.
+    is_new: bool,
+}
+
+impl Drop for FigureFolder {
+    /// A command that fails leaves no empty folder.
+    fn drop(&mut self) {
+        if self.is_new {
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
 }
 
 impl FigureFolder {
