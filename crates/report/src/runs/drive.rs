@@ -20,34 +20,41 @@ const PERCENTILES: [(&str, &str); 4] =
 /// Percentiles of the response times of each kind of request against the mean number of requests in
 /// the drive, which is the queue depth of a closed loop. `None` with fewer than two depths.
 pub(super) fn latency_against_depth(runs: &[LabelledResult]) -> Option<Figure> {
-    let (mut values, mut rows, mut depths) = (Vec::new(), Vec::new(), Vec::new());
-    for run in runs {
-        let Some(depth) = run.result["drive"]["mean_requests"].as_f64() else { continue };
-        depths.push(depth);
+    let (mut values, mut rows, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
+    let groups = alike_but_for_depth(runs);
+    let depth = |run: &LabelledResult| run.result["drive"]["mean_requests"].as_f64();
+    let has_curve = |(_, runs): &(String, Vec<&LabelledResult>)| {
+        let first = runs.iter().find_map(|run| depth(run));
+        runs.iter().any(|run| depth(run).is_some_and(|depth| Some(depth) != first))
+    };
+    if !groups.iter().any(has_curve) {
+        return None;
+    }
+    let of_groups = groups.iter().flat_map(|(name, runs)| runs.iter().map(move |run| (name, run)));
+    for (name, run) in of_groups {
+        let Some(depth) = depth(run) else { continue };
         for op in ["read", "write"] {
             let times = &run.result["response_us"][op];
             if integer(&times["count"]) == 0 {
                 continue;
             }
+            let kind = if name.is_empty() { format!("{op}s") } else { format!("{op}s, {name}") };
             let time = |(field, _): (&str, &str)| float(&times[field]);
             values.extend(PERCENTILES.map(|(field, name)| {
-                json!({"run": run.label, "requests": format!("{op}s"), "depth": depth,
+                json!({"run": run.label, "requests": kind, "depth": depth,
                        "percentile": name, "us": float(&times[field])})
             }));
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
             let figures = [depth].into_iter().chain(PERCENTILES.map(time)).map(number);
             rows.push([format!("{}, {op}s", run.label)].into_iter().chain(figures).collect());
         }
     }
-    let kinds: Vec<String> = ["reads", "writes"]
-        .into_iter()
-        .filter(|kind| values.iter().any(|value| value["requests"] == **kind))
-        .map(str::to_owned)
-        .collect();
-    depths.sort_by(f64::total_cmp);
-    let (first, last) = (*depths.first()?, *depths.last()?);
-    if first >= last || kinds.is_empty() {
+    if kinds.is_empty() {
         return None;
     }
+    kinds.sort_by_key(|kind| !kind.starts_with("reads"));
     let view = json!({
         "mark": {"type": "line", "point": true, "tooltip": true},
         "height": 280,
@@ -70,6 +77,44 @@ pub(super) fn latency_against_depth(runs: &[LabelledResult]) -> Option<Figure> {
         spec: spec(values, parts),
         table: Some(DataTable::new(head, rows)),
     })
+}
+
+/// The runs that differ only in their replay, as groups with a name each: what the labels of a group
+/// share, or the first of them. A single group has none.
+fn alike_but_for_depth<'a>(
+    runs: &'a [LabelledResult],
+) -> Vec<(String, Vec<&'a LabelledResult<'a>>)> {
+    let mut groups: Vec<(Vec<Value>, Vec<&LabelledResult>)> = Vec::new();
+    for run in runs {
+        let mut key: Vec<Value> =
+            ["run", "ftl", "device", "layers"].map(|part| run.result[part].clone()).into();
+        key.extend(
+            [&run.result["trace"]["name"], &run.result["drive"]["profile"]].map(Clone::clone),
+        );
+        if let Some(options) = key[0].as_object_mut() {
+            options.remove("replay");
+        }
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, alike)) => alike.push(run),
+            None => groups.push((key, vec![run])),
+        }
+    }
+    let is_one = groups.len() == 1;
+    let mut named: Vec<(String, Vec<&LabelledResult>)> = Vec::new();
+    for (_, runs) in groups {
+        let first = runs[0].label;
+        let has = |label: &str, word: &str| label.split(' ').any(|own| own == word);
+        let shared = first.split(' ').filter(|word| runs.iter().all(|run| has(run.label, word)));
+        let shared = shared.collect::<Vec<_>>().join(" ");
+        let is_taken = named.iter().any(|(known, _)| *known == shared);
+        let name = match (is_one, shared.is_empty() || is_taken) {
+            (true, _) => String::new(),
+            (false, true) => first.to_owned(),
+            (false, false) => shared,
+        };
+        named.push((name, runs));
+    }
+    named
 }
 
 /// Stacked bars: how requests of each class of response times spent their time. `None` without a
@@ -379,6 +424,25 @@ mod tests {
         assert_eq!(figure.spec["data"]["values"].as_array().unwrap().len(), 8);
         let rows = figure.table.unwrap().rows;
         assert_eq!(rows[1], ["a, reads", "31.9", "80", "90", "99", "120"]);
+    }
+
+    #[test]
+    fn runs_that_differ_in_more_than_depth_have_panels_of_their_own() {
+        let run = |ftl: &str, depth: f64| {
+            let read = json!({"count": 9, "p50": 80.0, "p90": 90.0, "p99": 99.0, "p999": 120.0});
+            json!({"run": {"replay": format!("closed:depth={depth}")}, "ftl": {"name": ftl},
+                   "drive": {"mean_requests": depth}, "response_us": {"read": read}})
+        };
+        let results = [run("page", 1.0), run("page", 4.0), run("dac", 1.0), run("dac", 4.0)];
+        let labels = ["ftl=page depth=1", "ftl=page depth=4", "dac@1", "dac@4"];
+        let labelled = |(label, result)| LabelledResult { label, result };
+        let runs: Vec<LabelledResult> = labels.into_iter().zip(&results).map(labelled).collect();
+        let figure = latency_against_depth(&runs).unwrap();
+        let values = figure.spec["data"]["values"].as_array().unwrap();
+        let panels: Vec<&Value> = values.iter().map(|value| &value["requests"]).collect();
+        assert_eq!([panels[0], panels[4]], ["reads, ftl=page", "reads, ftl=page"]);
+        assert_eq!([panels[8], panels[12]], ["reads, dac@1", "reads, dac@1"]);
+        assert_eq!(latency_against_depth(&[runs[0], runs[2]]), None, "no curve has two points");
     }
 
     #[test]

@@ -173,10 +173,12 @@ fn add_given(rows: &mut [Row], base: &[Assignment]) {
     let given = base.iter().map(|it| (it.key.to_string(), &it.value));
     let varies = |key: &String| rows.iter().any(|row| row.varied.contains_key(key));
     let given: Vec<_> = given.filter(|(key, _)| varies(key)).collect();
-    let is_same_option = |one: &str, other: &str| one.split('.').next() == other.split('.').next();
     for row in rows {
         for (key, value) in &given {
-            if !row.varied.keys().any(|own| is_same_option(own, key)) {
+            // A row that sets the whole option has nothing of the base's, but one that sets a key
+            // inside it has the rest.
+            let option = key.split('.').next().unwrap_or(key);
+            if ![key, option].iter().any(|&name| row.varied.contains_key(name)) {
                 row.varied.insert(key.clone(), (*value).clone());
             }
         }

@@ -72,6 +72,18 @@ fn a_value_of_the_base_varies_if_other_rows_set_the_option() {
 }
 
 #[test]
+fn an_option_of_the_base_stands_beside_a_key_inside_it() {
+    let plan = plan(
+        "[base]\nftl = \"page\"\n[[grid]]\nftl.victim = [\"greedy\", \"fifo\"]\n\
+         [[list]]\nftl = [\"dac\", \"fast\"]",
+    );
+    let varied: Vec<Value> = plan.rows.iter().map(|it| it.varied.clone().into()).collect();
+    let page = |victim: &str| json!({"ftl.victim": victim, "ftl": "page"});
+    let expected = [page("greedy"), page("fifo"), json!({"ftl": "dac"}), json!({"ftl": "fast"})];
+    assert_eq!(varied, expected);
+}
+
+#[test]
 fn a_list_pairs_its_values_and_sets_keep_their_order() {
     let plan = plan(
         "[[list]]\nseed = [1, 2]\nwarmup = [3, 4]\nftl = \"block\"\n\
