@@ -166,7 +166,7 @@ def sweep(
         except (RunError, UsageError) as error:
             # One that names the journal says what is to be done about it.
             if out is not None and os.path.exists(journal) and journal not in str(error):
-                error.args = (f"{error}; the rows that are done are {there}",)
+                error.args = (f"{error}; rows that are done, if any, are {there}",)
             raise
         finally:
             running.close()

@@ -9,6 +9,7 @@ SWEEP = "crates/sim/src/sweep/mod.rs"
 FLEET = "crates/sim/src/sweep/fleet.rs"
 ROW = "crates/sim/src/sweep/row.rs"
 ROWS = "crates/sim/src/plan/rows.rs"
+RUNNER = "crates/sim/src/sweep/runner.rs"
 SELECTION = "crates/sim/src/plan/row_selection.rs"
 NOTES = "crates/sim/src/result/notes/shared.rs"
 SPLIT = "crates/sim/src/input/split_trace.rs"
@@ -45,6 +46,9 @@ MUTANTS = [
      "[only] => mem::take(&mut only.label),", "[_] => String::new(),"),
     ("default-key-not-found", "plans: rows are not found by a key that its option leaves out", ASSIGNMENT,
      "|| changes_nothing()", "|| false && changes_nothing()"),
+    ("worker-trace-of-another-run", "clusters: a run can get the trace of one beside it", RUNNER,
+     "let mut recent = self.recent();\n        recent.take_if(|(of, _)| of != key);",
+     "self.recent().take_if(|(of, _)| of != key);\n        let recent = self.recent();"),
     ("over-without-keys", "plans: `over` never keeps the keys that grids set", SELECTION,
      ".or_else(with_keys)", ".or_else(|| with_keys().filter(|_| false))"),
     ("fault-at-the-last-option", "plans: options that exclude each other are reported at the last of the row", ROWS,

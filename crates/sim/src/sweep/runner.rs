@@ -3,7 +3,7 @@
 //! A process keeps one runner. It remembers the digests of trace files and the traces of the last
 //! run, because the next run often needs the same ones.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
@@ -141,11 +141,8 @@ impl RowRunner {
     ) -> core::result::Result<Arc<Input>, RowFailure> {
         let digests = order.traces.iter().map(|(_, digest)| digest.clone());
         let key = (input_key(&order.experiment), digests.collect());
-        let recent = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        // Other traces are dropped before these take their memory.
-        recent().take_if(|(of, _)| *of != key);
-        if let Some((_, input)) = &*recent() {
-            return Ok(Arc::clone(input));
+        if let Some(input) = self.known_input(&key) {
+            return Ok(input);
         }
         let digest = |path: &str| {
             let known = order.traces.iter().find(|(name, _)| name == path);
@@ -154,8 +151,21 @@ impl RowRunner {
         let input = Arc::new(Input::with_files(setup, progress, |path| -> Result<_> {
             self.file(setup, path, digest(path), progress)?.source(&setup.experiment)
         })?);
-        *recent() = Some((key, Arc::clone(&input)));
+        *self.recent() = Some((key, Arc::clone(&input)));
         Ok(input)
+    }
+
+    /// The traces of the last run if this one needs the same. Other ones are dropped before new ones
+    /// take their memory. Both happens under one lock: a run beside this one could otherwise put its
+    /// own traces in between.
+    fn known_input(&self, key: &InputKey) -> Option<Arc<Input>> {
+        let mut recent = self.recent();
+        recent.take_if(|(of, _)| of != key);
+        recent.as_ref().map(|(_, input)| Arc::clone(input))
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Option<(InputKey, Arc<Input>)>> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A trace file: newly opened, or split for an earlier run. Runs that need the same file wait
@@ -210,6 +220,7 @@ impl CopiedTrace {
 mod tests {
     use super::*;
     use std::path::Path;
+    use std::thread;
 
     use crate::plan::{Plan, Row, Scale};
     use crate::progress::NoProgress;
@@ -253,6 +264,32 @@ mod tests {
             let outcome = runner.run(&order(&row), &[], "w1", &NoProgress).unwrap();
             assert_eq!(of_outcome(0, &row, &outcome).unwrap().0, swept(&row));
         }
+    }
+
+    /// Runs of other traces at the same time do not get each other's.
+    #[test]
+    fn each_of_several_runs_at_a_time_has_its_own_trace() {
+        let directory = tempfile::tempdir().unwrap();
+        let runner = RowRunner::new(None, 1 << 20);
+        let opens = |name: &str| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, LINES).unwrap();
+            let row = &rows(&format!("[base]\ntrace = \"{}\"", path.display()))[0];
+            let order = RunOrder::parse(&order(row)).unwrap();
+            let setup = Setup::new(&order.experiment).unwrap();
+            let (runner, name) = (&runner, name.to_owned());
+            move || {
+                for _ in 0..20_000 {
+                    let input = runner.input(&setup, &order, &NoProgress).ok().unwrap();
+                    assert!(input.names().ends_with(&name), "{} is not {name}", input.names());
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for name in ["a.spc", "b.spc", "c.spc"] {
+                scope.spawn(opens(name));
+            }
+        });
     }
 
     #[test]
