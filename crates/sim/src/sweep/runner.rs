@@ -280,7 +280,7 @@ mod tests {
             let own = runner.input(&setup, &order, &NoProgress).ok().unwrap();
             let (runner, key) = (&runner, (input_key(&order.experiment), Vec::new()));
             move || {
-                for _ in 0..200_000 {
+                for _ in 0..1_000_000 {
                     match runner.known_input(&key) {
                         Some(found) => assert!(Arc::ptr_eq(&found, &own), "{}", found.names()),
                         None => *runner.recent() = Some((key.clone(), Arc::clone(&own))),
