@@ -79,8 +79,8 @@ pub(super) fn latency_against_depth(runs: &[LabelledResult]) -> Option<Figure> {
     })
 }
 
-/// The runs that differ only in their replay, as groups with a name each: what the labels of a group
-/// share, or the first of them. A single group has none.
+/// The runs that differ only in their replay, as groups with a name each: what the labels of a
+/// group share, or the first of them. A single group has none.
 fn alike_but_for_depth<'a>(
     runs: &'a [LabelledResult],
 ) -> Vec<(String, Vec<&'a LabelledResult<'a>>)> {

@@ -155,9 +155,9 @@ impl RowRunner {
         Ok(input)
     }
 
-    /// The traces of the last run if this one needs the same. Other ones are dropped before new ones
-    /// take their memory. Both happens under one lock: a run beside this one could otherwise put its
-    /// own traces in between.
+    /// The traces of the last run if this one needs the same. Other ones are dropped before new
+    /// ones take their memory. Both happens under one lock: a run beside this one could otherwise
+    /// put its own traces in between.
     fn known_input(&self, key: &InputKey) -> Option<Arc<Input>> {
         let mut recent = self.recent();
         recent.take_if(|(of, _)| of != key);
