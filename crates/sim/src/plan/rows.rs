@@ -175,8 +175,8 @@ fn add_given(rows: &mut [Row], base: &[Assignment]) {
     let given: Vec<_> = given.filter(|(key, _)| varies(key)).collect();
     for row in rows {
         for (key, value) in &given {
-            // A row that sets the whole option has nothing of the base's, but one that sets a key
-            // inside it has the rest.
+            // A row that sets the whole option takes nothing of it from the base; one that sets a
+            // key inside it takes the rest.
             let option = key.split('.').next().unwrap_or(key);
             if ![key, option].iter().any(|&name| row.varied.contains_key(name)) {
                 row.varied.insert(key.clone(), (*value).clone());
